@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Unpooled marks a [Batch] whose slot is none of the pool's, because the consumer holds all of those.
+const Unpooled = 1
+
+// Batch hands one slot to the client, with the state after it.
+type Batch struct {
+	Segment, Slot uint32
+	Rows          uint32
+	Flags         uint32
+	Step          int64      // number of the batch in its epoch
+	Epoch         int64      // of the batch
+	StateEpoch    int64      // the state after this batch: epoch,
+	Position      int64      // position,
+	Ahead         [][2]int64 // and ranges finished beyond it
+	Text          [][]string // the text fields in the order of the schema, a string a row
+}
+
+const batchFixed = 56
+
+// AppendBatch appends the payload of a BATCH frame.
+func AppendBatch(dst []byte, b *Batch) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint32(dst, b.Segment)
+	dst = le.AppendUint32(dst, b.Slot)
+	dst = le.AppendUint32(dst, b.Rows)
+	dst = le.AppendUint32(dst, b.Flags)
+	dst = le.AppendUint64(dst, uint64(b.Step))
+	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
+	dst = le.AppendUint64(dst, uint64(b.Position))
+	dst = le.AppendUint32(dst, uint32(len(b.Ahead)))
+	dst = le.AppendUint32(dst, uint32(textSize(b.Text)))
+	dst = le.AppendUint64(dst, uint64(b.Epoch))
+	for _, r := range b.Ahead {
+		dst = le.AppendUint64(dst, uint64(r[0]))
+		dst = le.AppendUint64(dst, uint64(r[1]))
+	}
+	for _, field := range b.Text {
+		end := uint32(0)
+		dst = le.AppendUint32(dst, 0)
+		for _, s := range field {
+			end += uint32(len(s))
+			dst = le.AppendUint32(dst, end)
+		}
+		for _, s := range field {
+			dst = append(dst, s...)
+		}
+	}
+	return dst
+}
+
+func textSize(fields [][]string) int {
+	n := 0
+	for _, field := range fields {
+		n += 4 * (len(field) + 1)
+		for _, s := range field {
+			n += len(s)
+		}
+	}
+	return n
+}
+
+// ParseBatch reads the payload of a BATCH frame that carries the given number of text fields. Errors wrap [ErrProtocol].
+func ParseBatch(p []byte, textFields int) (*Batch, error) {
+	if len(p) < batchFixed {
+		return nil, fmt.Errorf("%w: BATCH of %d bytes", ErrProtocol, len(p))
+	}
+	le := binary.LittleEndian
+	b := &Batch{
+		Segment: le.Uint32(p), Slot: le.Uint32(p[4:]), Rows: le.Uint32(p[8:]), Flags: le.Uint32(p[12:]),
+		Step: int64(le.Uint64(p[16:])), StateEpoch: int64(le.Uint64(p[24:])), Position: int64(le.Uint64(p[32:])), Epoch: int64(le.Uint64(p[48:])),
+	}
+	ahead, text := uint64(le.Uint32(p[40:])), uint64(le.Uint32(p[44:]))
+	rest := p[batchFixed:]
+	if uint64(len(rest)) != 16*ahead+text {
+		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d ranges and %d bytes of text were announced", ErrProtocol, len(rest), ahead, text)
+	}
+	for range ahead {
+		b.Ahead = append(b.Ahead, [2]int64{int64(le.Uint64(rest)), int64(le.Uint64(rest[8:]))})
+		rest = rest[16:]
+	}
+	for range textFields {
+		field, after, err := parseText(rest, b.Rows)
+		if err != nil {
+			return nil, err
+		}
+		b.Text, rest = append(b.Text, field), after
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("%w: %d bytes after the text of a BATCH", ErrProtocol, len(rest))
+	}
+	return b, nil
+}
+
+func parseText(p []byte, rows uint32) (field []string, rest []byte, err error) {
+	offsets := 4 * (uint64(rows) + 1)
+	if uint64(len(p)) < offsets {
+		return nil, nil, fmt.Errorf("%w: %d bytes of text for %d rows", ErrProtocol, len(p), rows)
+	}
+	text := p[offsets:]
+	start := uint32(0)
+	for i := range uint64(rows) + 1 {
+		end := binary.LittleEndian.Uint32(p[4*i:])
+		if end < start || uint64(end) > uint64(len(text)) || i == 0 && end != 0 {
+			return nil, nil, fmt.Errorf("%w: text of row %d ends at %d, after %d, of %d", ErrProtocol, int64(i)-1, end, start, len(text))
+		}
+		if i > 0 {
+			field = append(field, string(text[start:end]))
+		}
+		start = end
+	}
+	return field, text[start:], nil
+}

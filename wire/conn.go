@@ -1,0 +1,208 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Conn carries frames over a Unix stream socket. It owns the socket and every descriptor received and not yet taken.
+type Conn struct {
+	socket *net.UnixConn
+
+	// Reading: one goroutine's.
+	buf         []byte // bytes received; buf[read:] not yet returned as frames
+	read        int
+	oob         []byte
+	descriptors []int // received, in order, not yet taken by a frame
+	receiveSeq  uint32
+
+	sending sync.Mutex
+	sendSeq uint32 // guarded by sending, as out is
+	out     []byte
+}
+
+// Frame is one message. Payload is valid until the next [Conn.Receive]; Descriptor, -1 if the kind brings none, is the caller's to close.
+type Frame struct {
+	Kind       Kind
+	Stream     uint32
+	Payload    []byte
+	Descriptor int
+}
+
+// readSize is enough for hundreds of NEXT frames at once.
+const readSize = 16 << 10
+
+// FromDescriptor takes over fd, one end of a Unix stream socket, and makes a connection of it.
+func FromDescriptor(fd int) (*Conn, error) {
+	file := os.NewFile(uintptr(fd), "session")
+	if file == nil {
+		return nil, fmt.Errorf("wire: descriptor %d is not open", fd)
+	}
+	defer file.Close() // FileConn keeps a duplicate
+	c, err := net.FileConn(file)
+	if err != nil {
+		return nil, fmt.Errorf("wire: descriptor %d: %w", fd, err)
+	}
+	socket, ok := c.(*net.UnixConn)
+	if !ok {
+		c.Close()
+		return nil, fmt.Errorf("wire: descriptor %d is a %s socket, not a Unix one", fd, c.LocalAddr().Network())
+	}
+	return &Conn{socket: socket, oob: make([]byte, unix.CmsgSpace(4*16))}, nil
+}
+
+// Send writes one frame. It may be called by several goroutines.
+func (c *Conn) Send(kind Kind, stream uint32, payload []byte, descriptors ...int) error {
+	if len(payload) > MaxPayload {
+		return fmt.Errorf("wire: %v of %d bytes is larger than a frame may be (%d)", kind, len(payload), MaxPayload)
+	}
+	if len(descriptors) != kind.descriptors() {
+		return fmt.Errorf("wire: %v takes %d descriptors, got %d", kind, kind.descriptors(), len(descriptors))
+	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	c.out = AppendHeader(c.out[:0], Header{Length: uint32(len(payload)), Kind: kind, Stream: stream, Seq: c.sendSeq})
+	c.out = append(c.out, payload...)
+	var rights []byte
+	if len(descriptors) > 0 {
+		rights = unix.UnixRights(descriptors...)
+	}
+	if err := c.write(c.out, rights); err != nil {
+		return fmt.Errorf("wire: send %v: %w", kind, err)
+	}
+	c.sendSeq++
+	if cap(c.out) > 1<<20 {
+		c.out = nil // a rare large frame must not stay in memory
+	}
+	return nil
+}
+
+// SendJSON writes one frame whose payload is v in JSON.
+func (c *Conn) SendJSON(kind Kind, stream uint32, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("wire: %v: %w", kind, err)
+	}
+	return c.Send(kind, stream, payload)
+}
+
+func (c *Conn) write(b, rights []byte) error {
+	if rights == nil {
+		_, err := c.socket.Write(b)
+		return err
+	}
+	n, _, err := c.socket.WriteMsgUnix(b, rights, nil)
+	if err == nil && n < len(b) {
+		_, err = c.socket.Write(b[n:]) // the descriptors went with the first byte
+	}
+	return err
+}
+
+// Receive returns the next frame, or io.EOF when the peer has closed between frames.
+func (c *Conn) Receive() (Frame, error) {
+	if err := c.fill(HeaderSize); err != nil {
+		return Frame{}, err
+	}
+	h, err := ParseHeader(c.buf[c.read:])
+	if err != nil {
+		return Frame{}, err
+	}
+	if h.Seq != c.receiveSeq {
+		return Frame{}, fmt.Errorf("%w: %v has number %d, expected %d", ErrProtocol, h.Kind, h.Seq, c.receiveSeq)
+	}
+	c.receiveSeq++
+	if err := c.fill(HeaderSize + int(h.Length)); err != nil {
+		return Frame{}, unexpected(err)
+	}
+	f := Frame{Kind: h.Kind, Stream: h.Stream, Payload: c.buf[c.read+HeaderSize:][:h.Length], Descriptor: -1}
+	c.read += HeaderSize + int(h.Length)
+	if h.Kind.descriptors() > 0 {
+		if len(c.descriptors) == 0 {
+			return Frame{}, fmt.Errorf("%w: %v without its descriptor", ErrProtocol, h.Kind)
+		}
+		f.Descriptor = c.descriptors[0]
+		c.descriptors = c.descriptors[1:]
+	}
+	return f, nil
+}
+
+// fill reads until n bytes stand unread in the buffer.
+func (c *Conn) fill(n int) error {
+	if len(c.buf)-c.read >= n {
+		return nil
+	}
+	c.buf = append(c.buf[:0], c.buf[c.read:]...)
+	c.read = 0
+	for len(c.buf) < n {
+		// The peer says how long its frame is; memory follows what has really come.
+		c.buf = slices.Grow(c.buf, max(readSize, min(n-len(c.buf), len(c.buf))))
+		got, oobGot, flags, _, err := c.socket.ReadMsgUnix(c.buf[len(c.buf):cap(c.buf)], c.oob)
+		if rightsErr := c.takeRights(c.oob[:oobGot], flags); rightsErr != nil {
+			return rightsErr
+		}
+		c.buf = c.buf[:len(c.buf)+got]
+		if err == nil && got == 0 {
+			err = io.EOF
+		}
+		if err != nil && len(c.buf) < n {
+			if errors.Is(err, io.EOF) && len(c.buf) > 0 {
+				return io.ErrUnexpectedEOF
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Conn) takeRights(oob []byte, flags int) error {
+	if flags&unix.MSG_CTRUNC != 0 {
+		return fmt.Errorf("%w: descriptors were cut off: too many at once, or this process has reached its limit of open files (ulimit -n)", ErrProtocol)
+	}
+	if len(oob) == 0 {
+		return nil
+	}
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrProtocol, err)
+	}
+	for _, m := range messages {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return fmt.Errorf("%w: %v", ErrProtocol, err)
+		}
+		for _, fd := range fds {
+			unix.CloseOnExec(fd)
+		}
+		c.descriptors = append(c.descriptors, fds...)
+	}
+	return nil
+}
+
+// unexpected tells an end between frames from an end within one.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// Close ends the connection: a blocked Receive or Send returns. It may be called more than once, by any goroutine.
+func (c *Conn) Close() error {
+	return c.socket.Close()
+}
+
+// CloseDescriptors closes descriptors that came and that no frame took. The reading goroutine calls it when it is done.
+func (c *Conn) CloseDescriptors() {
+	for _, fd := range c.descriptors {
+		unix.Close(fd)
+	}
+	c.descriptors = nil
+}

@@ -1,0 +1,79 @@
+package wire
+
+import "encoding/json"
+
+// Hello opens the control connection in both directions.
+type Hello struct {
+	Protocol int    `json:"protocol"`
+	Client   string `json:"client,omitempty"`  // from the client: its name and version
+	Version  string `json:"version,omitempty"` // from the engine: its version
+	PID      int    `json:"pid"`
+	Decoder  string `json:"decoder,omitempty"`
+	CPUs     int    `json:"cpus,omitempty"` // usable cores
+}
+
+// Open asks for a loader. Recipe, Config and State are read by those who define them.
+type Open struct {
+	Recipe json.RawMessage `json:"recipe"`
+	Config json.RawMessage `json:"config"`
+	State  json.RawMessage `json:"state,omitempty"`
+}
+
+// Start drops what is under way and goes on from State in a new stream.
+type Start struct {
+	State       json.RawMessage `json:"state"`
+	Quarantine  []int64         `json:"quarantine,omitempty"`   // positions lost without being tried
+	SerialUntil int64           `json:"serial_until,omitempty"` // one operation at a time below this position
+}
+
+// Epoch follows the last batch of an epoch.
+type Epoch struct {
+	Epoch   int   `json:"epoch"`
+	Batches int64 `json:"batches"`
+	Samples int64 `json:"samples"` // rows yielded
+	Lost    int64 `json:"lost"`
+	Wrapped int64 `json:"wrapped"` // samples taken twice so that every rank has its share
+	Last    bool  `json:"last"`
+}
+
+// Code classes an [Error].
+type Code string
+
+// The codes of errors; docs/protocol.md says which of them end a session.
+const (
+	CodeProtocol Code = "protocol"
+	CodeRecipe   Code = "recipe"
+	CodeSource   Code = "source"
+	CodeSample   Code = "sample"
+	CodeBudget   Code = "budget"
+	CodeHeld     Code = "held"
+	CodeMemory   Code = "memory"
+	CodeInternal Code = "internal"
+)
+
+// Error reports a failure to the client. The fields after Message are set where a sample is to blame.
+type Error struct {
+	Code     Code   `json:"code"`
+	Message  string `json:"message"`
+	Stage    string `json:"stage,omitempty"`
+	Key      string `json:"key,omitempty"`
+	Index    *int64 `json:"index,omitempty"`
+	Position *int64 `json:"position,omitempty"`
+	Epoch    *int   `json:"epoch,omitempty"`
+}
+
+// Lost reports one sample lost under a policy that tolerates it.
+type Lost struct {
+	Epoch    int    `json:"epoch"`
+	Position int64  `json:"position"`
+	Index    int64  `json:"index"`
+	Key      string `json:"key"`
+	Stage    string `json:"stage"`
+	Error    string `json:"error"`
+}
+
+// Note is a warning for people.
+type Note struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
