@@ -149,15 +149,16 @@ func (c *Conn) fill(n int) error {
 			return rightsErr
 		}
 		c.buf = c.buf[:len(c.buf)+got]
-		if err == nil && got == 0 {
-			err = io.EOF
+		if err == nil && got > 0 {
+			continue
 		}
-		if err != nil && len(c.buf) < n {
-			if errors.Is(err, io.EOF) && len(c.buf) > 0 {
+		if err == nil || errors.Is(err, io.EOF) {
+			if len(c.buf) > 0 {
 				return io.ErrUnexpectedEOF
 			}
-			return err
+			return io.EOF
 		}
+		return err
 	}
 	return nil
 }
