@@ -1,0 +1,56 @@
+# Every task of the project. `make` alone lists them.
+# The work is done by the scripts in scripts/; each of them also runs by itself, from any folder.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+
+.PHONY: help install build test lint fmt demo bench soak sanitize wheel clean
+
+help: ## list every task
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: ## install what is missing: system packages, .venv, tools in build/tools
+	@scripts/install.sh
+
+build: ## build the engine, as it ships and with the memory checks of debug builds
+	@scripts/install.sh system
+	@scripts/build.sh
+
+test: ## install what is missing, then run every check and every test
+	@scripts/install.sh
+	@scripts/test.sh
+
+lint: ## only the checks that run nothing: format, vet, static analysis, types
+	@scripts/install.sh
+	@scripts/lint.sh
+
+fmt: ## rewrite Go and Python sources in their standard format
+	@scripts/install.sh
+	@scripts/fmt.sh
+
+demo: ## load real photographs from Python; writes a contact sheet to look at
+	@scripts/install.sh system
+	@scripts/install.sh demo
+	@scripts/build.sh engine
+	@examples/demo/demo.sh
+
+bench: ## measure this loader beside the others, on a quiet machine (minutes)
+	@scripts/install.sh
+	@scripts/build.sh engine
+	@bench/bench.sh
+
+soak: ## the long versions of the tests that cut, kill and resume (an hour at most)
+	@scripts/install.sh
+	@scripts/soak.sh
+
+sanitize: ## the C code under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/install.sh system
+	@scripts/sanitize.sh
+
+wheel: ## build the Python package with the engine inside, in build/dist
+	@scripts/install.sh
+	@scripts/wheel.sh
+
+clean: ## remove everything that was built or installed inside this tree
+	rm -rf bin build .venv .demo python/dist python/src/headrace/_bin
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

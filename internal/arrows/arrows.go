@@ -1,0 +1,53 @@
+package arrows
+
+// An arrow allows package from to import package to. Paths inside the module are written without its name, "." is its
+// root; a path with a dot in its first element is another module, and the arrow covers all packages of it.
+type arrow struct {
+	from, to string
+	reason   string
+}
+
+var arrows = []arrow{
+	{"arena", "budget", "a pool of slots is held for a whole life, and the byte budget has to know"},
+	{"arena", "golang.org/x/sys", "memfd, seals, mmap"},
+
+	{"sample", "tensor", "a field's value is a tensor"},
+
+	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
+
+	{"media", "tensor", "decoded pixels have a dtype and a shape"},
+	{"media/turbo", "media", "it implements the decoder contract"},
+	{"media/turbo", "C", "libjpeg-turbo; the one place where C is called"},
+
+	{"recipe", "sample", "a schema flows along the edges of the graph"},
+	{"recipe", "tensor", "schemas name dtypes and shapes"},
+	{"recipe", "media", "image operations know what they do to a shape"},
+	{"recipe/fuse", "recipe", "it rewrites the steps of a recipe"},
+	{"recipe/fuse", "media", "into one plan that a decoder carries out"},
+
+	{"stats", "pipe", "it turns the engine's numbers into text"},
+
+	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
+
+	{".", "arena", "the top: decoded rows lie in slots"},
+	{".", "budget", "the top: one budget for all who hold memory"},
+	{".", "media", "the top: a decoder has the shape of a stage"},
+	{".", "order", "the top: which sample comes when"},
+	{".", "pipe", "the top: the engine that runs a recipe"},
+	{".", "recipe", "the top: what the user wrote down"},
+	{".", "recipe/fuse", "the top: as the engine should run it"},
+	{".", "sample", "the top: what travels through the engine"},
+	{".", "stats", "the top: the table that a loader shows"},
+	{".", "store", "the top: where the bytes lie"},
+	{".", "tensor", "the top: what a batch consists of"},
+
+	{"serve", ".", "a session runs a loader"},
+	{"serve", "arena", "slots are what a session hands over"},
+	{"serve", "pipe", "positions and statistics travel with the batches"},
+	{"serve", "stats", "statistics are sent as text too"},
+	{"serve", "wire", "it speaks the protocol"},
+
+	{"cmd/headrace", "serve", "headrace serve"},
+	{"cmd/headrace", "media/turbo", "only the program links C, no package does"},
+	{"cmd/headrace", "github.com/spf13/cobra", "subcommands and their flags"},
+}

@@ -1,0 +1,74 @@
+package lint
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A forbidden pattern, in the files that one of the globs fits: a glob without a slash fits a file's name in any folder.
+type forbidden struct {
+	pattern *regexp.Regexp
+	globs   string
+	spared  func(rel string) bool // nil: nobody
+	instead string
+}
+
+// The patterns are put together from parts, so that this file does not contain them.
+var words = []forbidden{
+	{regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`), "*.go *.py *.c *.h *.sh *.md", nil,
+		"do it, or write an issue"},
+	{regexp.MustCompile(`\bt\.Skip` + `(Now|f)?\(`), "*_test.go", nil,
+		"a test that may not run hides a gap; build tags and testing.Short say openly what is left out"},
+	{regexp.MustCompile(`\blog\.(Print|Fatal|Panic)`), "*.go", isTest,
+		"return the error; the program's entry reports it once"},
+	{regexp.MustCompile(`\bfmt\.Print(f|ln)?\(`), "*.go", talksToPeople,
+		"standard output belongs to the program; write to an io.Writer that the caller gives"},
+	{regexp.MustCompile(`time\.Sleep\(`), "pipe/*_test.go", nil,
+		"testing/synctest has a clock that waits for nobody"},
+	{regexp.MustCompile(`[ \t]+\n`), "*.py *.sh *.md", nil,
+		"no blanks at the end of a line"},
+}
+
+func TestForbiddenWords(t *testing.T) {
+	walkSources(t, func(rel string) {
+		var text []byte
+		for _, f := range words {
+			if !f.covers(rel) {
+				continue
+			}
+			if text == nil {
+				var err error
+				if text, err = os.ReadFile(filepath.Join(root(t), rel)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, at := range f.pattern.FindAllIndex(text, -1) {
+				line := 1 + bytes.Count(text[:at[0]], []byte("\n"))
+				t.Errorf("%s:%d: %q: %s", rel, line, bytes.TrimSpace(text[at[0]:at[1]]), f.instead)
+			}
+		}
+	})
+}
+
+func (f forbidden) covers(rel string) bool {
+	for glob := range strings.FieldsSeq(f.globs) {
+		name := rel
+		if !strings.Contains(glob, "/") {
+			name = filepath.Base(rel)
+		}
+		if match, _ := filepath.Match(glob, name); match {
+			return f.spared == nil || !f.spared(rel)
+		}
+	}
+	return false
+}
+
+func isTest(rel string) bool { return strings.HasSuffix(rel, "_test.go") }
+
+func talksToPeople(rel string) bool {
+	return isTest(rel) || strings.HasPrefix(rel, "cmd/") || strings.HasPrefix(rel, "examples/") || strings.HasPrefix(rel, "bench/")
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Builds the engine.
+#
+#   build.sh [engine] [debug]     (default: both)
+#
+#   engine  into the Python package, where its client looks for it
+#   debug   bin/headrace-debug: released memory is poisoned, every slot ends in a canary
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+build_engine() { go build -trimpath -o python/src/headrace/_bin/headrace ./cmd/headrace; }
+
+build_debug() { go build -tags headrace_debug -o bin/headrace-debug ./cmd/headrace; }
+
+for part in "${@:-engine debug}"; do
+	for part in $part; do
+		case "$part" in
+		engine | debug) "build_$part" ;;
+		*) die "build.sh: no part is called $part (engine, debug)" ;;
+		esac
+	done
+done

@@ -1,0 +1,38 @@
+# Sourced by every script: the folder, the environment, and how steps are shown.
+# shellcheck shell=bash
+set -euo pipefail
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+
+VENV="$ROOT/.venv"
+PYTHON="$VENV/bin/python"
+TOOLS="$ROOT/build/tools"
+
+# A version stamp from git is wanted nowhere, and fails in a checkout owned by another user.
+export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# An activated environment of the caller must not catch what is meant for .venv.
+unset VIRTUAL_ENV PYTHONHOME PYTHONPATH
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+	printf 'error: %s\n' "$*" >&2
+	exit 1
+}
+
+# step NAME COMMAND... runs one step: a line before it, its own output, and a line with its time.
+step() {
+	local name="$1" begun ended
+	shift
+	say "── $name"
+	begun=$(date +%s%N)
+	if ! "$@"; then
+		say "── $name: FAILED"
+		exit 1
+	fi
+	ended=$(date +%s%N)
+	LC_ALL=C printf '── %s: ok, %.1f s\n' "$name" "$(awk "BEGIN{print ($ended-$begun)/1e9}")"
+}
+
+go_files() { find . -name '*.go' -not -path './.*' -not -path './build/*' -print0; }

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Installs what is missing, and nothing that is there already.
+#
+#   install.sh [system] [python] [tools] [demo]     (default: system python tools)
+#
+#   system  a C compiler, pkg-config, the libjpeg headers and Python's venv, by apt-get
+#   python  .venv with everything that the tests import (PyTorch is the large part)
+#   tools   staticcheck in build/tools
+#   demo    .venv with only what the demo imports
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+STATICCHECK=v0.8.2
+
+main() {
+	local part
+	for part in "${@:-system python tools}"; do
+		for part in $part; do
+			case "$part" in
+			system | python | tools | demo) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, demo)" ;;
+			esac
+		done
+	done
+}
+
+install_system() {
+	need_go
+	local missing=()
+	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+	command -v pkg-config >/dev/null || missing+=(pkg-config)
+	have_jpeg || missing+=(libjpeg-dev)
+	command -v python3 >/dev/null || missing+=(python3)
+	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
+	if [ ${#missing[@]} -gt 0 ]; then
+		apt_install "${missing[@]}"
+	fi
+	need_python
+}
+
+# need_go: Go is the one thing that no package of Debian stable has in a version that is new enough.
+need_go() {
+	command -v go >/dev/null || PATH="$PATH:/usr/local/go/bin"
+	command -v go >/dev/null || die "Go is not installed. Headrace needs Go 1.26 or newer: https://go.dev/dl/"
+	local have
+	have="$(go env GOVERSION)"
+	case "$(printf '%s\n' go1.26 "$have" | sort -V | head -n 1)" in
+	go1.26) ;;
+	*) die "Headrace needs Go 1.26 or newer; $(command -v go) is $have: https://go.dev/dl/" ;;
+	esac
+}
+
+need_python() {
+	base_python >/dev/null || die "Headrace needs Python 3.10 or newer; python3 is $(python3 --version 2>&1)"
+}
+
+# base_python prints the interpreter that .venv is made from.
+base_python() {
+	local p
+	for p in ${HEADRACE_PYTHON:+"$HEADRACE_PYTHON"} python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+		if "$p" -c 'import sys; raise SystemExit(sys.version_info < (3, 10))' 2>/dev/null; then
+			command -v "$p"
+			return
+		fi
+	done
+	return 1
+}
+
+# have_jpeg asks the compiler, which is who will look for the header.
+have_jpeg() {
+	command -v gcc >/dev/null && printf '#include <stddef.h>\n#include <stdio.h>\n#include <jpeglib.h>\n' | gcc -E -o /dev/null - 2>/dev/null
+}
+
+apt_install() {
+	command -v apt-get >/dev/null || die "these are missing, and there is no apt-get here to install them: $*"
+	local sudo=()
+	if [ "$(id -u)" != 0 ]; then
+		command -v sudo >/dev/null || die "these are missing; as root, run: apt-get install -y $*"
+		sudo=(sudo)
+	fi
+	say "installing by apt-get: $*"
+	"${sudo[@]}" apt-get update -q >/dev/null ||
+		say "apt-get update failed; going on with the package lists that are here"
+	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >/dev/null ||
+		die "apt-get could not install: $* (its own message is above)"
+}
+
+install_python() { install_requirements "$ROOT/scripts/requirements.txt"; }
+
+install_demo() { install_requirements "$ROOT/examples/demo/requirements.txt"; }
+
+# install_requirements keeps a copy of each list that was installed, and does nothing while it has not changed.
+install_requirements() {
+	local list="$1" stamp
+	stamp="$VENV/installed-$(printf '%s' "${list#"$ROOT"/}" | tr / -)"
+	if [ -f "$stamp" ] && cmp -s "$list" "$stamp" && "$PYTHON" -c '' 2>/dev/null; then
+		return
+	fi
+	make_venv
+	say "installing into .venv: $(sed 's/[ #].*//; s/[<>=;].*//' "$list" | grep . | paste -sd ' ')"
+	if grep -q '^torch' "$list" && ! "$PYTHON" -c 'import torch' 2>/dev/null && cpu_wheels; then
+		# The wheels without CUDA are 20 times smaller than those on PyPI, and these tests use no GPU.
+		"$VENV/bin/uv" pip install -q --python "$PYTHON" --index-url "$CPU_WHEELS" torch torchvision
+	fi
+	"$VENV/bin/uv" pip install -q --python "$PYTHON" -r "$list"
+	cp "$list" "$stamp"
+}
+
+CPU_WHEELS=https://download.pytorch.org/whl/cpu
+
+# cpu_wheels tells whether that index can be reached from here.
+cpu_wheels() {
+	[ "$(uname -m)" = x86_64 ] && "$PYTHON" - "$CPU_WHEELS/torch/" <<-'END' 2>/dev/null
+		import sys, urllib.request
+		urllib.request.urlopen(sys.argv[1], timeout=5).close()
+	END
+}
+
+make_venv() {
+	if ! "$PYTHON" -c '' 2>/dev/null; then
+		rm -rf "$VENV"
+		"$(base_python)" -m venv "$VENV"
+	fi
+	"$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >/dev/null
+	[ -x "$VENV/bin/uv" ] || "$PYTHON" -m pip install -q uv
+}
+
+install_tools() {
+	if [ "$("$TOOLS/staticcheck" -version 2>/dev/null | grep -o "${STATICCHECK#v}")" != "${STATICCHECK#v}" ]; then
+		say "installing staticcheck $STATICCHECK into build/tools"
+		GOBIN="$TOOLS" go install "honnef.co/go/tools/cmd/staticcheck@$STATICCHECK"
+	fi
+}
+
+main "$@"

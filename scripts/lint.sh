@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# The checks that run nothing of ours, cheap ones first.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+go_format() {
+	local files
+	files="$(go_files | xargs -r0 gofmt -l)"
+	[ -z "$files" ] || { say "not in gofmt's format (make fmt): $files"; return 1; }
+}
+
+modules() { go mod verify >/dev/null && go mod tidy -diff; }
+
+step "gofmt" go_format
+step "go.mod" modules
+step "ruff" "$VENV/bin/ruff" check python examples bench scripts
+step "ruff format" "$VENV/bin/ruff" format --check -q python examples bench scripts
+step "mypy" "$VENV/bin/mypy" --config-file python/pyproject.toml python/src
+step "go vet" go vet ./...
+step "go vet, debug build" go vet -tags headrace_debug ./...
+step "go vet, without cgo" env CGO_ENABLED=0 go vet ./...
+step "staticcheck" "$TOOLS/staticcheck" ./...
+step "staticcheck, without cgo" env CGO_ENABLED=0 "$TOOLS/staticcheck" -tags headrace_debug ./...
