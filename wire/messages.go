@@ -17,13 +17,14 @@ type Open struct {
 	Recipe json.RawMessage `json:"recipe"`
 	Config json.RawMessage `json:"config"`
 	State  json.RawMessage `json:"state,omitempty"`
+
+	SerialUntil *[2]int64 `json:"serial_until,omitempty"` // as in Start
 }
 
 // Start drops what is under way and goes on from State in a new stream.
 type Start struct {
 	State       json.RawMessage `json:"state"`
-	Quarantine  []int64         `json:"quarantine,omitempty"`   // positions lost without being tried
-	SerialUntil int64           `json:"serial_until,omitempty"` // one operation at a time below this position
+	SerialUntil *[2]int64       `json:"serial_until,omitempty"` // one operation at a time below this [epoch, position]
 }
 
 // Epoch follows the last batch of an epoch.

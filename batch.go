@@ -1,0 +1,130 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"headrace/arena"
+	"headrace/tensor"
+)
+
+// Batch is a number of samples, stacked. It lies in shared memory that its holder owns until [Batch.Release], or until [Batch.Send] gives it to a
+// consumer in another process. A Batch is one goroutine's.
+type Batch struct {
+	layout *layout
+	arena  *arena.Arena
+	slot   *arena.Slot
+	texts  [][]string // by text field, then row; len(texts[i]) == layout.rows
+	rows   int
+}
+
+// Rows is the number of samples; only the last batch of an epoch has fewer than the recipe says.
+func (b *Batch) Rows() int { return b.rows }
+
+// Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory; false if there is no such tensor field.
+func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
+	for _, f := range b.layout.fields {
+		if f.Name == name && f.DType != tensor.Invalid {
+			n := b.rows * f.rowBytes
+			shape := append(tensor.Shape{b.rows}, f.Shape...)
+			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.slot.Bytes()[f.Offset : f.Offset+n : f.Offset+n]}, true
+		}
+	}
+	return tensor.Tensor{}, false
+}
+
+// Text returns a text field, one string a row; nil if there is no such field. The slice is the batch's.
+func (b *Batch) Text(name string) []string {
+	for t, f := range b.layout.texts {
+		if b.layout.fields[f].Name == name {
+			return b.texts[t][:b.rows]
+		}
+	}
+	return nil
+}
+
+// Texts returns every text field in the order of the fields.
+func (b *Batch) Texts() [][]string {
+	out := make([][]string, len(b.texts))
+	for i := range b.texts {
+		out[i] = b.texts[i][:b.rows]
+	}
+	return out
+}
+
+// Slot names the batch's memory to a consumer in another process.
+func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
+	return b.slot.Segment(), b.slot.Index(), b.slot.Pooled()
+}
+
+// Send gives the memory to a consumer in another process; [Loader.Release] takes it back by its name. The batch must not be used afterwards.
+func (b *Batch) Send() error { return b.slot.Send() }
+
+// Release gives the memory back. The batch must not be used afterwards.
+func (b *Batch) Release() error { return b.slot.Drop() }
+
+// store lets the engine fill batches in the slots of an arena.
+type store struct {
+	layout *layout
+	arena  *arena.Arena
+	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
+	free   sync.Pool              // of *Batch without a slot
+}
+
+// Reserve waits for a slot. Where the consumer itself holds all that may be held, it is told, and the wait goes on until it lets go.
+func (s *store) Reserve(ctx context.Context) (*Batch, error) {
+	for {
+		slot, err := s.arena.Reserve(ctx)
+		if held := (*arena.HeldError)(nil); errors.As(err, &held) {
+			s.arena.SetWaiting(false)
+			s.held(held)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		b, _ := s.free.Get().(*Batch)
+		if b == nil {
+			b = &Batch{layout: s.layout, arena: s.arena, texts: make([][]string, len(s.layout.texts))}
+			for i := range b.texts {
+				b.texts[i] = make([]string, s.layout.rows)
+			}
+		}
+		b.slot, b.rows = slot, 0
+		return b, nil
+	}
+}
+
+// Move copies a row: the price of a lost sample, paid only after one was lost.
+func (s *store) Move(dst *Batch, to int, src *Batch, from int) {
+	for i, f := range s.layout.fields {
+		if f.rowBytes > 0 {
+			copy(s.layout.row(dst.slot.Bytes(), i, to), s.layout.row(src.slot.Bytes(), i, from))
+		}
+	}
+	for t := range dst.texts {
+		dst.texts[t][to] = src.texts[t][from]
+	}
+}
+
+// Seal ends the filling: rows samples stand in the batch.
+func (s *store) Seal(b *Batch, rows int) error {
+	b.rows = rows
+	return b.slot.Seal()
+}
+
+// Drop gives an unwanted batch's slot back.
+func (s *store) Drop(b *Batch) {
+	b.slot.Drop() // fails only on a slot that is free already
+	s.recycle(b)
+}
+
+// recycle keeps a batch's tables for the next one.
+func (s *store) recycle(b *Batch) {
+	for _, t := range b.texts {
+		clear(t) // keys must not keep a table of paths alive
+	}
+	b.slot = nil
+	s.free.Put(b)
+}

@@ -1,0 +1,199 @@
+package headrace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"headrace/pipe"
+)
+
+// Config says how a recipe is run: for whom, how often, with how much. Its zero value runs endless epochs for one consumer, in input order,
+// and stops at the first bad sample. docs/protocol.md states its JSON form.
+type Config struct {
+	Epochs         *int      `json:"epochs"`           // nil: without end
+	Rank           int       `json:"rank"`             // this consumer among WorldSize that share the data
+	WorldSize      int       `json:"world_size"`       // 0: 1
+	LocalWorldSize int       `json:"local_world_size"` // consumers that share this machine; 0: 1
+	Workers        *int      `json:"workers"`          // operations at once; nil: usable cores / LocalWorldSize
+	Order          Order     `json:"order"`            // "": InputOrder
+	Memory         *int64    `json:"memory"`           // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
+	HoldLimit      *int64    `json:"hold_limit"`       // bytes of batches that the consumer may hold; nil: half of what is available
+	OnError        OnError   `json:"on_error"`         // "": Raise
+	MaxErrors      MaxErrors `json:"max_errors"`       // with Skip only; zero: 1 %, at least 10
+	Prefetch       int       `json:"prefetch"`         // batches ready ahead of the consumer; 0: 2
+}
+
+// Order is the order in which batches take samples.
+type Order string
+
+// The orders. InputOrder gives the same batches in every run; CompletionOrder lets fast samples pass slow ones.
+const (
+	InputOrder      Order = "input"
+	CompletionOrder Order = "completion"
+)
+
+// OnError is what happens to a sample that fails.
+type OnError string
+
+// Raise stops the run with the sample's error. Skip drops the sample, counts it, and goes on while the losses stay within MaxErrors.
+const (
+	Raise OnError = "raise"
+	Skip  OnError = "skip"
+)
+
+// MaxErrors bounds the samples lost in an epoch: by Count, or by Rate, a share in (0, 1]. In JSON a whole number is a count, a number with a
+// decimal point a rate, and null the default.
+type MaxErrors struct {
+	Count int
+	Rate  float64
+	set   bool
+}
+
+// ErrorCount bounds the losses of an epoch by their number.
+func ErrorCount(n int) MaxErrors { return MaxErrors{Count: n, set: true} }
+
+// ErrorRate bounds the losses of an epoch by their share.
+func ErrorRate(r float64) MaxErrors { return MaxErrors{Rate: r, set: true} }
+
+// UnmarshalJSON reads a count, a rate or null.
+func (m *MaxErrors) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	switch {
+	case text == "null":
+		*m = MaxErrors{}
+		return nil
+	case strings.ContainsAny(text, ".eE"):
+		r, err := strconv.ParseFloat(text, 64)
+		*m = ErrorRate(r)
+		return wrapMaxErrors(text, err)
+	default:
+		n, err := strconv.Atoi(text)
+		*m = ErrorCount(n)
+		return wrapMaxErrors(text, err)
+	}
+}
+
+func wrapMaxErrors(text string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("max_errors is %s: takes a whole number of samples or a rate like 0.01", text)
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (m MaxErrors) MarshalJSON() ([]byte, error) {
+	switch {
+	case !m.set:
+		return []byte("null"), nil
+	case m.Rate != 0:
+		text := strconv.FormatFloat(m.Rate, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return []byte(text), nil
+	default:
+		return strconv.AppendInt(nil, int64(m.Count), 10), nil
+	}
+}
+
+// limit is the number of losses that an epoch of n samples may have.
+func (m MaxErrors) limit(n int64) int {
+	switch {
+	case !m.set:
+		return int(max(10, math.Ceil(0.01*float64(n))))
+	case m.Rate != 0:
+		return int(m.Rate * float64(n))
+	default:
+		return m.Count
+	}
+}
+
+// maxWorkers is the number of cells on the crash page (docs/protocol.md).
+const maxWorkers = 256
+
+// ParseConfig reads the JSON form, refuses unknown keys, and checks the values.
+func ParseConfig(b []byte) (Config, error) {
+	var c Config
+	d := json.NewDecoder(strings.NewReader(string(b)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return Config{}, fmt.Errorf("headrace: configuration: %w", err)
+	}
+	return c, c.Check()
+}
+
+// Check returns every mistake of the configuration, joined.
+func (c Config) Check() error {
+	c = c.withDefaults()
+	var mistakes []error
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			mistakes = append(mistakes, fmt.Errorf("headrace: "+format, args...))
+		}
+	}
+	refuse(c.Epochs != nil && *c.Epochs < 0, "epochs is %d: takes a number from 0 on, or null for endless epochs", deref(c.Epochs))
+	refuse(c.WorldSize < 1, "world_size is %d: takes a number from 1 on", c.WorldSize)
+	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: takes 0 to %d, for world_size is %d", c.Rank, c.WorldSize-1, c.WorldSize)
+	refuse(c.LocalWorldSize < 1, "local_world_size is %d: takes a number from 1 on", c.LocalWorldSize)
+	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: takes 1 to %d, or null for the usable cores", deref(c.Workers), maxWorkers)
+	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: takes %q or %q", c.Order, InputOrder, CompletionOrder)
+	refuse(c.OnError != Raise && c.OnError != Skip, "on_error is %q: takes %q or %q", c.OnError, Raise, Skip)
+	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))
+	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: takes a number of bytes", deref(c.HoldLimit))
+	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: takes 1 to 1000 batches", c.Prefetch)
+	refuse(c.OnError == Raise && c.MaxErrors.set, "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q", Raise, Skip)
+	refuse(c.MaxErrors.Count < 0, "max_errors is %d: takes a number of samples from 0 on", c.MaxErrors.Count)
+	refuse(c.MaxErrors.Rate < 0 || c.MaxErrors.Rate > 1 || math.IsNaN(c.MaxErrors.Rate), "max_errors is %v: a rate lies in (0, 1]", c.MaxErrors.Rate)
+	// Ranks that lose different samples would yield different numbers of batches, and the collective operations of training would hang.
+	refuse(c.OnError == Skip && c.WorldSize > 1, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q", Skip, c.WorldSize, Raise)
+	return errors.Join(mistakes...)
+}
+
+func (c Config) withDefaults() Config {
+	c.WorldSize = orOne(c.WorldSize)
+	c.LocalWorldSize = orOne(c.LocalWorldSize)
+	if c.Order == "" {
+		c.Order = InputOrder
+	}
+	if c.OnError == "" {
+		c.OnError = Raise
+	}
+	if c.Prefetch == 0 {
+		c.Prefetch = 2
+	}
+	return c
+}
+
+// policy is the engine's form of OnError and MaxErrors for an epoch of n samples.
+func (c Config) policy(n int64) pipe.Policy {
+	if c.OnError == Raise {
+		return pipe.Policy{}
+	}
+	return pipe.Policy{Skip: true, Count: c.MaxErrors.limit(n)}
+}
+
+// epochsFrom is the number of epochs left to run, in pipe's terms, when epoch is the first.
+func (c Config) epochsFrom(epoch int) int {
+	if c.Epochs == nil {
+		return -1
+	}
+	return *c.Epochs - epoch
+}
+
+func orOne(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return n
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}

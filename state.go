@@ -1,0 +1,90 @@
+package headrace
+
+import (
+	"errors"
+	"fmt"
+
+	"headrace/order"
+	"headrace/pipe"
+)
+
+// StateVersion is the version of [State]'s form.
+const StateVersion = 1
+
+// State is the place of a run between two batches: everything before it was yielded or lost, nothing else. It is small, readable JSON; docs/protocol.md
+// states it.
+type State struct {
+	Version   int    `json:"version"`
+	Order     int    `json:"order"`      // version of the order algorithm
+	Decoder   string `json:"decoder"`    // what decoded the images
+	Recipe    string `json:"recipe"`     // fingerprint of the recipe
+	Samples   int64  `json:"samples"`    // in the source
+	WorldSize int    `json:"world_size"` // positions count this rank's share
+
+	Epoch    int        `json:"epoch"`
+	Position int64      `json:"position"`        // every position before it is finished
+	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
+	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
+
+	Quarantine []int64 `json:"quarantine,omitempty"` // indices into the source that are never tried, for they crashed an engine
+}
+
+// ErrState marks a state that does not fit what is to be run.
+var ErrState = errors.New("headrace: state does not fit")
+
+// at returns the record of the same run at another place.
+func (s State) at(p pipe.SourceState) State {
+	s.Epoch, s.Position, s.Ahead, s.Lost = p.Epoch, p.Low, p.Ahead, p.Lost
+	return s
+}
+
+// place is the part of the record that the engine goes on from.
+func (s State) place() pipe.SourceState {
+	return pipe.SourceState{Epoch: s.Epoch, Low: s.Position, Ahead: s.Ahead, Lost: s.Lost}
+}
+
+// fits says why from cannot continue as s, whose identity keys are those of the recipe at hand, over n samples of this rank's epoch. A record
+// without identity keys, such as a plain epoch number, fits.
+func (s State) fits(from State, n int64) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrState}, args...)...)
+	}
+	switch {
+	case from.Version != 0 && from.Version != StateVersion:
+		return refuse("it has version %d, this engine reads %d", from.Version, StateVersion)
+	case from.Order != 0 && from.Order != order.Version:
+		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
+	case from.Recipe != "" && from.Recipe != s.Recipe:
+		return refuse("it was saved by another recipe; restore it with the recipe and seeds that saved it")
+	case from.Samples != 0 && from.Samples != s.Samples:
+		return refuse("its source had %d samples, this one has %d", from.Samples, s.Samples)
+	case from.WorldSize != 0 && from.WorldSize != s.WorldSize:
+		return refuse("it was saved with world_size %d, this run has %d", from.WorldSize, s.WorldSize)
+	case from.Epoch < 0:
+		return refuse("its epoch is %d", from.Epoch)
+	case from.Position < 0 || from.Position > n:
+		return refuse("its position is %d of an epoch of %d samples", from.Position, n)
+	}
+	for _, i := range from.Quarantine {
+		if i < 0 || i >= s.Samples {
+			return refuse("it quarantines index %d of a source of %d samples", i, s.Samples)
+		}
+	}
+	return from.checkRanges(n, refuse)
+}
+
+func (s State) checkRanges(n int64, refuse func(string, ...any) error) error {
+	end := s.Position
+	for _, r := range s.Ahead {
+		if r[0] < end || r[1] <= r[0] || r[1] > n {
+			return refuse("its range %v is not beyond position %d, in order, and within %d samples", r, end, n)
+		}
+		end = r[1]
+	}
+	for _, p := range s.Lost {
+		if p < 0 || p >= n {
+			return refuse("its lost position %d is not within %d samples", p, n)
+		}
+	}
+	return nil
+}
