@@ -1,0 +1,32 @@
+// Package order is the arithmetic that says which sample comes when, and what chance says about it.
+//
+// Nothing here holds state or memory that grows with the data: an epoch's order is a function from position to index
+// ([Permutation]), a rank's share of it another ([Split]), and a random draw a third ([Key]). So a run can be cut, resumed, given
+// other numbers of workers or ranks, and moved to another machine, and still the same sample stands at the same place with the same crop.
+//
+//	p := order.Permute(samples, seed, epoch)
+//	s := order.Split{Samples: samples, Batch: 256, World: 8, Rank: 3}
+//	if err := s.Check(); err != nil { … }
+//	for pos := range s.Len() {
+//		global, _ := s.At(pos)
+//		index := p.At(global)
+//		key := order.NewKey(seed, epoch, order.SourceID("files"), index)
+//		x := key.Float64(order.OpID("random_flip"), 0)
+//	}
+//
+// [Version] names all of these functions together. It goes into every saved state; a change of any number that they return needs
+// another version.
+//
+// # Concurrency
+//
+// All types are values that nothing changes after they were made: any number of goroutines may use them.
+//
+// # Testing
+//
+// Philox is held against its published vectors, the permutation against being one (every small size whole, large ones by inverse)
+// and against chance (chi-square over seeds and epochs), the split against a list that is really cut into pieces. Golden vectors pin Version.
+package order
+
+// Version is the number of the algorithms in this package. Whoever saves a position saves it too: under another version
+// the position means other samples.
+const Version = 1
