@@ -1,0 +1,45 @@
+package sample
+
+import (
+	"strconv"
+
+	"headrace/tensor"
+)
+
+// ID says which sample this is. Random draws, checkpoints and messages refer to samples by it.
+type ID struct {
+	Source string
+	Epoch  int
+	Pos    int64 // place in this rank's epoch
+	Index  int64 // place in the source
+}
+
+// Sample is a set of values with a name. The values stand in the order of the schema of the edge it travels on.
+type Sample struct {
+	ID     ID
+	Key    string // a name for people: a path, as it was given
+	Values []Value
+}
+
+// Value is one value of a sample. Which part of it is used follows from the field's type.
+type Value struct {
+	Tensor tensor.Tensor
+	Bytes  []byte
+	Text   string
+	Int    int64 // the value of an int64 of shape []: labels are many, and need no memory of their own
+}
+
+// Error says which sample something happened to.
+type Error struct {
+	Key   string
+	Index int64
+	Err   error
+}
+
+// Error is like `sample "a/b.jpg" (index 17): media: truncated JPEG`.
+func (e *Error) Error() string {
+	// Quoted, since a path may hold any bytes, line breaks too.
+	return "sample " + strconv.Quote(e.Key) + " (index " + strconv.FormatInt(e.Index, 10) + "): " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,173 @@
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headrace/tensor"
+)
+
+// Kind says what sort of value a field holds. Its zero value is none of them, so that a forgotten kind cannot pass for one.
+type Kind uint8
+
+// The kinds of values.
+const (
+	_      Kind = iota
+	Tensor      // an array of a dtype and a shape
+	Bytes       // a file's content, or anything else that is not looked into
+	Text        // text as bytes: mostly UTF-8, but a file's name need not be
+)
+
+var kinds = [...]string{"invalid", "tensor", "bytes", "text"}
+
+func (k Kind) String() string {
+	if int(k) >= len(kinds) {
+		return fmt.Sprintf("kind(%d)", uint8(k))
+	}
+	return kinds[k]
+}
+
+// MarshalText writes "tensor", "bytes" or "text".
+func (k Kind) MarshalText() ([]byte, error) {
+	if k < Tensor || k > Text {
+		return nil, fmt.Errorf("sample: %v has no name to write", k)
+	}
+	return []byte(kinds[k]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (k *Kind) UnmarshalText(text []byte) error {
+	i := slices.Index(kinds[1:], string(text))
+	if i < 0 {
+		return fmt.Errorf("sample: unknown kind %q", text)
+	}
+	*k = Kind(i + 1)
+	return nil
+}
+
+// Type is what is known about a field's value before there is one.
+type Type struct {
+	Kind  Kind
+	DType tensor.DType // of a Tensor
+	Shape tensor.Shape // of a Tensor; extents may be unknown
+}
+
+// The types that have no parameters.
+var (
+	BytesType = Type{Kind: Bytes}
+	TextType  = Type{Kind: Text}
+)
+
+// TensorType returns the type of arrays; an extent may be [tensor.Unknown].
+func TensorType(d tensor.DType, shape ...int) Type {
+	return Type{Kind: Tensor, DType: d, Shape: append(tensor.Shape{}, shape...)}
+}
+
+// Fixed reports whether every value of this type has the same dtype and shape, so that values can be stacked.
+func (t Type) Fixed() bool { return t.Kind == Tensor && t.Shape.Fixed() }
+
+// Equal reports whether both types say the same.
+func (t Type) Equal(u Type) bool {
+	return t.Kind == u.Kind && t.DType == u.DType && t.Shape.Equal(u.Shape)
+}
+
+// String is like "uint8 [?, ?, 3]", "int64", "text".
+func (t Type) String() string {
+	switch {
+	case t.Kind != Tensor:
+		return t.Kind.String()
+	case len(t.Shape) == 0:
+		return t.DType.String()
+	default:
+		return t.DType.String() + " " + t.Shape.String()
+	}
+}
+
+func (t Type) check() error {
+	switch {
+	case t.Kind < Tensor || t.Kind > Text:
+		return fmt.Errorf("is of no known kind (%v)", t.Kind)
+	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Shape != nil):
+		return fmt.Errorf("is %v and cannot have a dtype or a shape", t.Kind)
+	case t.Kind == Tensor && !t.DType.Valid():
+		return errors.New("is a tensor without a dtype")
+	case t.Kind == Tensor:
+		return t.Shape.Check()
+	}
+	return nil
+}
+
+// Field is a named value of a sample.
+type Field struct {
+	Name string
+	Type Type
+}
+
+// Schema is the fields of the samples on one edge, in the order of their values. No method changes it; it is not to be changed by others.
+type Schema []Field
+
+// Find returns the place of a field, or -1.
+func (s Schema) Find(name string) int {
+	return slices.IndexFunc(s, func(f Field) bool { return f.Name == name })
+}
+
+// Names returns the names of all fields.
+func (s Schema) Names() []string {
+	names := make([]string, len(s))
+	for i, f := range s {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// With returns s with a field of that name and type: in its old place where there is one of this name, else as the last.
+func (s Schema) With(name string, t Type) Schema {
+	f := Field{name, t}
+	if i := s.Find(name); i >= 0 {
+		s = slices.Clone(s)
+		s[i] = f
+		return s
+	}
+	return append(slices.Clip(s), f)
+}
+
+// Without returns s less a field; s itself where it has none of this name.
+func (s Schema) Without(name string) Schema {
+	i := s.Find(name)
+	if i < 0 {
+		return s
+	}
+	return slices.Delete(slices.Clone(s), i, i+1)
+}
+
+// Equal reports whether both schemas have the same fields in the same order.
+func (s Schema) Equal(t Schema) bool {
+	return slices.EqualFunc(s, t, func(a, b Field) bool { return a.Name == b.Name && a.Type.Equal(b.Type) })
+}
+
+// Check returns what is wrong with s, all of it: names that are empty or occur twice, types that are none.
+func (s Schema) Check() error {
+	var errs []error
+	for i, f := range s {
+		if f.Name == "" {
+			errs = append(errs, fmt.Errorf("sample: field %d has no name", i))
+		} else if s.Find(f.Name) != i {
+			errs = append(errs, fmt.Errorf("sample: two fields have the name %q", f.Name))
+		}
+		if err := f.Type.check(); err != nil {
+			errs = append(errs, fmt.Errorf("sample: field %q %w", f.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// String is like "key text, image uint8 [?, ?, 3], label int64".
+func (s Schema) String() string {
+	parts := make([]string, len(s))
+	for i, f := range s {
+		parts[i] = f.Name + " " + f.Type.String()
+	}
+	return strings.Join(parts, ", ")
+}
