@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Prepares what the contestants need, as far as it is missing: the photographs, the C program, the other loaders.
+#
+#   BED=FOLDER bench/bed.sh      (default: build/bed; about 8 GB, most of it PyTorch and TensorFlow)
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
+BED="${BED:-$ROOT/build/bed}"
+
+contestant() {
+	local folder="$BED/$1"
+	shift
+	[ -x "$folder/bin/python" ] && return
+	say "installing $*"
+	"$VENV/bin/uv" venv -q --python "$PYTHON" "$folder"
+	"$VENV/bin/uv" pip install -q --python "$folder/bin/python" "$@"
+}
+
+mkdir -p "$BED" build/bench
+"$PYTHON" bench/data.py "$BED"
+gcc -O3 -march=native -Wall -Wextra -Werror -o build/bench/limit bench/limit.c -ljpeg -lpthread -lm
+contestant venv-spdl spdl spdl-io numpy simplejpeg opencv-python-headless
+contestant venv-grain grain numpy simplejpeg opencv-python-headless
+contestant venv-tf tensorflow-cpu
+contestant venv-torch torch torchvision pillow numpy

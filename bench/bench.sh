@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# What `make bench` runs: the rates, then the memory, then the hand-over alone. Results lie in bench/results.
+#
+#   BED=FOLDER bench/bench.sh [arguments of run.py]
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
+export BED="${BED:-$ROOT/build/bed}"
+
+bench/bed.sh
+"$PYTHON" bench/run.py --rounds 5 --out bench/results/rates.json "$@"
+"$PYTHON" bench/run.py --rounds 1 --memory --out bench/results/memory.json "$@"
+"$PYTHON" bench/handover.py --out bench/results/handover.json

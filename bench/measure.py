@@ -1,0 +1,99 @@
+"""Runs one loader over a list of files and prints what it took, as one line of JSON.
+
+    python measure.py LOADER WORK LIST [--images N] [--workers W]
+
+LOADER is a module of loaders/. Its function `batches(work, files, workers)` gives arrays of 32 images, uint8, in the way
+that its makers recommend. WORK is `val` (shorter side to 256, centre 224 x 224) or `train` (random resized crop of 224 x
+224 and a flip).
+
+The rate is taken from the 8th batch to the last one; what came before is reported as the time to the first batch, counted
+from the moment in which the runner started this process (environment variable STARTED).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+
+WARM = 8
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("loader")
+    parser.add_argument("work", choices=["val", "train"])
+    parser.add_argument("list")
+    parser.add_argument("--images", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=0)
+    options = parser.parse_args()
+    with open(options.list) as lines:
+        files = lines.read().split("\n")[:-1]
+    if options.images:
+        files = (files * (options.images // len(files) + 1))[: options.images]
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "loaders"))
+    loader = importlib.import_module(f"{options.loader}_loader")
+    print(json.dumps(measure(loader.batches(options.work, files, options.workers))))
+
+
+def measure(batches) -> dict:
+    images = count = pixels = 0
+    first = warm = last = None
+    for batch in batches:
+        now = time.time()
+        if first is None:
+            first = now
+            shape, dtype = list(batch.shape), str(batch.dtype)
+            if shape[1:] not in ([224, 224, 3], [3, 224, 224]) or dtype != "uint8":
+                raise SystemExit(f"the loader gives {dtype} {shape}")
+        images += batch.shape[0]
+        count += 1
+        # A look at few pixels, so that a lazy loader has to have them.
+        pixels += int(batch[:, ::112, ::112].sum())
+        if count == WARM:
+            warm = (now, images, cpu_seconds())
+        elif count % WARM == 0:
+            # Read while the workers live: what they used is lost to us once they are gone.
+            last = (now, images, cpu_seconds())
+    if warm is None or last is None or not pixels:
+        raise SystemExit(f"{count} batches are too few to measure")
+    time_span, image_span, cpu_span = (b - a for a, b in zip(warm, last))
+    started = float(os.environ.get("STARTED", "nan"))
+    return {
+        "images": images,
+        "images_per_s": round(image_span / time_span, 1),
+        "cpu_s_per_1k": round(cpu_span / image_span * 1000, 4),
+        "first_batch_s": round(first - started, 3),
+    }
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and all its descendants."""
+    ticks = 0
+    for pid in descendants(os.getpid()):
+        try:
+            with open(f"/proc/{pid}/stat") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid: int) -> list[int]:
+    found = [pid]
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as f:
+                for child in f.read().split():
+                    found += descendants(int(child))
+    except OSError:
+        pass
+    return found
+
+
+if __name__ == "__main__":
+    main()
