@@ -1,0 +1,64 @@
+package media
+
+import (
+	"fmt"
+	"math"
+)
+
+// CenterCrop cuts the middle out of a picture. A smaller picture is padded with black first, on the right and below by one more
+// pixel than on the left and above where it does not come out even.
+type CenterCrop struct {
+	Height int `json:"height"`
+	Width  int `json:"width"`
+}
+
+// Check returns what is wrong with the parameters.
+func (o CenterCrop) Check() error { return checkSide("center_crop", o.Height, o.Width) }
+
+// Result tells the size after the operation.
+func (o CenterCrop) Result(Size) Size { return Size(o) }
+
+func (o CenterCrop) place(p *Plan, _ uint64, _ Rand) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	p.window(Rect{centre(p.Width, o.Width), centre(p.Height, o.Height), o.Width, o.Height})
+	return nil
+}
+
+// centre returns where a crop begins in a side. Halves go to the even number when cutting, as Python rounds, and away from zero
+// when padding.
+func centre(side, crop int) int {
+	if crop > side {
+		return -((crop - side) / 2)
+	}
+	return int(math.RoundToEven(float64(side-crop) / 2))
+}
+
+// RandomCrop cuts a random part of this size out of a picture, which must not be smaller.
+type RandomCrop struct {
+	Height int `json:"height"`
+	Width  int `json:"width"`
+}
+
+// Check returns what is wrong with the parameters.
+func (o RandomCrop) Check() error { return checkSide("random_crop", o.Height, o.Width) }
+
+// Result tells the size after the operation.
+func (o RandomCrop) Result(Size) Size { return Size(o) }
+
+func (o RandomCrop) place(p *Plan, id uint64, r Rand) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	if o.Height > p.Height || o.Width > p.Width {
+		return fmt.Errorf("%w: random_crop of %d×%d pixels out of %d×%d", ErrGeometry, o.Width, o.Height, p.Width, p.Height)
+	}
+	y := below(r.Float64(id, 0), p.Height-o.Height+1)
+	x := below(r.Float64(id, 1), p.Width-o.Width+1)
+	p.window(Rect{x, y, o.Width, o.Height})
+	return nil
+}
+
+// below turns a random number in [0,1) into one of 0 … n-1.
+func below(u float64, n int) int { return min(int(u*float64(n)), n-1) }

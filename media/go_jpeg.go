@@ -1,0 +1,89 @@
+package media
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"sync"
+
+	"headrace/media/internal/orient"
+)
+
+// GoJPEG is the decoder that needs no C: image/jpeg, and the resampler of this package. It decodes the whole picture and
+// allocates memory for it each time; what comes after that is as exact as elsewhere.
+type GoJPEG struct{}
+
+// Name returns "go".
+func (GoJPEG) Name() string { return "go" }
+
+// DecodeInto implements Decoder.
+func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *Plan) error {
+	if err := CheckTarget(dst, stride, plan); err != nil {
+		return err
+	}
+	if info.Width > MaxPixels/max(info.Height, 1) {
+		return fmt.Errorf("%w: %d×%d pixels", ErrTooLarge, info.Width, info.Height)
+	}
+	img, err := jpeg.Decode(bytes.NewReader(src))
+	if err != nil {
+		return goError(err)
+	}
+	if b := img.Bounds(); b.Dx() != info.Width || b.Dy() != info.Height {
+		return fmt.Errorf("%w: JPEG of %d×%d pixels, its header says %d×%d", ErrCorrupt, b.Dx(), b.Dy(), info.Width, info.Height)
+	}
+	s := goScratches.Get().(*goScratch)
+	defer goScratches.Put(s)
+	return s.run(dst, stride, plan, func(dst []byte, part Rect) { rgb(dst, img, plan.Orientation, part) })
+}
+
+var goScratches = sync.Pool{New: func() any { return new(goScratch) }}
+
+// goError says in this package's words what image/jpeg says in its own.
+func goError(err error) error {
+	var unsupported jpeg.UnsupportedError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	case errors.As(err, &unsupported):
+		return fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// rgb writes a part of the picture, turned upright, as RGB pixels without gaps.
+func rgb(dst []byte, img image.Image, orientation int, part Rect) {
+	width, height := img.Bounds().Dx(), img.Bounds().Dy()
+	origin := img.Bounds().Min
+	pixel := pixelReader(img)
+	for y := range part.Height {
+		for x := range part.Width {
+			sx, sy := orient.At(orientation, width, height, part.X+x, part.Y+y)
+			dst[0], dst[1], dst[2] = pixel(origin.X+sx, origin.Y+sy)
+			dst = dst[3:]
+		}
+	}
+}
+
+// pixelReader returns a function that reads a pixel without an allocation for each.
+func pixelReader(img image.Image) func(x, y int) (r, g, b byte) {
+	switch img := img.(type) {
+	case *image.YCbCr:
+		return func(x, y int) (r, g, b byte) {
+			c := img.COffset(x, y)
+			return color.YCbCrToRGB(img.Y[img.YOffset(x, y)], img.Cb[c], img.Cr[c])
+		}
+	case *image.Gray:
+		return func(x, y int) (r, g, b byte) {
+			v := img.Pix[img.PixOffset(x, y)]
+			return v, v, v
+		}
+	}
+	return func(x, y int) (byte, byte, byte) {
+		r, g, b, _ := img.At(x, y).RGBA()
+		return byte(r >> 8), byte(g >> 8), byte(b >> 8)
+	}
+}

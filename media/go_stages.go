@@ -1,0 +1,92 @@
+package media
+
+import "headrace/media/internal/resample"
+
+// goScratch is what the Go decoder keeps from picture to picture: the input and the output of a stage, rows between the passes,
+// tables.
+type goScratch struct {
+	in, out, rows []byte
+	x, y          resample.Table
+}
+
+// run carries the stages out. load writes a part of the upright picture, as RGB pixels without gaps.
+func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(dst []byte, part Rect)) error {
+	for i := range plan.Stages {
+		stage := &plan.Stages[i]
+		v := stage.Visible()
+		s.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Flip)
+		s.y.Set(stage.Crop.Height, stage.Height, v.Y, v.Height, false)
+		x0, x1 := s.x.Bounds()
+		y0, y1 := s.y.Bounds()
+		if i == 0 {
+			part := Rect{stage.Crop.X + x0, stage.Crop.Y + y0, x1 - x0, y1 - y0}
+			s.in = grow(s.in, part.Width*part.Height*3)
+			load(s.in, part)
+		} else {
+			s.in, s.out = s.out, s.in
+			before := plan.Stages[i-1].Window
+			s.in = cut(s.in, before.Width, stage.Crop.X+x0, stage.Crop.Y+y0, x1-x0, y1-y0)
+		}
+		to, toStride := dst, stride
+		if i < len(plan.Stages)-1 {
+			toStride = stage.Window.Width * 3
+			s.out = grow(s.out, toStride*stage.Window.Height)
+			to = s.out
+		}
+		s.stage(to, toStride, stage, x0, y0, x1-x0, y1-y0)
+	}
+	return nil
+}
+
+// stage resamples s.in, which begins at (x0, y0) of the stage's crop, into dst.
+func (s *goScratch) stage(dst []byte, stride int, stage *Stage, x0, y0, width, height int) {
+	at := stage.Target()
+	Blacken(dst, stride, stage.Window.Width, stage.Window.Height, at)
+	between := at.Width * 3
+	s.rows = grow(s.rows, between*height)
+	for y := range height {
+		resample.Row(s.rows[y*between:], s.in[y*width*3:], x0, &s.x)
+	}
+	for i, span := range s.y.Spans {
+		row := dst[(at.Y+i)*stride+at.X*3:]
+		resample.Column(row[:between], s.rows, between, y0, span, s.y.Weights)
+	}
+}
+
+// Target is where Visible stands in the result of the stage.
+func (s Stage) Target() Rect {
+	v := s.Visible()
+	x := v.X - s.Window.X
+	if s.Flip {
+		x = s.Window.Width - x - v.Width
+	}
+	return Rect{x, v.Y - s.Window.Y, v.Width, v.Height}
+}
+
+// Blacken clears what lies outside a part of a picture of width × height pixels.
+func Blacken(dst []byte, stride, width, height int, except Rect) {
+	for y := range height {
+		row := dst[y*stride:][:width*3]
+		if y >= except.Y && y < except.Y+except.Height && except.Width > 0 {
+			clear(row[:except.X*3])
+			clear(row[(except.X+except.Width)*3:])
+		} else {
+			clear(row)
+		}
+	}
+}
+
+// cut moves a part of a picture without gaps to the front of its memory.
+func cut(pixels []byte, stride, x, y, width, height int) []byte {
+	for row := range height {
+		copy(pixels[row*width*3:][:width*3], pixels[((y+row)*stride+x)*3:])
+	}
+	return pixels[:width*height*3]
+}
+
+func grow(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}

@@ -1,0 +1,55 @@
+package media
+
+import "fmt"
+
+// MaxPixels is the largest picture that is decoded or produced, in pixels. It is the size at which Pillow takes a picture for a
+// decompression bomb and refuses it.
+const MaxPixels = 178_956_970
+
+// JPEG is the name of the format in Info.Format, Register and DecoderFor.
+const JPEG = "jpeg"
+
+// Info is what the header of a picture says.
+type Info struct {
+	Format        string // "jpeg"
+	Width, Height int    // as stored, before Orientation
+	Orientation   int    // EXIF's: 1 upright … 8; 1 where nothing is said
+	Components    int    // colour components as stored: 1 grey, 3 colour
+	Progressive   bool
+	Arithmetic    bool // arithmetic instead of Huffman coding
+}
+
+// Oriented returns width and height as a viewer sees them, with the orientation applied.
+func (i Info) Oriented() (width, height int) {
+	if turnsSideways(i.Orientation) {
+		return i.Height, i.Width
+	}
+	return i.Width, i.Height
+}
+
+// WorkingBytes is an upper estimate of the memory that decoding takes besides its result, for byte budgets.
+func (i Info) WorkingBytes() int64 {
+	pixels := int64(i.Width+16) * int64(i.Height+16)
+	n := pixels * 3
+	if i.Progressive {
+		n += pixels * 2 * int64(i.Components) // all coefficients are held until the last scan is read
+	}
+	return n + 1<<18
+}
+
+// String describes the picture for people.
+func (i Info) String() string {
+	s := fmt.Sprintf("%s %d×%d, %d components", i.Format, i.Width, i.Height, i.Components)
+	if i.Progressive {
+		s += ", progressive"
+	}
+	if i.Arithmetic {
+		s += ", arithmetic coding"
+	}
+	if i.Orientation > 1 {
+		s += fmt.Sprintf(", orientation %d", i.Orientation)
+	}
+	return s
+}
+
+func turnsSideways(orientation int) bool { return orientation >= 5 && orientation <= 8 }

@@ -1,0 +1,36 @@
+package media
+
+// Unknown stands for a size that depends on the picture.
+const Unknown = -1
+
+// Size is the size of a picture in pixels; either number may be Unknown.
+type Size struct{ Height, Width int }
+
+// Op is an operation on the geometry of a picture. The set is closed: an operation is one of the types of this package.
+type Op interface {
+	// Check returns what is wrong with the parameters.
+	Check() error
+	// Result tells the size after the operation, as far as it is known without the picture.
+	Result(in Size) Size
+	// place appends the operation to the plan.
+	place(p *Plan, id uint64, r Rand) error
+}
+
+// Rand gives random numbers in [0,1), each a pure function of the sample, the operation and the number of the draw.
+type Rand interface {
+	Float64(op uint64, draw uint32) float64
+}
+
+// Step is an operation at its place in a recipe. ID names it in random draws: two steps that draw must have different IDs.
+type Step struct {
+	Op Op
+	ID uint64
+}
+
+// Results tells the size after all steps, as far as it is known without the picture.
+func Results(in Size, steps []Step) Size {
+	for _, s := range steps {
+		in = s.Op.Result(in)
+	}
+	return in
+}
