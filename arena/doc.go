@@ -1,0 +1,44 @@
+// Package arena keeps batches in shared memory: segments cut into slots, and the life of a slot from its first byte to its return.
+//
+// A slot lives so, and no other way:
+//
+//	free ──Reserve──► filling ──Seal──► sealed ──Send──► leased ──Release──► free
+//	                     │                 │ └───Take──► taken ──Send──► leased
+//	                     │                 │               └─────Drop──► free
+//	                     ├─ Drop ─► free   └─ Drop ─► free
+//	                     └─ Abandon ─► abandoned ──when the call returns──► free
+//
+// A filling slot belongs to the goroutines that write its rows; a sealed one waits for its consumer; a leased one is memory of a consumer in
+// another process, who names it in [Arena.Release] when done. A taken slot is the same for a consumer in this process. An abandoned slot may
+// still be written by a call that nobody could stop, and stays out of use until that call returns.
+//
+// # Segments
+//
+// A segment is a memfd, sealed against shrinking, growing, execution where the kernel knows that seal, and further seals, so that whoever maps it
+// can rely on its size. [Options].Announce is given each segment once, before a slot in it is: that is where its descriptor travels to the
+// consumer. The pool is one segment, made when the first slot is reserved; its pages appear when they are first written, and stay. Slots are
+// taken most recently freed first, so that a pool larger than needed costs only addresses.
+//
+// # Held batches
+//
+// A consumer may hold as many batches as it likes. When it waits ([Arena.SetWaiting]), and no slot is free or on its way to it, waiting for one of
+// its own releases would wait for ever: the next slot is an unpooled one, in a segment of its own that goes with its release. Past
+// [Options].HoldLimit Reserve returns a [HeldError] instead.
+//
+// # Memory
+//
+// The pool is set aside in [Options].Budget for the whole life of the arena. Unpooled slots are not: the batches that a consumer chooses to hold
+// are bounded by HoldLimit, and must not starve the stages that would bring it the next one. Memory that the system refuses is a [RefusedError],
+// which says what to raise.
+//
+// # Concurrency
+//
+// An [Arena] is for any number of goroutines. The methods of a [Slot] may be called by any of them; who writes which of its bytes is theirs to agree.
+// Nobody may touch a slot's bytes after giving it away: after Close or the release of an unpooled slot they are no memory any more.
+//
+// # Testing
+//
+// A model test walks random histories of all transitions. With the build tag headrace_debug every slot ends in a canary, which is checked when
+// the slot is sealed and when it comes back, and a free slot is poisoned, which is checked when it is reserved: a write beyond the end or after
+// a release becomes a [CorruptError]. [Live] counts the segments of the process; tests end at the number they began with.
+package arena

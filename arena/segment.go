@@ -1,0 +1,63 @@
+package arena
+
+import (
+	"os"
+	"sync/atomic"
+)
+
+// segment is a piece of shared memory, mapped.
+type segment struct {
+	id     uint32
+	pooled bool
+	memory []byte
+	cells  []cell
+}
+
+// cell is a slot's place, where one life after another is lived.
+type cell struct {
+	segment *segment
+	index   uint32
+	bytes   []byte // the slot's
+	guard   []byte // the canary's place behind them; empty unless guards are compiled in
+
+	state    state
+	serial   uint64 // which life this is
+	calls    int    // abandoned ones that have not returned
+	poisoned bool
+}
+
+// live counts the segments of this process.
+var live atomic.Int64
+
+// Live is the number of segments that are mapped in this process, over all arenas: what tests compare before and after.
+func Live() int { return int(live.Load()) }
+
+var pageSize = int64(os.Getpagesize())
+
+// stride is the distance of slots: whole pages, so that no two processes ever write the same page, and every slot is aligned for any use.
+func stride(slotBytes int) int64 {
+	n := int64(slotBytes) + guardBytes
+	return (n + pageSize - 1) / pageSize * pageSize
+}
+
+// newSegment maps a new segment and returns its descriptor beside it.
+func newSegment(name string, id uint32, slots, slotBytes int) (*segment, int, error) {
+	memory, fd, err := mapShared(name, int64(slots)*stride(slotBytes))
+	if err != nil {
+		return nil, -1, err
+	}
+	live.Add(1)
+	s := &segment{id: id, memory: memory, cells: make([]cell, slots)}
+	for i := range s.cells {
+		from := i * int(stride(slotBytes))
+		to := from + slotBytes
+		s.cells[i] = cell{segment: s, index: uint32(i), bytes: memory[from:to:to], guard: memory[to : to+guardBytes : to+guardBytes]}
+		s.cells[i].setCanary()
+	}
+	return s, fd, nil
+}
+
+func (s *segment) unmap() {
+	unmapShared(s.memory)
+	live.Add(-1)
+}

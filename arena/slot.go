@@ -1,0 +1,137 @@
+package arena
+
+// state is where a slot is in its life.
+type state int
+
+const (
+	free state = iota
+	filling
+	sealed
+	taken
+	leased
+	abandoned
+	states int = iota
+)
+
+func (s state) String() string {
+	return [...]string{"free", "filling", "sealed", "taken", "leased", "abandoned"}[s]
+}
+
+// Slot is one life of a slot, from Reserve to where it is given away. Methods that the life does not allow change nothing and return a
+// [StateError]; so do those of a life that has ended.
+type Slot struct {
+	arena  *Arena
+	cell   *cell
+	serial uint64
+	bytes  []byte
+}
+
+func (a *Arena) handle(c *cell) *Slot {
+	return &Slot{arena: a, cell: c, serial: c.serial, bytes: c.bytes}
+}
+
+// Bytes is the slot's memory, of Options.SlotBytes; nil after Send, Drop and Abandon.
+func (s *Slot) Bytes() []byte { return s.bytes }
+
+// Segment is the ID of the segment in which the slot lies.
+func (s *Slot) Segment() uint32 { return s.cell.segment.id }
+
+// Index is the number of the slot in its segment.
+func (s *Slot) Index() uint32 { return s.cell.index }
+
+// Pooled reports whether the slot is one of the pool. The others exist because the consumer holds so many.
+func (s *Slot) Pooled() bool { return s.cell.segment.pooled }
+
+// Seal ends the filling: every byte has been written.
+func (s *Slot) Seal() error {
+	defer s.lock()()
+	if err := s.expect("seal", filling); err != nil {
+		return err
+	}
+	if err := s.cell.checkCanary("sealed"); err != nil {
+		return err
+	}
+	s.arena.move(s.cell, sealed)
+	return nil
+}
+
+// Send gives a sealed or taken slot to the consumer in another process. It comes back by [Arena.Release].
+func (s *Slot) Send() error {
+	defer s.lock()()
+	if err := s.expect("send", sealed, taken); err != nil {
+		return err
+	}
+	s.bytes = nil
+	s.arena.move(s.cell, leased)
+	return nil
+}
+
+// Take gives a sealed slot to a consumer in this process, who gives it back by Drop, or passes it on by Send. Its memory stays until then, also
+// when the arena is closed.
+func (s *Slot) Take() error {
+	defer s.lock()()
+	if err := s.expect("take", sealed); err != nil {
+		return err
+	}
+	s.arena.move(s.cell, taken)
+	return nil
+}
+
+// Drop gives back a slot that was not sent.
+func (s *Slot) Drop() error {
+	defer s.lock()()
+	if err := s.expect("drop", filling, sealed, taken); err != nil {
+		return err
+	}
+	s.bytes = nil
+	return s.arena.recycle(s.cell)
+}
+
+// Abandon gives up a filling slot that a call still writes and nobody can stop. The slot stays out of use until returned is called, from
+// wherever that call ends. Where several calls are under way, each is abandoned. A slot that may not be abandoned is left alone; returned does
+// nothing then.
+func (s *Slot) Abandon() (returned func(), err error) {
+	defer s.lock()()
+	if err := s.expect("abandon", filling, abandoned); err != nil {
+		return func() {}, err
+	}
+	s.bytes = nil
+	s.cell.calls++
+	if s.cell.state == filling {
+		s.arena.move(s.cell, abandoned)
+	}
+	done := false
+	return func() {
+		defer s.lock()()
+		if done {
+			return
+		}
+		done = true
+		if s.cell.calls--; s.cell.calls == 0 {
+			s.arena.recycle(s.cell)
+		}
+	}, nil
+}
+
+// lock locks the arena and returns what unlocks it.
+func (s *Slot) lock() (unlock func()) {
+	s.arena.mu.Lock()
+	return s.arena.mu.Unlock
+}
+
+// expect refuses what the slot's state does not allow.
+func (s *Slot) expect(verb string, allowed ...state) error {
+	c := s.cell
+	if c.serial != s.serial {
+		if s.arena.closed {
+			return ErrClosed
+		}
+		return &StateError{Verb: verb, Segment: c.segment.id, Slot: c.index, State: "given back"}
+	}
+	for _, a := range allowed {
+		if c.state == a {
+			return nil
+		}
+	}
+	return &StateError{Verb: verb, Segment: c.segment.id, Slot: c.index, State: c.state.String()}
+}
