@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoFiles marks a listing that would be empty.
+var ErrNoFiles = errors.New("store: no files")
+
+// List finds files by pattern, in the order of their paths' bytes.
+//
+//   - In a pattern * stands for any characters of a name, ? for one, [a-z] for one of a set, [!a-z] for one that is not of it, and ** as a name
+//     of its own for any number of folders, also none. There is no escape character: [*] stands for a star. Names that begin with a dot
+//     are found only by a name in the pattern that begins with a dot.
+//   - The path of a folder stands for all files below it whose names end in one of suffixes, in upper or lower case; the path of a file for
+//     itself. Elsewhere suffixes have no meaning.
+//   - Whatever is not a folder counts as a file; reading it says what is wrong with it. Links are followed. A folder that is reached
+//     again from below itself is not entered twice; one that is reached by two ways is listed by both.
+//   - A relative pattern belongs to root, and gives keys that begin as the pattern does.
+//
+// A folder that has to be read and cannot be is an error, and so is an empty result, with a message that says how far the path exists.
+func List(ctx context.Context, root, pattern string, suffixes []string) (*Table, error) {
+	p, err := parsePattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if !p.wild() {
+		if err := p.lookUp(root, suffixes); err != nil {
+			return nil, err
+		}
+	}
+	w := walker{ctx: ctx, p: p, b: newBuilder(root)}
+	if err := w.walk(); err != nil {
+		if errors.Is(err, ErrNoFiles) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("store: list %q: %w", pattern, err)
+	}
+	if w.b.len() == 0 {
+		return nil, w.nothing()
+	}
+	return w.b.table(), nil
+}
+
+// lookUp finds out what a pattern without wildcards names: a file, or a folder with all it holds.
+func (p *pattern) lookUp(root string, suffixes []string) error {
+	st, err := status(under(root, p.text))
+	switch {
+	case err == unix.ENOENT || err == unix.ENOTDIR:
+		return fmt.Errorf("%w: %w", ErrNoFiles, missing(root, p.text))
+	case err != nil:
+		return fmt.Errorf("store: list %q: %w", p.text, err)
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		p.all(suffixes)
+	}
+	return nil
+}
+
+func status(path string) (st unix.Stat_t, err error) {
+	err = again(func() error { return unix.Stat(path, &st) })
+	return st, err
+}
+
+// missing says how far a path exists.
+func missing(root, p string) error {
+	what := fmt.Sprintf("%q does not exist", p)
+	near := path.Clean(under(root, p))
+	for near != "/" && near != "." {
+		near = path.Dir(near)
+		st, err := status(near)
+		if err != nil {
+			continue
+		}
+		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			what += fmt.Sprintf("; the nearest folder that does is %q", near)
+		} else {
+			what += fmt.Sprintf("; %q is a file", near)
+		}
+		break
+	}
+	return fmt.Errorf("%s: %w", what, unix.ENOENT)
+}
+
+// nothing says why a listing is empty, as far as that can be told.
+func (w *walker) nothing() error {
+	p := w.p
+	switch {
+	case p.suffixes != nil:
+		return fmt.Errorf("%w: the folder %q holds no file that ends in %s (%d others)", ErrNoFiles, p.text, strings.Join(p.suffixes, ", "), w.others)
+	case w.folders > 0:
+		return fmt.Errorf("%w: %q matches only folders (%d); write %q for the files in them, or %q for all below", ErrNoFiles, p.text, w.folders, p.text+"/*", p.text+"/**")
+	}
+	hint := ""
+	if _, err := status(under(w.b.t.root, p.text)); err == nil {
+		hint = "; something of exactly this name exists: to name it, write [[] for [, [*] for * and [?] for ?"
+	}
+	return fmt.Errorf("%w: %q matches nothing in %q%s", ErrNoFiles, p.text, path.Clean(under(w.b.t.root, p.base)), hint)
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrTooLarge marks a file that is larger than the reader may read.
+var ErrTooLarge = errors.New("store: file too large")
+
+// ErrNotRegular marks what has a name in a folder but no content to read: a folder, a pipe, a socket, a device.
+var ErrNotRegular = errors.New("store: not a regular file")
+
+// ReadFile returns the content of a file, in the memory of buf where it fits.
+func ReadFile(path string, buf []byte) ([]byte, error) {
+	return Local{}.Read(context.Background(), path, buf)
+}
+
+// Local reads files of this machine.
+type Local struct {
+	Root     string // relative names belong to it; "": to the folder of the process
+	MaxBytes int64  // larger files are refused; 0: none are
+}
+
+// Read returns the content of a file, in the memory of buf where it fits.
+func (l Local) Read(ctx context.Context, name string, buf []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("store: read %q: %w", name, err)
+	}
+	f, err := l.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Read(buf)
+}
+
+// Open opens a file, for a reader who wants to know its size before there is memory for it.
+func (l Local) Open(name string) (File, error) {
+	f := File{name: name, limit: l.MaxBytes}
+	if f.limit <= 0 {
+		f.limit = math.MaxInt64
+	}
+	var err error
+	f.fd, err = openRegular(under(l.Root, name), &f.size)
+	if err == nil && f.size > f.limit {
+		f.Close()
+		err = f.tooLarge(f.size)
+	}
+	if err != nil {
+		return File{}, fmt.Errorf("store: read %q: %w", name, err)
+	}
+	return f, nil
+}
+
+// openRegular uses the system's calls and not package os: its files are registered with the network poller, which regular files have
+// no use for, and take several allocations each.
+func openRegular(path string, size *int64) (fd int, err error) {
+	// Without O_NONBLOCK, opening a pipe would wait for somebody to write into it; without O_NOCTTY a terminal could become ours.
+	err = again(func() error {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+		return err
+	})
+	if err != nil {
+		// A socket cannot be opened; ENXIO would be said of it, "no such device or address".
+		if err == unix.ENXIO {
+			err = ErrNotRegular
+		}
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = fmt.Errorf("%w but a %s", ErrNotRegular, kindOf(st.Mode))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	*size = st.Size
+	return fd, nil
+}
+
+func kindOf(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return "folder"
+	case unix.S_IFIFO:
+		return "pipe"
+	case unix.S_IFSOCK:
+		return "socket"
+	default:
+		return "device"
+	}
+}
+
+// File is an open file. Whoever opened it closes it.
+type File struct {
+	name  string
+	fd    int
+	size  int64
+	limit int64
+}
+
+// Size returns the file's size when it was opened. The file may have changed since.
+func (f File) Size() int64 { return f.size }
+
+// Read returns the file's content up to its end, in the memory of buf where it fits. A file that was cut short meanwhile gives what is left
+// of it, one that grew all of it, as far as the reader's limit allows.
+func (f File) Read(buf []byte) ([]byte, error) {
+	// One byte more than the size: the end is found by reading nothing, and that needs room.
+	if f.size < math.MaxInt-1 {
+		buf = slices.Grow(buf[:0], int(f.size)+1)
+	}
+	buf = buf[:0]
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, max(len(buf), 4096))
+		}
+		var n int
+		err := again(func() (err error) {
+			n, err = unix.Read(f.fd, buf[len(buf):cap(buf)])
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("store: read %q: %w", f.name, err)
+		}
+		if n <= 0 {
+			return buf, nil
+		}
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > f.limit {
+			return nil, fmt.Errorf("store: read %q: %w", f.name, f.tooLarge(int64(len(buf))))
+		}
+	}
+}
+
+// Close gives the file back. A file that was only read has nothing to lose by it.
+func (f File) Close() { unix.Close(f.fd) }
+
+func (f File) tooLarge(size int64) error {
+	return fmt.Errorf("%w: %d bytes, of which %d are allowed", ErrTooLarge, size, f.limit)
+}
+
+// again calls f until no signal interrupts it: the Go runtime sends signals to its own threads.
+func again(f func() error) error {
+	for {
+		if err := f(); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+var _ Reader = Local{}
