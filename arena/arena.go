@@ -11,11 +11,11 @@ import (
 
 // Options describe an arena. Slots and SlotBytes are required.
 type Options struct {
-	Slots     int            // of the pool; fewer where Budget has no room for all, but at least one
-	SlotBytes int            // bytes of a slot
-	HoldLimit int64          // bytes that the consumer may hold; 0: no limit
-	Budget    *budget.Budget // where the pool is set aside; nil: nowhere
-	Announce  func(Segment)  // told of each segment before a slot in it is reserved; nil: nobody is
+	Slots     int                 // of the pool; fewer where Budget has no room for all, but at least one
+	SlotBytes int                 // bytes of a slot
+	HoldLimit int64               // bytes that the consumer may hold; 0: no limit
+	Budget    *budget.Budget      // where the pool is set aside; nil: nowhere
+	Announce  func(Segment) error // told of each segment before a slot in it is reserved; its error is Reserve's, and the segment goes
 }
 
 // Segment is a piece of shared memory that holds slots. Slot i begins at i × SlotBytes.
@@ -39,7 +39,7 @@ type Arena struct {
 	slotBytes int
 	holdLimit int64
 	budget    *budget.Budget
-	announce  func(Segment)
+	announce  func(Segment) error
 
 	opening sync.Mutex // held while the pool's segment is made
 

@@ -28,7 +28,10 @@ func (a *Arena) heldSlots() int { return a.count[leased] + a.count[taken] }
 
 func (a *Arena) heldBytes() int64 { return int64(a.heldSlots()) * int64(a.slotBytes) }
 
-// RefusedError says that the system gave no memory, and what to do about it.
+// ErrMemory is wrapped by every [RefusedError].
+var ErrMemory = errors.New("no shared memory")
+
+// RefusedError says that the system gave no memory, and what to do about it. It wraps ErrMemory and the system's error.
 type RefusedError struct {
 	Call   string // the system call that failed
 	Bytes  int64  // of the segment
@@ -37,14 +40,14 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	text := fmt.Sprintf("arena: no shared memory of %d bytes: %s: %v", e.Bytes, e.Call, e.Err)
+	text := fmt.Sprintf("arena: %v of %d bytes: %s: %v", ErrMemory, e.Bytes, e.Call, e.Err)
 	if e.Remedy != "" {
 		text += ": " + e.Remedy
 	}
 	return text
 }
 
-func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *RefusedError) Unwrap() []error { return []error{ErrMemory, e.Err} }
 
 // StateError says that a slot is not in a state that allows what was asked of it: a mistake in the program.
 type StateError struct {

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -181,8 +182,12 @@ func (a *Arena) openSegment(name string, slots int) (*segment, error) {
 		return nil, err
 	}
 	defer closeDescriptor(fd)
-	if a.announce != nil {
-		a.announce(Segment{ID: id, FD: fd, Slots: slots, SlotBytes: stride(a.slotBytes), Bytes: int64(len(s.memory))})
+	if a.announce == nil {
+		return s, nil
+	}
+	if err := a.announce(Segment{ID: id, FD: fd, Slots: slots, SlotBytes: stride(a.slotBytes), Bytes: int64(len(s.memory))}); err != nil {
+		s.unmap()
+		return nil, fmt.Errorf("arena: segment %d was not announced: %w", id, err)
 	}
 	return s, nil
 }
