@@ -36,3 +36,6 @@ step() {
 }
 
 go_files() { find . -name '*.go' -not -path './.*' -not -path './build/*' -print0; }
+
+# in_tree runs Python with the package of this tree.
+in_tree() { PYTHONPATH="$ROOT/python/src" "$PYTHON" "$@"; }

@@ -15,8 +15,8 @@ step "go test" go test ./...
 step "go test, without cgo" env CGO_ENABLED=0 go test ./...
 step "go test, debug build" go test -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -race "${RACE[@]}"
-step "python tests" "$PYTHON" -m pytest python
-step "examples and README" "$PYTHON" -m pytest examples
+step "python tests" in_tree -m pytest python
+step "examples and README" in_tree -m pytest examples
 step "pip install ./python" scripts/package_test.sh
 
 say "all tests passed in $((SECONDS - begun)) s"

@@ -3,4 +3,4 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
 
 "$PYTHON" examples/demo/photographs.py .demo/photographs
-PYTHONPATH=python/src "$PYTHON" examples/demo/demo.py .demo/photographs .demo/contact-sheet.png
+in_tree examples/demo/demo.py .demo/photographs .demo/contact-sheet.png

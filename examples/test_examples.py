@@ -1,0 +1,65 @@
+"""Runs what the documents and this folder show, as it stands there."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+from PIL import Image
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A working directory with photographs in data/train, a folder per class."""
+    folder = tmp_path_factory.mktemp("examples")
+    sys.path.insert(0, str(HERE / "demo"))
+    import photographs
+
+    for label in range(4):
+        (folder / f"data/train/class{label}").mkdir(parents=True)
+        picture = photographs.generated(label)
+        for i in range(24):
+            image = picture.resize((400, 300), box=(10 * i, 5 * i, 800 + 10 * i, 600 + 5 * i))
+            image.save(folder / f"data/train/class{label}/{i:02d}.JPEG", quality=90)
+    return folder
+
+
+def run(folder: pathlib.Path, *arguments: str) -> str:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def code_blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+
+
+def test_the_quick_start_of_the_readme(folder: pathlib.Path) -> None:
+    (block,) = code_blocks("README.md")
+    counted = block.replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)', 1)
+    lines = run(folder, "-c", counted).splitlines()
+    assert lines[:3] == ["32 (32, 224, 224, 3)"] * 3
+    assert any("decode" in line for line in lines[3:]), "loader.stats() shows no stage of decoding"
+
+
+def test_resume(folder: pathlib.Path) -> None:
+    assert "the same batch" in run(folder, str(HERE / "resume.py"), "data/train")
+
+
+def test_train_torch(folder: pathlib.Path) -> None:
+    assert "epoch 1" in run(folder, str(HERE / "train_torch.py"), "data/train")
+
+
+def test_the_demo_draws_its_sheet(folder: pathlib.Path) -> None:
+    out = run(folder, str(HERE / "demo/demo.py"), "data/train", "sheet.png")
+    assert "images per second" in out
+    with Image.open(folder / "sheet.png") as sheet:
+        assert sheet.size == (1882, 1082)
+        assert len(set(sheet.resize((64, 64)).getdata())) > 100, "the sheet is empty"
