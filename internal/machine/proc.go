@@ -1,0 +1,73 @@
+package machine
+
+import (
+	"io/fs"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// affinity is the number of CPUs that the process may be scheduled on.
+func affinity(root fs.FS) (int, bool) {
+	list, ok := procField(readText(root, "proc/self/status"), "Cpus_allowed_list")
+	if !ok {
+		return 0, false
+	}
+	return parseCPUList(list)
+}
+
+// memAvailable is the kernel's estimate of what can be had without swapping.
+func memAvailable(root fs.FS) (int64, bool) {
+	text, ok := procField(readText(root, "proc/meminfo"), "MemAvailable")
+	if !ok {
+		return 0, false
+	}
+	n, ok := parseNumber(strings.TrimSuffix(text, " kB"))
+	return min(n, math.MaxInt64/1024) * 1024, ok
+}
+
+// procField finds "Name:  value" in the files of /proc that consist of such lines.
+func procField(text, name string) (string, bool) {
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && key == name {
+			return strings.TrimSpace(value), true
+		}
+	}
+	return "", false
+}
+
+// parseCPUList counts the CPUs of a list such as "0-3,8".
+func parseCPUList(list string) (n int, ok bool) {
+	for part := range strings.SplitSeq(list, ",") {
+		from, to, isRange := strings.Cut(part, "-")
+		if !isRange {
+			to = from
+		}
+		first, ok1 := parseNumber(from)
+		last, ok2 := parseNumber(to)
+		// The kernel knows 8,192 CPUs at most; far beyond that it is no list of CPUs.
+		if !ok1 || !ok2 || first > last || last >= 1<<20 {
+			return 0, false
+		}
+		n += int(last - first + 1)
+	}
+	return n, n <= 1<<20
+}
+
+// parseNumber reads a number from 0 on. Larger ones than an int64 holds become the largest that it does: "no limit" is written so.
+func parseNumber(text string) (int64, bool) {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return int64(min(n, math.MaxInt64)), true
+}
+
+// readText is the file's content; empty where it cannot be read.
+func readText(root fs.FS, name string) string {
+	b, err := fs.ReadFile(root, name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
