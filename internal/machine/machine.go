@@ -20,6 +20,9 @@ const guessedMemory = 1 << 30
 // Here asks the machine that the process runs on. What is available changes with what everyone uses: the answer is of this moment.
 func Here() Machine { return Read(os.DirFS("/")) }
 
+// CPUs is how many cores this process may use.
+func CPUs() int { return Here().Cores }
+
 // Read is Here for a file system whose root has proc and sys.
 func Read(root fs.FS) Machine {
 	groups := readControlGroups(root)
