@@ -1,0 +1,101 @@
+"""Headrace feeds training programs: files in, batches of arrays out, decoded by an engine of its own beside this process.
+
+    import headrace as hr
+
+    loader = hr.files("data/train", label="parent").shuffle().decode_image().resize(256).center_crop(224).batch(32).loader(epochs=1)
+    with loader:
+        for batch in loader:
+            batch["image"], batch["label"], batch["key"]
+
+Importing this package imports no NumPy and starts nothing.
+"""
+
+from __future__ import annotations
+
+from .errors import (
+    EngineDied,
+    EngineFailed,
+    EngineNotFound,
+    EpochsExhausted,
+    ForkedLoader,
+    HeadraceError,
+    HeadraceWarning,
+    HeldBatches,
+    LoaderClosed,
+    LoopEnded,
+    MemoryRefused,
+    ProtocolError,
+    RecipeError,
+    SampleError,
+    SourceError,
+    StateMismatch,
+    TooManyErrors,
+)
+from .pipeline import Pipeline, files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._crash import InFlight
+    from ._loader import Errors, Field, Loader, LostSample
+    from ._stats import Stats
+    from ._text import Texts
+
+    __version__: str
+
+__all__ = [
+    "EngineDied",
+    "EngineFailed",
+    "EngineNotFound",
+    "EpochsExhausted",
+    "Errors",
+    "Field",
+    "ForkedLoader",
+    "HeadraceError",
+    "HeadraceWarning",
+    "HeldBatches",
+    "InFlight",
+    "Loader",
+    "LoaderClosed",
+    "LoopEnded",
+    "LostSample",
+    "MemoryRefused",
+    "Pipeline",
+    "ProtocolError",
+    "RecipeError",
+    "SampleError",
+    "SourceError",
+    "StateMismatch",
+    "Stats",
+    "Texts",
+    "TooManyErrors",
+    "__version__",
+    "files",
+]
+
+# What is only needed once a loader runs is imported then.
+_LATER = {
+    "Errors": "_loader",
+    "Field": "_loader",
+    "InFlight": "_crash",
+    "Loader": "_loader",
+    "LostSample": "_loader",
+    "Stats": "_stats",
+    "Texts": "_text",
+    "__version__": "_version",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,80 @@
+"""Batches as arrays over the engine's memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from . import _text
+from .errors import RecipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ._memory import Lease
+
+    Batch = dict[str, Any]
+
+_TYPES = {
+    "bool": "|b1",
+    "uint8": "|u1",
+    "int8": "|i1",
+    "uint16": "<u2",
+    "int16": "<i2",
+    "uint32": "<u4",
+    "int32": "<i4",
+    "uint64": "<u8",
+    "int64": "<i8",
+    "float16": "<f2",
+    "float32": "<f4",
+    "float64": "<f8",
+}
+_asarray = numpy.asarray
+
+
+class Layout:
+    """Where the fields lie in a slot."""
+
+    def __init__(self, fields: list[dict[str, Any]]) -> None:
+        self._names = [field["name"] for field in fields]
+        self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
+        self._texts: list[str] = []
+        for field in fields:
+            if field["kind"] == "text":
+                self._texts.append(field["name"])
+            elif field["kind"] == "tensor" and field["dtype"] in _TYPES:
+                self._tensors.append((field["name"], field["offset"], _TYPES[field["dtype"]], tuple(field["shape"])))
+            else:
+                what = field.get("dtype") or field["kind"]
+                raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")
+        self._in_order = self._names == [name for name, *_ in self._tensors] + self._texts
+
+    def batch(self, lease: Lease, address: int, rows: int, packed: bytes) -> Batch:
+        """The fields of a batch whose slot lies at an address; `packed` has its texts."""
+        batch: Batch = {}
+        for name, offset, typestr, shape in self._tensors:
+            lease.__array_interface__ = {
+                "version": 3,
+                "typestr": typestr,
+                "shape": (rows, *shape),
+                "data": (address + offset, False),
+            }
+            batch[name] = _asarray(lease)
+        if self._texts:
+            batch.update(zip(self._texts, _text.split(packed, rows, len(self._texts))))
+            if not self._in_order:
+                batch = {name: batch[name] for name in self._names}
+        return batch
+
+
+def converter(format: str) -> Callable[[Batch], Batch] | None:
+    """What turns NumPy's arrays into those of another framework, over the same memory."""
+    if format == "numpy":
+        return None
+    import torch
+
+    def to_torch(batch: Batch) -> Batch:
+        return {name: torch.from_numpy(a) if isinstance(a, numpy.ndarray) else a for name, a in batch.items()}
+
+    return to_torch

@@ -1,0 +1,144 @@
+"""What can be learned of an engine that has died: how it ended, its last words, the samples that C code was working on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from struct import Struct
+
+from .errors import EngineDied
+
+PAGE_SIZE = 69_632
+PAGE_MAGIC = b"HRPAGE01"
+_FIRST_CELL = 4096
+_CELLS = 256
+_CELL_SIZE = 256
+_CELL = Struct("<IIIIqqq")  # busy, session, stream, bytes of the key, epoch, position, index
+_WORDS = 16 << 10
+_SHOWN_LINES = 12
+_SHOWN_SAMPLES = 8
+
+
+class InFlight:
+    """A sample that C code was working on when the engine died.
+
+    Attributes:
+        key (str): its name; the end of it where it is long.
+        index (int): its index in the source.
+        epoch (int): the epoch.
+        position (int): its position in this rank's epoch.
+    """
+
+    __slots__ = ("epoch", "index", "key", "position", "session")
+
+    def __init__(self, key: str, index: int, epoch: int, position: int, session: int) -> None:
+        self.key = key
+        self.index = index
+        self.epoch = epoch
+        self.position = position
+        self.session = session
+
+    def __repr__(self) -> str:
+        return f"{self.key!r} (index {self.index})"
+
+
+class Death:
+    """The end of one engine."""
+
+    def __init__(self, code: int | None, words: str, in_flight: list[InFlight]) -> None:
+        self.code = code  # as os.waitstatus_to_exitcode gives it; None: somebody else has reaped the process
+        self.words = words
+        self.in_flight = in_flight
+
+    @property
+    def status(self) -> str:
+        """How it ended, in words."""
+        if self.code is None:
+            return "ended, with a status that another part of this program has taken"
+        if self.code >= 0:
+            return f"exited with status {self.code}"
+        try:
+            name = signal.Signals(-self.code).name
+        except ValueError:
+            name = f"signal {-self.code}"
+        return f"killed by {name}"
+
+    @property
+    def crashed(self) -> bool:
+        """Whether it fell over its own work, rather than being ended from outside."""
+        return self.code not in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, 0)
+
+    def of(self, session: int) -> list[InFlight]:
+        """The samples of one session."""
+        return [sample for sample in self.in_flight if sample.session == session]
+
+    def error(self, session: int) -> EngineDied:
+        """The error for one session's loader."""
+        suspects = self.of(session)
+        return EngineDied(self._message(suspects), status=self.status, last_words=self.words, in_flight=suspects)
+
+    def _message(self, suspects: list[InFlight]) -> str:
+        parts = [f"headrace: the engine died: {self.status}"]
+        if self.code == -signal.SIGKILL:
+            parts.append(
+                "; the kernel does this when memory is short (see dmesg, or the cgroup's memory.events): then a smaller memory= helps"
+            )
+        if self.crashed and suspects:
+            names = ", ".join(map(repr, suspects[:_SHOWN_SAMPLES]))
+            more = len(suspects) - _SHOWN_SAMPLES
+            parts.append(f"\nin flight in C code: {names}{f' and {more} more' if more > 0 else ''}")
+            parts.append("\none of them is the likely cause: leave it out, or use on_error='skip', which finds it and goes on")
+        if self.words:
+            parts.append("\nits last words:\n" + "\n".join("    " + line for line in _telling(self.words)))
+        return "".join(parts)
+
+
+def _telling(words: str) -> list[str]:
+    """The lines that say why: of a crash its beginning, else the end."""
+    lines = words.rstrip().splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith(("panic:", "fatal error:", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "runtime:", "unexpected fault")):
+            return lines[max(0, i - 2) : i + _SHOWN_LINES]
+    return lines[-_SHOWN_LINES:]
+
+
+def new_page() -> int:
+    """A crash page for one engine; the descriptor."""
+    fd = os.memfd_create("headrace-crash-page", os.MFD_CLOEXEC)
+    try:
+        os.ftruncate(fd, PAGE_SIZE)
+        os.pwrite(fd, PAGE_MAGIC, 0)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read_page(fd: int) -> list[InFlight]:
+    """The samples that C code was working on, by session and position."""
+    page = os.pread(fd, PAGE_SIZE, 0)
+    found = []
+    for i in range(_CELLS):
+        at = _FIRST_CELL + i * _CELL_SIZE
+        if len(page) < at + _CELL_SIZE:
+            break
+        busy, session, _, size, epoch, position, index = _CELL.unpack_from(page, at)
+        if busy:
+            key = page[at + _CELL.size : at + _CELL.size + min(size, _CELL_SIZE - _CELL.size)]
+            found.append(InFlight(key.decode("utf-8", "surrogateescape"), index, epoch, position, session))
+    found.sort(key=lambda s: (s.session, s.epoch, s.position))
+    return found
+
+
+def new_words() -> int:
+    """What becomes the engine's standard error; the descriptor."""
+    return os.memfd_create("headrace-last-words", os.MFD_CLOEXEC)
+
+
+def read_words(fd: int) -> str:
+    """The newest text. It ends at the file's end or, once the engine has begun again from the start, at the offset that is shared."""
+    size = os.fstat(fd).st_size
+    offset = os.lseek(fd, 0, os.SEEK_CUR)
+    end = offset if 0 < offset < size else size
+    begin = max(0, end - _WORDS)
+    return os.pread(fd, end - begin, begin).decode("utf-8", "replace")

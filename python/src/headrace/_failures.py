@@ -1,0 +1,31 @@
+"""ERROR frames as exceptions."""
+
+from __future__ import annotations
+
+import json
+
+from . import errors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_KINDS: dict[str, type[errors.HeadraceError]] = {
+    "protocol": errors.ProtocolError,
+    "recipe": errors.RecipeError,
+    "source": errors.SourceError,
+    "held": errors.HeldBatches,
+    "memory": errors.MemoryRefused,
+    "internal": errors.EngineFailed,
+}
+_OF_SAMPLES: dict[str, type[errors.SampleError]] = {"sample": errors.SampleError, "budget": errors.TooManyErrors}
+
+
+def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
+    """The code of an ERROR frame, and the exception to raise."""
+    told: dict[str, Any] = json.loads(payload)
+    code, message = told["code"], told["message"]
+    if code in _OF_SAMPLES:
+        where = {name: told.get(name) for name in ("stage", "key", "index", "epoch", "position")}
+        return code, _OF_SAMPLES[code](message, **where)
+    return code, _KINDS.get(code, errors.EngineFailed)(message)

@@ -1,0 +1,495 @@
+"""The loader: epochs of batches, where they stand, and what happens when something fails."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from _thread import RLock, get_ident
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from . import _arrays, _failures, _fork, _wire
+from ._engine import manager
+from ._frontier import Frontier, Identity
+from ._memory import Lease
+from ._recovery import Recovery
+from ._session import Gone, Session
+from ._stats import Stats
+from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError
+from .pipeline import check_format
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_KEPT = 1000  # lost samples that are remembered by name
+
+
+class LostSample:
+    """A sample that was left out, and why.
+
+    Attributes:
+        key (str): its name; for files the path as given.
+        index (int): its index in the source.
+        stage (str): the stage that failed.
+        error (str): why.
+        epoch (int): the epoch.
+        position (int): its position in this rank's epoch.
+    """
+
+    __slots__ = ("epoch", "error", "index", "key", "position", "stage")
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.key: str = told["key"]
+        self.index: int = told["index"]
+        self.stage: str = told["stage"]
+        self.error: str = told["error"]
+        self.epoch: int = told["epoch"]
+        self.position: int = told["position"]
+
+    def __repr__(self) -> str:
+        return f"<{self.key!r} (index {self.index}): {self.stage}: {self.error}>"
+
+
+class Errors(Sequence[LostSample]):
+    """The samples that were lost: the first 1,000 by name, all of them counted.
+
+    Attributes:
+        total (int): how many were lost.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[LostSample] = []
+        self.total = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._kept[index]
+
+    def __repr__(self) -> str:
+        more = f" and {self.total - len(self._kept)} more" if self.total > len(self._kept) else ""
+        return f"<{self.total} lost: {self._kept!r}{more}>"
+
+
+class Field(NamedTuple):
+    """What one field of a batch is. A shape says what follows the number of rows; None where the engine cannot know."""
+
+    kind: str
+    dtype: str | None
+    shape: tuple[int | None, ...] | None
+
+
+class Loop:
+    """One epoch's iterator: what `iter(loader)` gives."""
+
+    __slots__ = ("_loader", "done", "epoch", "number")
+
+    def __init__(self, loader: Loader, number: int, epoch: int) -> None:
+        self._loader = loader
+        self.number = number
+        self.epoch = epoch
+        self.done = False
+
+    def __iter__(self) -> Loop:
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        loader = self._loader
+        loader._check()
+        with loader._lock:
+            hand = loader._take(self)
+        # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
+        # thread was quicker, it has counted this batch already.
+        if loader._hand is hand:
+            loader._frontier = hand[1]
+            loader._hand = None
+        return hand[0]
+
+
+Hand = tuple[dict[str, Any], Frontier, int]  # a batch, where the run stands after it, the thread that asked for it
+
+
+class Loader:
+    """Batches, epoch by epoch. `Pipeline.loader` makes it.
+
+    Each `for` loop is one epoch; one that is left by `break` has ended its epoch. Use the loader as a context manager, or call
+    `close()`. It may be used by several threads: each batch goes to one of them. It may not be used in a forked child.
+
+    Attributes:
+        errors (Errors): the samples that were lost.
+    """
+
+    def __init__(self, session: Session, recipe: dict[str, Any], config: dict[str, Any], format: str) -> None:
+        self._recipe, self._config = recipe, config
+        self._convert = _arrays.converter(format)
+        self._opened = self._open(session)
+        self._session: Session | None = session
+        self._layout = _arrays.Layout(self._opened["fields"])
+        self._identity = Identity(self._opened["state"])
+        self._frontier = Frontier.of(self._opened["state"])
+        self._recovery = Recovery(config["on_error"] == "skip")
+        self._lost: list[tuple[int, int]] = []  # epoch and position
+        self._hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
+        self._number = 0  # of the loop that may take batches
+        self._failure: HeadraceError | None = None  # why the stream has ended
+        self._stats: dict[str, Any] = {}
+        self._adrift = False  # an exception came before the engine was told where to go on
+        self._lock = RLock()
+        self._inside = False  # somebody is in next()
+        self._refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader
+        self.errors = Errors()
+        _fork.share(self)
+
+    # Epochs.
+
+    def __iter__(self) -> Loop:
+        """Begin the next epoch. An epoch of which no batch was taken yet is begun again."""
+        self._check()
+        with self._lock:
+            frontier = self._frontier
+            if frontier.inside:  # the loop before was left in the middle
+                self._go_to(Frontier(frontier.epoch + 1))
+            elif self._adrift or self._failure is not None or self._session is None:
+                self._go_to(frontier)
+            epochs = self._config["epochs"]
+            if epochs is not None and self._frontier.epoch >= epochs:
+                raise EpochsExhausted(
+                    f"headrace: all {epochs} epochs were run; make the loader with a greater epochs=, or epochs=None for no end,"
+                    " or go back by set_epoch(0)"
+                )
+            self._number += 1
+            return Loop(self, self._number, self._frontier.epoch)
+
+    def __len__(self) -> int:
+        """The number of batches in an epoch of this rank."""
+        if not self._opened["exact"]:
+            raise TypeError("the number of batches is not known, because bad samples are skipped; loader.max_batches is its bound")
+        return self.max_batches
+
+    @property
+    def max_batches(self) -> int:
+        """The number of batches in an epoch when no sample is lost."""
+        return int(self._opened["batches_per_epoch"])
+
+    def set_epoch(self, epoch: int) -> None:
+        """Have the next loop run this epoch, from its beginning; what was prefetched of another is dropped.
+
+        The epoch that would come next anyway changes nothing, also where a state was restored in its middle.
+        """
+        self._check()
+        if epoch < 0:
+            raise RecipeError(f"headrace: set_epoch({epoch}): epochs count from 0")
+        with self._lock:
+            if epoch != self._frontier.epoch + self._frontier.inside:
+                self._lost = []
+                self._go_to(Frontier(epoch))
+
+    def _go_to(self, frontier: Frontier) -> None:
+        """Drop what is under way and go on from somewhere else; the loops that exist have ended."""
+        self._adrift = True
+        self._number += 1
+        self._hand = None
+        self._frontier = frontier
+        self._failure = None
+        epochs = self._config["epochs"]
+        if epochs is not None and frontier.epoch >= epochs:
+            return  # nothing is there to be done; the next iter says so
+        if self._session is None:
+            self._open_again()
+        else:
+            self._session.start(self._record())
+        self._adrift = False
+
+    # State.
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where this rank's run stands: everything before it was given out or lost, nothing else. Plain JSON.
+
+        It counts the batch that the loop gave last. After a `break` it is the middle of that epoch, until the next loop begins; after
+        an epoch's last batch it is the beginning of the next epoch.
+        """
+        return self._record()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on from a state that `state_dict` gave, of this or another loader with the same pipeline, source and world size."""
+        self._check()
+        with self._lock:
+            warning = self._identity.check(state)
+            if warning:
+                warnings.warn(warning, HeadraceWarning, stacklevel=2)
+            self._lost = [(state["epoch"], position) for position in state.get("lost") or ()]
+            self._recovery.quarantine = list(state.get("quarantine") or ())
+            self._go_to(Frontier.of(state))
+
+    def _record(self) -> dict[str, Any]:
+        return self._identity.record(self._frontier, self._lost, self._recovery.quarantine)
+
+    # The way of a batch.
+
+    def _take(self, loop: Loop) -> Hand:
+        """The next batch of a loop."""
+        hand = self._hand
+        if hand is not None:
+            if hand[2] == get_ident():  # an exception came between this batch and its being counted
+                return hand
+            self._frontier = hand[1]  # another thread is about to return it
+        self._inside = True
+        try:
+            told = False
+            while True:
+                session = self._stream(loop)
+                frame = session.channel.peek()
+                if frame is None:
+                    told = self._wait(session, told)
+                elif frame[0] == _wire.BATCH and frame[1] == session.stream:
+                    return self._deliver(session, frame, told)
+                else:
+                    self._other(loop, session, frame)
+        finally:
+            self._inside = False
+
+    def _stream(self, loop: Loop) -> Session:
+        """The session, while a loop may take batches from it."""
+        if loop.done:
+            raise StopIteration
+        if self._refused is not None:
+            self._refuse()
+        if loop.number != self._number:
+            raise LoopEnded("headrace: this loop has ended, because a newer loop, set_epoch() or load_state_dict() began elsewhere")
+        if self._failure is not None:
+            raise self._failure
+        if self._session is None or self._adrift:
+            raise LoopEnded("headrace: this loop was cut off while the loader was beginning elsewhere; begin a new one")
+        return self._session
+
+    def _wait(self, session: Session, told: bool) -> bool:
+        """Wait for more frames. Before it really waits it tells the engine so; the result says whether the engine was told."""
+        try:
+            if not told:
+                if session.channel.receive():
+                    return False
+                session.next(_wire.WAITING)
+            session.wait()
+            return True
+        except Gone:
+            if self._refused is not None:  # closed by a signal handler or another thread, which leaves the rest to this one
+                session.drop()
+                self._refuse()
+            self._recover(session)
+            return False
+
+    def _deliver(self, session: Session, frame: tuple[int, int, bytearray, int, int], told: bool) -> Hand:
+        """Make a batch of a BATCH frame."""
+        _, _, buffer, start, end = frame
+        number, slot, rows, flags, _, epoch, position, ranges, _, own_epoch = _wire.BATCH_FRAME.unpack_from(buffer, start)
+        texts = start + 56 + 16 * ranges
+        ahead = bytes(buffer[start + 56 : texts])
+        token = bytes(buffer[start : start + 8])
+        segment = session.segments[number]
+        lease = Lease(segment, session.released.append)
+        batch = self._layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, bytes(buffer[texts:end]))
+        if self._convert is not None:
+            batch = self._convert(batch)
+        hand = (batch, Frontier(epoch, position, ahead, epoch == own_epoch), get_ident())
+        channel = session.channel
+        # Nothing is called between these lines: see _wire.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        lease.token = token
+        session.taken += 1
+        self._hand = hand
+        self._recovery.deaths = 0
+        if flags & _wire.UNPOOLED:
+            del session.segments[number]  # the lease is all that needs it
+        # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
+        if not told:
+            session.next(0)
+        return hand
+
+    def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:
+        """Handle a frame that is no batch of the stream at hand."""
+        kind, stream, buffer, start, end = frame
+        payload = bytes(buffer[start:end])
+        if kind == _wire.SEGMENT:
+            session.map(payload, end)
+        elif kind == _wire.BATCH:
+            session.give_back(payload, end)
+        elif kind == _wire.LOST and stream == session.stream:
+            self._lose(session, payload, end)
+        else:
+            session.channel.skip(end)
+            if kind == _wire.NOTE:
+                warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=5)
+            elif kind == _wire.EPOCH and stream == session.stream:
+                self._end_epoch(loop, json.loads(payload)["epoch"])
+            elif kind == _wire.ERROR and stream in (0, session.stream):
+                self._fail(payload)
+
+    def _lose(self, session: Session, payload: bytes, end: int) -> None:
+        """Take a LOST frame."""
+        lost = LostSample(json.loads(payload))
+        kept = [lost] if len(self.errors) < _KEPT else []
+        place = [(lost.epoch, lost.position)]
+        old = [pair for pair in self._lost if pair[0] >= self._frontier.epoch]
+        channel, errors = session.channel, self.errors
+        # Nothing is called between these lines: see _wire.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        errors.total += 1
+        errors._kept += kept
+        self._lost = old + place
+
+    def _end_epoch(self, loop: Loop, epoch: int) -> None:
+        """Take an EPOCH frame; one of an epoch whose loop was left after its last batch says nothing new."""
+        if epoch < loop.epoch:
+            return
+        if self._frontier.epoch == epoch:  # nothing came after the last batch but samples that were lost
+            self._frontier = Frontier(epoch + 1)
+        loop.done = True
+
+    def _fail(self, payload: bytes) -> NoReturn:
+        """Raise what an ERROR frame says. Every code but "held" has ended the stream, and some the session."""
+        code, error = _failures.parse(payload)
+        if code != "held":
+            self._failure = error
+        if code in ("protocol", "recipe", "source"):
+            self._drop()
+        raise error
+
+    # The end of an engine, and of a loader.
+
+    def _open(self, session: Session) -> dict[str, Any]:
+        """Wait until the engine has opened a session."""
+        try:
+            return session.opened()
+        except Gone:
+            error = session.death().error(session.connection.number)
+            session.drop()
+            raise error from None
+        except BaseException:
+            session.drop()
+            raise
+
+    def _open_again(self) -> None:
+        """Open a session at the place where this run stands, with an engine that lives."""
+        self._recovery.passed(self._frontier)
+        serial_until = self._recovery.serial_until
+        connection = manager.connect(alone=serial_until is not None)
+        session = Session(connection, self._recipe, self._config, self._record(), serial_until)
+        self._open(session)
+        self._session = session
+        self._adrift = False
+
+    def _recover(self, session: Session) -> None:
+        """After the engine's death: go on from the same place, or raise EngineDied."""
+        death = session.death()
+        suspects = death.of(session.connection.number)
+        alone = len(death.in_flight) == len(suspects)
+        self._drop()
+        self._adrift = True  # until it is open again
+        plan = self._recovery.plan(death, suspects, alone)
+        if plan is None:
+            self._failure = death.error(session.connection.number)
+            raise self._failure
+        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=5)
+        self._open_again()
+
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.drop()
+
+    def close(self) -> None:
+        """End the run, and with the process's last loader its engine. Batches that were given stay valid. May be called again."""
+        if self._refused is not None:
+            return
+        session = self._session
+        if self._inside and session is not None:  # another thread is in next(), or this is called from a signal handler there
+            self._refused = LoaderClosed
+            session.channel.shut()  # next() finds the end, and lets go
+        with self._lock:
+            if self._inside:
+                return
+            self._refused = LoaderClosed
+            session, self._session = self._session, None
+            self._hand = None
+            if session is not None:
+                self._stats = session.finish() or self._stats
+
+    def __enter__(self) -> Loader:
+        self._check()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _check(self) -> None:
+        if self._refused is not None:
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        assert self._refused is not None
+        if self._refused is ForkedLoader:
+            raise ForkedLoader(
+                "headrace: this loader belongs to the process that this one was forked from; make another one here, from the"
+                " pipeline. Batches are loaded by an engine outside Python: no worker processes are needed for it"
+            )
+        raise self._refused("headrace: this loader is closed; the batches that it gave stay valid")
+
+    def after_fork(self) -> None:
+        """In the child: the loader is the parent's."""
+        self._refused = ForkedLoader
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a loader belongs to its process and cannot be pickled; send the pipeline, and call .loader() there")
+
+    # What it is and what it did.
+
+    def to(self, format: str) -> Loader:
+        """Choose what batches consist of from now on: `"numpy"` arrays or `"torch"` tensors, both over the same memory.
+
+        Returns:
+            This loader.
+        """
+        self._convert = _arrays.converter(check_format(format))
+        return self
+
+    @property
+    def classes(self) -> list[str] | None:
+        """The names of the labels, by number; None where labels have no names."""
+        return self._opened.get("classes")
+
+    @property
+    def schema(self) -> dict[str, Field]:
+        """The fields of a batch."""
+        schema = {}
+        for field in self._opened["fields"]:
+            shape = field.get("shape")
+            sizes = None if shape is None else tuple(None if n < 0 else n for n in shape)
+            schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
+        return schema
+
+    def stats(self) -> Stats:
+        """What every stage and queue did so far; also after the end."""
+        if self._refused is ForkedLoader:
+            self._refuse()
+        with self._lock:
+            if self._session is not None and not self._inside:
+                try:
+                    self._stats = self._session.statistics() or self._stats
+                except Gone:
+                    pass  # the next batch will tell; until then the last statistics are the best there are
+        return Stats(self._stats)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}: {_shown(field)}" for name, field in self.schema.items())
+        bound = "" if self._opened["exact"] else "at most "
+        state = " (closed)" if self._refused is LoaderClosed else ""
+        return f"<headrace.Loader of {{{fields}}} × {self._opened['rows']} rows, {bound}{self.max_batches} batches per epoch{state}>"
+
+
+def _shown(field: Field) -> str:
+    if field.shape is None:
+        return field.kind
+    return f"{field.dtype} [{', '.join('?' if n is None else str(n) for n in field.shape)}]"

@@ -1,0 +1,185 @@
+"""A session: one loader's conversation with an engine, from OPEN to the end of either."""
+
+from __future__ import annotations
+
+import json
+import select
+from struct import Struct
+
+from . import _failures, _wire
+from ._memory import Segment
+from .errors import MemoryRefused, ProtocolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._crash import Death
+    from ._engine import Connection
+
+_CLOSING = 5.0  # seconds that an engine has for its last statistics
+_NEXT = Struct("<IHHIIIIII")  # a frame's header and NEXT's fixed part
+_BATCH_BEGIN = Struct("<IIII")
+
+
+class Gone(Exception):
+    """The engine has died, and everything that it had sent was read."""
+
+
+class Session:
+    """Sends what a loader wants and waits for what comes."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        recipe: dict[str, Any],
+        config: dict[str, Any],
+        state: dict[str, Any] | None = None,
+        serial_until: tuple[int, int] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.channel = connection.channel
+        self.stream = 1
+        self.segments: dict[int, Segment] = {}
+        self.released: list[bytes] = []  # tokens of slots to give back; finalizers append to it
+        self.taken = 0  # batches of this stream since the last NEXT
+        self._dead = False
+        self._poller = select.poll()
+        self._poller.register(self.channel.fd, select.POLLIN)
+        self._poller.register(connection.engine.pidfd, select.POLLIN)
+        self._send_json(_wire.OPEN, {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until})
+
+    def opened(self) -> dict[str, Any]:
+        """Wait for OPENED."""
+        while True:
+            frame = self.channel.peek()
+            if frame is None:
+                try:
+                    self.wait()
+                except Gone:
+                    self._raise_refusal()
+                    raise
+                continue
+            kind, _, buffer, start, end = frame
+            payload = bytes(buffer[start:end])
+            self.channel.skip(end)
+            if kind == _wire.OPENED:
+                told: dict[str, Any] = json.loads(payload)
+                return told
+            if kind == _wire.ERROR:
+                raise _failures.parse(payload)[1]
+            if kind != _wire.NOTE:
+                raise ProtocolError(f"headrace: a frame of kind {kind} came before OPENED")
+
+    def _raise_refusal(self) -> None:
+        """Raise what the engine said on the control connection before it ended this one."""
+        refusal = self.connection.engine.refusal()
+        if refusal is not None:
+            raise _failures.parse(refusal)[1]
+
+    def start(self, state: dict[str, Any]) -> None:
+        """Go on from a state, in a new stream."""
+        self.stream += 1
+        self.taken = 0
+        self._send_json(_wire.START, {"state": state})
+
+    def _send_json(self, kind: int, content: dict[str, Any]) -> None:
+        self.channel.send(kind, json.dumps(content, separators=(",", ":")).encode(), self.stream)
+
+    def next(self, flags: int) -> None:
+        """Tell the engine what was taken and what is given back."""
+        released, channel = self.released, self.channel
+        n = len(released)
+        header = _NEXT.pack(16 + 8 * n, _wire.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, n, 0)
+        frame = header + b"".join(released[:n])
+        # Nothing is called between these lines: see _wire.
+        channel.out += frame
+        channel.out_seq = channel.out_seq + 1 & 0xFFFFFFFF
+        self.taken = 0
+        del released[:n]
+        channel.flush()
+
+    def map(self, payload: bytes, end: int) -> None:
+        """Take a SEGMENT frame, whose payload ends at `end`."""
+        number, _, slot_bytes, size = _wire.SEGMENT_FRAME.unpack(payload)
+        channel = self.channel
+        if not channel.descriptors:
+            if channel.cut:
+                raise MemoryRefused(
+                    "headrace: a batch could not be received: this process has all the descriptors it may have;"
+                    " raise the limit (ulimit -n), or let go of batches and files"
+                )
+            raise ProtocolError(f"headrace: segment {number} came without a descriptor")
+        fd = channel.descriptors[0]
+        segment = Segment(fd, slot_bytes, size)
+        # Nothing is called between these lines: see _wire.
+        segment.fd = fd
+        del channel.descriptors[0]
+        self.segments[number] = segment
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+
+    def give_back(self, payload: bytes, end: int) -> None:
+        """Take a BATCH frame of an older stream, whose payload ends at `end`: nobody wants it."""
+        number, _, _, flags = _BATCH_BEGIN.unpack_from(payload)
+        token, channel, segments = [payload[:8]], self.channel, self.segments
+        # Nothing is called between these lines: see _wire.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        self.released += token
+        if flags & _wire.UNPOOLED:
+            del segments[number]
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until more has arrived. False: the time is over. Raises Gone once nothing more can come."""
+        channel = self.channel
+        flushed = channel.flush()
+        while not channel.receive():
+            if channel.ended or self._dead:
+                raise Gone
+            if not flushed:
+                self._poller.modify(channel.fd, select.POLLIN | select.POLLOUT)
+            events = self._poller.poll(None if seconds is None else seconds * 1000)
+            if not events:
+                return False
+            for fd, _ in events:
+                if fd != channel.fd:
+                    self._dead = True
+            if not flushed:
+                flushed = channel.flush()
+                if flushed:
+                    self._poller.modify(channel.fd, select.POLLIN)
+        return True
+
+    def statistics(self) -> dict[str, Any] | None:
+        """Ask for statistics. Frames that come before them stay to be read."""
+        self.channel.send(_wire.STATS, b"", self.stream)
+        return self._answer(_wire.STATISTICS, None)
+
+    def finish(self) -> dict[str, Any] | None:
+        """End the session in good order: the last statistics, or None where the engine does not give them."""
+        try:
+            self.channel.send(_wire.CLOSE, b"", self.stream)
+            return self._answer(_wire.CLOSED, _CLOSING)
+        except (Gone, ProtocolError):
+            return None
+        finally:
+            self.drop()
+
+    def _answer(self, kind: int, seconds: float | None) -> dict[str, Any] | None:
+        while True:
+            payload = self.channel.find(kind)
+            if payload is not None:
+                answer: dict[str, Any] = json.loads(payload)
+                return answer
+            if not self.wait(seconds):
+                return None
+
+    def death(self) -> Death:
+        """How the engine ended."""
+        return self.connection.engine.death()
+
+    def drop(self) -> None:
+        """End the session; mappings that leases hold stay. May be called again."""
+        self.segments = {}
+        self.connection.close()

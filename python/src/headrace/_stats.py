@@ -1,0 +1,26 @@
+"""Statistics as the engine gives them."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Stats(dict[str, "Any"]):
+    """What every stage and queue of a loader did so far: a plain dict, which prints as a table.
+
+    `stats["stages"]` has a dict per stage (items in, out and lost; time starved, busy and blocked), `stats["queues"]` one per queue
+    (occupancy), `stats["memory"]` the bytes held.
+    """
+
+    @property
+    def text(self) -> str:
+        """The table for people."""
+        return str(self.get("text", "no statistics: the engine ended before it gave any"))
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text

@@ -1,0 +1,139 @@
+"""Every error that Headrace raises, and the category of its warnings.
+
+All of them derive from `HeadraceError`. A message says what failed, at which stage and sample, why, and what to do; the same facts
+stand in attributes, for programs.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._crash import InFlight
+
+__all__ = [
+    "EngineDied",
+    "EngineFailed",
+    "EngineNotFound",
+    "EpochsExhausted",
+    "ForkedLoader",
+    "HeadraceError",
+    "HeadraceWarning",
+    "HeldBatches",
+    "LoaderClosed",
+    "LoopEnded",
+    "MemoryRefused",
+    "ProtocolError",
+    "RecipeError",
+    "SampleError",
+    "SourceError",
+    "StateMismatch",
+    "TooManyErrors",
+]
+
+
+class HeadraceError(Exception):
+    """The base of all errors that Headrace raises."""
+
+
+class HeadraceWarning(UserWarning):
+    """The category of all warnings that Headrace gives."""
+
+
+class RecipeError(HeadraceError, ValueError):
+    """The pipeline or the loader's settings cannot work; nothing was run."""
+
+
+class SourceError(HeadraceError, OSError):
+    """The samples could not be listed: a folder is missing or unreadable, or nothing fits the pattern."""
+
+
+class SampleError(HeadraceError):
+    """A sample failed, and `on_error` is `"raise"`.
+
+    Attributes:
+        stage (str | None): the stage that failed.
+        key (str | None): the sample's name; for files the path as given.
+        index (int | None): its index in the source.
+        epoch (int | None): the epoch.
+        position (int | None): its position in this rank's epoch.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        stage: str | None = None,
+        key: str | None = None,
+        index: int | None = None,
+        epoch: int | None = None,
+        position: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.stage = stage
+        self.key = key
+        self.index = index
+        self.epoch = epoch
+        self.position = position
+
+
+class TooManyErrors(SampleError):
+    """Under `on_error="skip"`, more samples failed than `max_errors` allows. The attributes name the last of them."""
+
+
+class HeldBatches(HeadraceError):
+    """The batches that the program still holds fill the memory that `hold_limit` gives them.
+
+    `next()` works again as soon as some of them are let go.
+    """
+
+
+class MemoryRefused(HeadraceError, MemoryError):
+    """The operating system refused memory or a descriptor; the message names the limit to raise."""
+
+
+class EngineNotFound(HeadraceError, FileNotFoundError):
+    """The engine's program is not where the package expects it."""
+
+
+class EngineFailed(HeadraceError):
+    """The engine reported a failure of its own."""
+
+
+class ProtocolError(HeadraceError):
+    """Client and engine do not understand each other; most likely their versions differ."""
+
+
+class EngineDied(HeadraceError):
+    """The engine's process ended by itself.
+
+    Attributes:
+        status (str): how it ended, such as `"killed by SIGKILL"`.
+        last_words (str): the end of what it wrote to standard error.
+        in_flight (list[InFlight]): samples of this loader that C code was working on; after a crash, one of them is the likely cause.
+    """
+
+    def __init__(self, message: str, *, status: str = "", last_words: str = "", in_flight: list[InFlight] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.last_words = last_words
+        self.in_flight: list[InFlight] = in_flight or []
+
+
+class LoaderClosed(HeadraceError, RuntimeError):
+    """The loader was closed. Batches that it gave stay valid; there will be no more."""
+
+
+class ForkedLoader(HeadraceError, RuntimeError):
+    """A loader was used in a forked child of the process that made it."""
+
+
+class LoopEnded(HeadraceError, RuntimeError):
+    """`next()` was called on a loop that a newer loop, `set_epoch` or `load_state_dict` had ended."""
+
+
+class EpochsExhausted(HeadraceError, RuntimeError):
+    """All epochs that `epochs` asked for were run."""
+
+
+class StateMismatch(HeadraceError, ValueError):
+    """A state belongs to another pipeline, source or world size; going on from it would be a guess."""
