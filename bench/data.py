@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image, ImageFile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "examples/demo"))
-import photographs  # noqa: E402
+import photographs
 
 PACKAGES = {
     "lomiri-wallpapers-16.04": "*",

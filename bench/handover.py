@@ -2,9 +2,9 @@
 
     python handover.py [--batches N] [--rounds R] [--out results/NAME.json]
 
-The engine is the one of bench/handover, which decodes nothing. A batch has one row of 4.8 MB, the size of 32 photographs of 224 x 224
-pixels. Each batch still costs the reading of one small file, a place in the order, a plan, a slot, a message with the state, arrays over it, and
-the way back. The loop takes the array and looks at its shape.
+The engine is the one of bench/handover, which decodes nothing. A batch has one row of 4.8 MB, the size of 32 photographs of
+224 x 224 pixels. Each batch still costs the reading of one small file, a place in the order, a plan, a slot, a message with the
+state, arrays over it, and the way back. The loop takes the array and looks at its shape.
 """
 
 from __future__ import annotations
@@ -48,7 +48,13 @@ def main() -> None:
     print(f"{statistics.median(rates):,.0f} batches of 4.8 MB a second [{min(rates):,}–{max(rates):,}],")
     print(f"{statistics.median(cpu):.1f} µs of CPU each [{min(cpu)}–{max(cpu)}], both processes together")
     if options.out:
-        report = {"commit": commit(), "machine": machine(), "batches": options.batches, "batches_per_s": rates, "cpu_us_per_batch": cpu}
+        report = {
+            "commit": commit(),
+            "machine": machine(),
+            "batches": options.batches,
+            "batches_per_s": rates,
+            "cpu_us_per_batch": cpu,
+        }
         options.out.write_text(json.dumps(report, indent=1) + "\n")
 
 

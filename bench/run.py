@@ -72,7 +72,8 @@ def main() -> None:
                 run = {"work": work, "round": number, "label": contestant.label}
                 run |= run_once(contestant, work, options)
                 report["runs"].append(run)
-                print(f"{work} {number} {contestant.label}: {run.get('error') or run.get('images_per_s')}", file=sys.stderr, flush=True)
+                outcome = run.get("error") or run.get("images_per_s")
+                print(f"{work} {number} {contestant.label}: {outcome}", file=sys.stderr, flush=True)
                 if options.out:
                     options.out.parent.mkdir(exist_ok=True)
                     options.out.write_text(json.dumps(report, indent=1) + "\n")

@@ -1,8 +1,9 @@
 """Stops in the middle of an epoch, saves where it was, and goes on in a new loader with exactly the next batch.
 
-    python resume.py FOLDER
+Usage: python resume.py FOLDER
 """
 
+import itertools
 import json
 import sys
 
@@ -29,9 +30,7 @@ def main(folder):
             break
 
     with make_loader(folder) as loader:  # without a stop: the fourth batch is the same one
-        for step, uncut in enumerate(loader):
-            if step == 3:
-                break
+        uncut = next(itertools.islice(loader, 3, None))
     assert list(uncut["key"]) == list(batch["key"])
     assert (uncut["image"] == batch["image"]).all()
     print("the same batch, to the pixel, as without the stop")

@@ -1,15 +1,14 @@
 """Trains a small model on folders of photographs with PyTorch: what a training script's data part looks like.
 
-    python train_torch.py FOLDER [EPOCHS]
+Usage: python train_torch.py FOLDER [EPOCHS]
 
 Run it under torchrun and each rank takes its share by itself.
 """
 
 import sys
 
-import torch
-
 import headrace as hr
+import torch
 
 
 def main(folder, epochs=2):

@@ -17,9 +17,7 @@ def load_val(paths):
 
 
 def load_train(paths):
-    frames = [
-        spdl.io.decode_packets(spdl.io.demux_image(p), decode_config=ONE_THREAD, filter_desc=random_crop()) for p in paths
-    ]
+    frames = [spdl.io.decode_packets(spdl.io.demux_image(p), decode_config=ONE_THREAD, filter_desc=random_crop()) for p in paths]
     return spdl.io.to_numpy(spdl.io.convert_frames(frames))
 
 

@@ -1,6 +1,6 @@
 """Loads a folder of photographs as a training loop does, shows how fast, and draws one batch for a person to look at.
 
-    python demo.py FOLDER SHEET.png
+Usage: python demo.py FOLDER SHEET.png
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Makes a folder of small JPEG files, a folder per class, out of real photographs.
 
-    python photographs.py FOLDER
+Usage: python photographs.py FOLDER
 
 The photographs are those of two Debian packages (also in Ubuntu) that hold wallpapers under free licences. They are
 downloaded and unpacked, not installed. From each of them come many crops, the same ones every time. Where nothing can be
@@ -50,7 +50,8 @@ def main(folder: pathlib.Path) -> None:
         pictures = [reduced(originals[n]) if n in originals else generated(number, k) for k, n in enumerate(names)]
         for i in range(PER_CLASS):
             draw = random.Random(f"{label} {i}")
-            crop(pictures[i % len(pictures)], draw).save(partial / label / f"{label}-{i:02d}.jpg", quality=draw.choice([82, 88, 92, 95]))
+            image = crop(pictures[i % len(pictures)], draw)
+            image.save(partial / label / f"{label}-{i:02d}.jpg", quality=draw.choice([82, 88, 92, 95]))
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     files = list(folder.glob("*/*.jpg"))

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# The tests of the packages with C in them, under AddressSanitizer, then under UndefinedBehaviorSanitizer: what a test does not see
+# because the byte beside the buffer happened to be free.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# Leaks are not asked for: Go's own threads end by the process's end.
+step "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 go test -asan ./media/turbo/...
+step "UndefinedBehaviorSanitizer" env CGO_CFLAGS="-O2 -g -fsanitize=undefined -fno-sanitize-recover=all" CGO_LDFLAGS=-fsanitize=undefined \
+	go test ./media/turbo/...
