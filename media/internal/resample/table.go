@@ -16,7 +16,8 @@ type Table struct {
 	Weights        []int32
 	Taps           int // length of the longest span
 
-	ready bool
+	// Version counts how often the table was filled: the same number means the same table.
+	Version uint64
 }
 
 // Span is the run of input pixels that make one output pixel, and where its weights begin.
@@ -24,10 +25,11 @@ type Span struct{ Start, Len, At int32 }
 
 // Set fills the table. If it holds what is asked for already, that takes no time: neighbours in a data set are often of one size.
 func (t *Table) Set(in, out, first, n int, flip bool) {
-	if t.ready && t.In == in && t.Out == out && t.First == first && len(t.Spans) == n && t.Flip == flip {
+	if t.Version > 0 && t.In == in && t.Out == out && t.First == first && len(t.Spans) == n && t.Flip == flip {
 		return
 	}
-	t.In, t.Out, t.First, t.Flip, t.ready = in, out, first, flip, true
+	t.In, t.Out, t.First, t.Flip = in, out, first, flip
+	t.Version++
 	t.Spans, t.Weights, t.Taps = t.Spans[:0], t.Weights[:0], 0
 	for i := range n {
 		if flip {

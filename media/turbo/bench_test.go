@@ -1,0 +1,125 @@
+//go:build cgo
+
+package turbo
+
+import (
+	"bufio"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"headrace/media"
+)
+
+// BenchmarkFiles reads, decodes and resizes the files of a list, once each per iteration, as an epoch does but with nobody to hand the pixels to.
+// HEADRACE_BENCH_FILES names the list; without it there is nothing to measure.
+func BenchmarkFiles(b *testing.B) {
+	files := benchFiles(b)
+	for _, name := range []string{"val", "train"} {
+		for _, workers := range []int{1, 2} {
+			b.Run(name+"/"+string(rune('0'+workers)), func(b *testing.B) {
+				for b.Loop() {
+					epoch(b, files, name == "train", workers)
+				}
+				b.ReportMetric(float64(len(files)*b.N)/b.Elapsed().Seconds(), "images/s")
+			})
+		}
+	}
+}
+
+func benchFiles(b *testing.B) []string {
+	list, err := os.Open(os.Getenv("HEADRACE_BENCH_FILES"))
+	if err != nil {
+		b.Skip("HEADRACE_BENCH_FILES does not name a list of JPEG files")
+	}
+	defer list.Close()
+	var files []string
+	for s := bufio.NewScanner(list); s.Scan(); {
+		path := s.Text()
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(list.Name()), path)
+		}
+		files = append(files, path)
+	}
+	return files
+}
+
+func epoch(b *testing.B, files []string, train bool, workers int) {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			var w worker
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				if err := w.image(files[i], train, uint64(i)); err != nil {
+					b.Errorf("%s: %v", files[i], err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+type worker struct {
+	data []byte
+	dst  [224 * 224 * 3]byte
+	plan media.Plan
+	rand keyed
+}
+
+var (
+	valSteps   = []media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}
+	trainSteps = []media.Step{{Op: media.RandomResizedCrop{Height: 224, Width: 224}}, {Op: media.RandomFlip{P: 0.5}, ID: 1}}
+)
+
+func (w *worker) image(path string, train bool, key uint64) error {
+	if err := w.read(path); err != nil {
+		return err
+	}
+	info, err := media.Probe(w.data)
+	if err != nil {
+		return err
+	}
+	steps := valSteps
+	if train {
+		steps = trainSteps
+	}
+	w.rand.sample = key
+	if err := media.MakePlan(info, true, steps, &w.rand, &w.plan); err != nil {
+		return err
+	}
+	return Decoder{}.DecodeInto(w.dst[:], 224*3, w.data, &info, &w.plan)
+}
+
+func (w *worker) read(path string) error {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if int64(cap(w.data)) < st.Size {
+		w.data = make([]byte, st.Size*2)
+	}
+	w.data = w.data[:st.Size]
+	n, err := syscall.Read(fd, w.data)
+	w.data = w.data[:max(n, 0)]
+	return err
+}
+
+// keyed is a media.Rand that is a function of its arguments.
+type keyed struct{ sample uint64 }
+
+func (k *keyed) Float64(op uint64, draw uint32) float64 {
+	return rand.New(rand.NewPCG(k.sample, op<<32|uint64(draw))).Float64()
+}

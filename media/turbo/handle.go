@@ -1,0 +1,61 @@
+//go:build cgo
+
+package turbo
+
+// #include "decode.h"
+// #include "memory.h"
+import "C"
+
+import (
+	"sync"
+
+	"headrace/media/internal/resample"
+)
+
+// handle is a decoder of the C side with what Go keeps for it. One goroutine at a time uses it.
+type handle struct {
+	c    *C.hr_decoder
+	job  C.hr_job
+	x, y resample.Table
+}
+
+// idle are the handles that nobody uses, the one used last on top, since its memory is the warmest.
+var idle struct {
+	mu   sync.Mutex
+	list []*handle
+}
+
+func borrow() (*handle, error) {
+	idle.mu.Lock()
+	if n := len(idle.list); n > 0 {
+		h := idle.list[n-1]
+		idle.list = idle.list[:n-1]
+		idle.mu.Unlock()
+		return h, nil
+	}
+	idle.mu.Unlock()
+	c := C.hr_new()
+	if c == nil {
+		return nil, errMemory
+	}
+	return &handle{c: c}, nil
+}
+
+func (h *handle) giveBack() {
+	idle.mu.Lock()
+	idle.list = append(idle.list, h)
+	idle.mu.Unlock()
+}
+
+// freeIdle gives all memory back that no call uses.
+func freeIdle() {
+	idle.mu.Lock()
+	defer idle.mu.Unlock()
+	for _, h := range idle.list {
+		C.hr_free(h.c)
+	}
+	idle.list = nil
+}
+
+// live is the number of pieces of C memory that are out.
+func live() int { return int(C.hr_live()) }

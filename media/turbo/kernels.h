@@ -1,0 +1,51 @@
+// The integer kernels that resample RGB rows. What they compute is defined by headrace/media/internal/resample; every set
+// of kernels gives the same bytes.
+#ifndef HEADRACE_KERNELS_H
+#define HEADRACE_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Bytes behind a row that kernels may read (input rows) or write (rows between the passes).
+#define HR_PAD 128
+
+#define HR_BITS 22
+#define HR_HALF (1 << (HR_BITS - 1))
+
+// A run of input pixels that makes one output pixel; its weights are weights[at … at+len-1].
+typedef struct {
+	int32_t start, len, at;
+} hr_span;
+
+typedef struct {
+	const hr_span *spans;
+	const int32_t *weights;
+	int32_t n;        // number of spans
+	int32_t taps;     // length of the longest
+	int32_t lo;       // input pixel with which the rows handed to a kernel begin
+	int32_t identity; // every span is one pixel of weight 1: nothing is resized
+	uint64_t version; // differs from that of every other axis, and is not 0
+} hr_axis;
+
+typedef struct {
+	const char *name;
+	// Bytes that pack writes for this axis.
+	size_t (*packed)(const hr_axis *x);
+	// Puts the weights of an axis in the order in which rows reads them. Packed memory is aligned to 64 bytes.
+	void (*pack)(const hr_axis *x, void *packed);
+	// Horizontal pass over n rows.
+	void (*rows)(const hr_axis *x, const void *packed, const uint8_t *const *src, uint8_t *const *dst, int n);
+	// Vertical pass: one row out of those below each other. Writes exactly that many bytes.
+	void (*column)(uint8_t *dst, int bytes, const uint8_t *const *rows, const int32_t *weights, int taps);
+} hr_kernels;
+
+extern const hr_kernels hr_plain;
+#if defined(__x86_64__)
+extern const hr_kernels hr_sse41, hr_avx2, hr_avx512;
+#endif
+
+// The number of sets this program has, and the i-th, the simplest first; NULL where this processor cannot run it.
+int hr_kernel_sets(void);
+const hr_kernels *hr_kernel_set(int i);
+
+#endif

@@ -1,0 +1,212 @@
+// Kernels for processors that permute bytes across a whole register and multiply bytes by fours (AVX-512 with VBMI and VNNI).
+//
+// vpdpbusd multiplies unsigned bytes by signed ones, so a weight is split into three signed digits:
+// weight = d₂·2¹⁶ + d₁·2⁸ + d₀, each from −128 to 127. Three sums are kept and put together at the end: the result is exact.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+#include "kernels.h"
+
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
+#define V __m512i
+
+enum { group = 5 }; // output pixels that share a register: 15 of its 16 sums of 32 bits
+
+// Four taps of a group of pixels.
+typedef struct {
+	uint8_t pick[64]; // byte of the input, counted from the group's first, for each product
+	int8_t digit[3][64];
+} quad;
+
+// Sixteen taps of one pixel.
+typedef struct {
+	int8_t digit[3][16];
+} sixteen;
+
+static inline void split(int32_t w, int8_t digit[3]) {
+	digit[0] = (int8_t)w;
+	w = (w - digit[0]) >> 8;
+	digit[1] = (int8_t)w;
+	w = (w - digit[1]) >> 8;
+	digit[2] = (int8_t)w;
+}
+
+static int first(const hr_axis *x, int i) {
+	int n = x->n - i < group ? x->n - i : group;
+	int a = x->spans[i].start, b = x->spans[i + n - 1].start; // spans run one way, up or down
+	return a < b ? a : b;
+}
+
+// Whether the input of every group fits into a register: up to a scale of about four.
+static int fits(const hr_axis *x) {
+	for (int i = 0; i < x->n; i += group) {
+		int n = x->n - i < group ? x->n - i : group;
+		int width = x->spans[i].start - x->spans[i + n - 1].start;
+		if ((width < 0 ? -width : width) * 3 + 12 > 64)
+			return 0;
+	}
+	return 1;
+}
+
+typedef struct {
+	int32_t fits, quads, sixteens, unused[13];
+} header;
+
+static size_t packed(const hr_axis *x) {
+	if (fits(x))
+		return sizeof(header) + sizeof(quad) * ((x->n + group - 1) / group) * ((x->taps + 3) / 4);
+	return sizeof(header) + sizeof(sixteen) * x->n * ((x->taps + 15) / 16);
+}
+
+static void pack_quads(const hr_axis *x, quad *to, int quads) {
+	for (int i = 0; i < x->n; i++) {
+		const hr_span s = x->spans[i];
+		int offset = (s.start - first(x, i - i % group)) * 3;
+		quad *q = to + (ptrdiff_t)(i / group) * quads;
+		for (int k = 0; k < quads * 4; k++) {
+			int8_t digit[3] = {0, 0, 0};
+			if (k < s.len)
+				split(x->weights[s.at + k], digit);
+			for (int c = 0; c < 3; c++) {
+				int lane = (i % group * 3 + c) * 4 + k % 4;
+				q[k / 4].pick[lane] = offset + k % 4 * 3 + c;
+				for (int d = 0; d < 3; d++)
+					q[k / 4].digit[d][lane] = digit[d];
+			}
+		}
+	}
+}
+
+static void pack_sixteens(const hr_axis *x, sixteen *to, int sixteens) {
+	for (int i = 0; i < x->n; i++) {
+		const hr_span s = x->spans[i];
+		for (int k = 0; k < s.len; k++) {
+			int8_t digit[3];
+			split(x->weights[s.at + k], digit);
+			for (int d = 0; d < 3; d++)
+				to[i * sixteens + k / 16].digit[d][k % 16] = digit[d];
+		}
+	}
+}
+
+static void pack(const hr_axis *x, void *p) {
+	memset(p, 0, packed(x));
+	header *h = p;
+	h->fits = fits(x);
+	h->quads = (x->taps + 3) / 4;
+	h->sixteens = (x->taps + 15) / 16;
+	if (h->fits)
+		pack_quads(x, (quad *)(h + 1), h->quads);
+	else
+		pack_sixteens(x, (sixteen *)(h + 1), h->sixteens);
+}
+
+TARGET static inline V together(V d0, V d1, V d2) {
+	return _mm512_add_epi32(d0, _mm512_slli_epi32(_mm512_add_epi32(d1, _mm512_slli_epi32(d2, 8)), 8));
+}
+
+TARGET static inline __m128i to_bytes(V sum) {
+	return _mm512_cvtusepi32_epi8(_mm512_max_epi32(_mm512_srai_epi32(sum, HR_BITS), _mm512_setzero_si512()));
+}
+
+// One group of pixels in four rows; most pictures need one step of four taps only, so that the loop over steps is known to be short.
+TARGET static inline __attribute__((always_inline)) void rows_quads(const hr_axis *x, const quad *q, const int quads,
+                                                                    const uint8_t *const *src, uint8_t *const *dst, int n) {
+	for (int i = 0; i < x->n; i += group, q += quads) {
+		ptrdiff_t at = (ptrdiff_t)(first(x, i) - x->lo) * 3;
+		for (int row = 0; row < n; row++) {
+			V d0 = _mm512_set1_epi32(HR_HALF), d1 = _mm512_setzero_si512(), d2 = d1;
+			for (int k = 0; k < quads; k++) {
+				V in = _mm512_permutexvar_epi8(_mm512_load_si512(q[k].pick),
+				                               _mm512_loadu_si512(src[row] + at + 12 * k));
+				d0 = _mm512_dpbusd_epi32(d0, in, _mm512_load_si512(q[k].digit[0]));
+				d1 = _mm512_dpbusd_epi32(d1, in, _mm512_load_si512(q[k].digit[1]));
+				d2 = _mm512_dpbusd_epi32(d2, in, _mm512_load_si512(q[k].digit[2]));
+			}
+			_mm_storeu_si128((__m128i *)(dst[row] + 3 * i), to_bytes(together(d0, d1, d2)));
+		}
+	}
+}
+
+TARGET static void rows_sixteens(const hr_axis *x, const sixteen *q, int sixteens, const uint8_t *const *src, uint8_t *const *dst,
+                              int n) {
+	// Lane c of 128 bits takes channel c of sixteen pixels; the fourth repeats the third and is not used.
+	uint8_t bytes[64];
+	for (int i = 0; i < 64; i++)
+		bytes[i] = i % 16 * 3 + (i / 16 < 2 ? i / 16 : 2);
+	const V pick = _mm512_loadu_si512(bytes);
+	const V gather = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	for (int i = 0; i < x->n; i++, q += sixteens) {
+		ptrdiff_t at = (ptrdiff_t)(x->spans[i].start - x->lo) * 3;
+		for (int row = 0; row < n; row++) {
+			V d0 = _mm512_setzero_si512(), d1 = d0, d2 = d0;
+			for (int k = 0; k < sixteens; k++) {
+				V in = _mm512_permutexvar_epi8(pick, _mm512_loadu_si512(src[row] + at + 48 * k));
+#define DIGIT(d) _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)q[k].digit[d]))
+				d0 = _mm512_dpbusd_epi32(d0, in, DIGIT(0));
+				d1 = _mm512_dpbusd_epi32(d1, in, DIGIT(1));
+				d2 = _mm512_dpbusd_epi32(d2, in, DIGIT(2));
+#undef DIGIT
+			}
+			V sum = together(d0, d1, d2);
+			sum = _mm512_add_epi32(sum, _mm512_shuffle_epi32(sum, _MM_PERM_BADC));
+			sum = _mm512_add_epi32(sum, _mm512_shuffle_epi32(sum, _MM_PERM_CDAB));
+			sum = _mm512_add_epi32(_mm512_permutexvar_epi32(gather, sum), _mm512_set1_epi32(HR_HALF));
+			int32_t pixel = _mm_cvtsi128_si32(to_bytes(sum));
+			memcpy(dst[row] + 3 * i, &pixel, 4);
+		}
+	}
+}
+
+TARGET static void rows(const hr_axis *x, const void *p, const uint8_t *const *src, uint8_t *const *dst, int n) {
+	const header *h = p;
+	if (!h->fits)
+		rows_sixteens(x, (const sixteen *)(h + 1), h->sixteens, src, dst, n);
+	else if (h->quads == 1)
+		rows_quads(x, (const quad *)(h + 1), 1, src, dst, n);
+	else
+		rows_quads(x, (const quad *)(h + 1), h->quads, src, dst, n);
+}
+
+TARGET static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, const int32_t *weights, int taps) {
+	for (int at = 0; at < bytes; at += 64) {
+		V zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(HR_HALF);
+		V a0 = half, a1 = half, a2 = half, a3 = half, b0 = zero, b1 = zero, b2 = zero, b3 = zero, c0 = zero, c1 = zero, c2 = zero,
+		  c3 = zero;
+		for (int k = 0; k < taps; k += 4) {
+			V in[4];
+			uint32_t digits[3] = {0, 0, 0};
+			for (int j = 0; j < 4; j++) {
+				int tap = k + j < taps ? k + j : taps - 1; // beyond the last: any row, with weight 0
+				in[j] = _mm512_loadu_si512(rows[tap] + at);
+				int8_t digit[3] = {0, 0, 0};
+				if (k + j < taps)
+					split(weights[tap], digit);
+				for (int d = 0; d < 3; d++)
+					digits[d] |= (uint32_t)(uint8_t)digit[d] << 8 * j;
+			}
+			V lo01 = _mm512_unpacklo_epi8(in[0], in[1]), hi01 = _mm512_unpackhi_epi8(in[0], in[1]);
+			V lo23 = _mm512_unpacklo_epi8(in[2], in[3]), hi23 = _mm512_unpackhi_epi8(in[2], in[3]);
+			V v0 = _mm512_unpacklo_epi16(lo01, lo23), v1 = _mm512_unpackhi_epi16(lo01, lo23);
+			V v2 = _mm512_unpacklo_epi16(hi01, hi23), v3 = _mm512_unpackhi_epi16(hi01, hi23);
+#define DOT(a, b, c, v)                                                                                                    \
+	a = _mm512_dpbusd_epi32(a, v, _mm512_set1_epi32((int32_t)digits[0])),                                              \
+	b = _mm512_dpbusd_epi32(b, v, _mm512_set1_epi32((int32_t)digits[1])),                                              \
+	c = _mm512_dpbusd_epi32(c, v, _mm512_set1_epi32((int32_t)digits[2]))
+			DOT(a0, b0, c0, v0);
+			DOT(a1, b1, c1, v1);
+			DOT(a2, b2, c2, v2);
+			DOT(a3, b3, c3, v3);
+#undef DOT
+		}
+#define SUM(a, b, c) _mm512_srai_epi32(together(a, b, c), HR_BITS)
+		V out = _mm512_packus_epi16(_mm512_packs_epi32(SUM(a0, b0, c0), SUM(a1, b1, c1)),
+		                            _mm512_packs_epi32(SUM(a2, b2, c2), SUM(a3, b3, c3)));
+#undef SUM
+		int left = bytes - at;
+		_mm512_mask_storeu_epi8(dst + at, left >= 64 ? ~0ull : (1ull << left) - 1, out);
+	}
+}
+
+const hr_kernels hr_avx512 = {"avx512", packed, pack, rows, column};
+#endif
