@@ -142,6 +142,17 @@ func (s Schema) Without(name string) Schema {
 	return slices.Delete(slices.Clone(s), i, i+1)
 }
 
+// Replace returns s with f in the place of the field of that name; f is the last field where there is none.
+func (s Schema) Replace(name string, f Field) Schema {
+	i := s.Find(name)
+	if i < 0 {
+		return s.With(f.Name, f.Type)
+	}
+	s = slices.Clone(s)
+	s[i] = f
+	return s
+}
+
 // Equal reports whether both schemas have the same fields in the same order.
 func (s Schema) Equal(t Schema) bool {
 	return slices.EqualFunc(s, t, func(a, b Field) bool { return a.Name == b.Name && a.Type.Equal(b.Type) })

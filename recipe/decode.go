@@ -1,0 +1,195 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// decoder fills the structs of a recipe, strictly: unknown and repeated keys are refused, nothing is converted, and all mistakes
+// are collected. null says that something is not given.
+type decoder struct {
+	wrong func(path string, err error)
+}
+
+// reflectOf makes a variable something to fill.
+func reflectOf(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
+
+// object hands each member of v to the field of its name. The names in the result were there.
+func (d decoder) object(v value, path string, fields map[string]func(v value, path string), known []string) (given map[string]bool) {
+	given = make(map[string]bool)
+	for quoted, member := range v.members() {
+		key, err := unquote(quoted, false)
+		if err != nil {
+			d.wrong(path, fmt.Errorf("has the key %s, which %w", quoted, err))
+			continue
+		}
+		set, ok := fields[key]
+		switch {
+		case !ok:
+			d.wrong(path, unknown(d.what(path), key, known))
+		case given[key]:
+			d.wrong(join(path, key), errors.New("is given twice"))
+		case member.kind() != 'n':
+			set(member, join(path, key))
+		}
+		given[key] = ok || given[key]
+	}
+	return given
+}
+
+func (d decoder) what(path string) string {
+	if path == "args" {
+		return "argument"
+	}
+	return "key"
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// args fills the struct that dst points to.
+func (d decoder) args(v value, dst any, path string) {
+	if v.kind() != '{' {
+		d.wrong(path, fmt.Errorf("takes an object of arguments, not %s", v.describe()))
+		return
+	}
+	fields := make(map[string]func(value, string))
+	var known []string
+	s := reflect.ValueOf(dst).Elem()
+	for _, f := range argumentFields(s.Type()) {
+		field := s.FieldByIndex(f.Index)
+		known = append(known, argumentName(f))
+		fields[argumentName(f)] = func(v value, path string) { d.into(v, field, path) }
+	}
+	d.object(v, path, fields, known)
+}
+
+// argumentFields returns the fields of a struct that are arguments.
+func argumentFields(t reflect.Type) []reflect.StructField {
+	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool {
+		return !f.IsExported() || f.Anonymous || argumentName(f) == "-"
+	})
+}
+
+func argumentName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if name == "" {
+		return f.Name
+	}
+	return name
+}
+
+// taker is implemented by types that say themselves what they are written as.
+type taker interface {
+	json.Unmarshaler
+	takes() string
+}
+
+// takes says what an argument of a type is written as.
+func takes(t reflect.Type) string {
+	if own, ok := reflect.New(t).Interface().(taker); ok {
+		return own.takes()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return takes(t.Elem())
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint64:
+		return "a whole number from 0 on"
+	case reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "text"
+	case reflect.Slice:
+		return "a list, each " + takes(t.Elem())
+	case reflect.Array:
+		return fmt.Sprintf("a list of %d, each %s", t.Len(), takes(t.Elem()))
+	}
+	return t.String()
+}
+
+// into fills one argument.
+func (d decoder) into(v value, dst reflect.Value, path string) {
+	if !d.fill(v, dst, path) {
+		d.wrong(path, fmt.Errorf("is %s: takes %s", v.describe(), takes(dst.Type())))
+	}
+}
+
+// fill reports false where v is not what dst takes.
+func (d decoder) fill(v value, dst reflect.Value, path string) bool {
+	if own, ok := dst.Addr().Interface().(json.Unmarshaler); ok {
+		return v.kind() != 'n' && own.UnmarshalJSON(v) == nil
+	}
+	switch dst.Kind() {
+	case reflect.Pointer:
+		dst.Set(reflect.New(dst.Type().Elem()))
+		return d.fill(v, dst.Elem(), path)
+	case reflect.Slice:
+		return d.slice(v, dst, path)
+	case reflect.Array:
+		return d.array(v, dst, path)
+	case reflect.String:
+		s, err := unquote(v, false)
+		dst.SetString(s)
+		return err == nil
+	case reflect.Bool:
+		dst.SetBool(v[0] == 't')
+		return v.kind() == 'b'
+	}
+	if v.kind() != '0' {
+		return false
+	}
+	switch dst.Kind() {
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(string(v), 10, dst.Type().Bits())
+		dst.SetInt(n)
+		return err == nil
+	case reflect.Uint64:
+		n, err := strconv.ParseUint(string(v), 10, 64)
+		dst.SetUint(n)
+		return err == nil
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(string(v), 64)
+		dst.SetFloat(x)
+		return err == nil
+	}
+	return false
+}
+
+func (d decoder) slice(v value, dst reflect.Value, path string) bool {
+	if v.kind() != '[' {
+		return false
+	}
+	dst.Set(reflect.MakeSlice(dst.Type(), 0, 0)) // a list that is empty was given, too
+	for i, e := range v.elements() {
+		dst.Grow(1)
+		dst.SetLen(i + 1)
+		d.into(e, dst.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+	return true
+}
+
+func (d decoder) array(v value, dst reflect.Value, path string) bool {
+	if v.kind() != '[' {
+		return false
+	}
+	n := 0
+	for i, e := range v.elements() {
+		if n++; i < dst.Len() {
+			d.into(e, dst.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		}
+	}
+	return n == dst.Len()
+}

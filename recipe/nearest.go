@@ -1,0 +1,56 @@
+package recipe
+
+import (
+	"fmt"
+	"strings"
+)
+
+// unknown says that a name is not among those that are known, and which of them was probably meant.
+func unknown(what, name string, known []string) error {
+	hint := ""
+	if near := nearest(name, known); near != "" {
+		hint = fmt.Sprintf("did you mean %q? ", near)
+	}
+	return fmt.Errorf("unknown %s %q: %stakes %s", what, name, hint, list(known))
+}
+
+func list(known []string) string {
+	if len(known) == 0 {
+		return "none"
+	}
+	return strings.Join(known, ", ")
+}
+
+// nearest returns the known name from which the fewest mistakes of typing lead to name; "" where that would be no mistake of typing.
+func nearest(name string, known []string) string {
+	best, fewest := "", max(1, len(name)/2)+1
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), k); d < fewest {
+			best, fewest = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters that must be put in, left out, replaced or exchanged with their neighbour to get from a to b.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,107 @@
+package recipe
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+)
+
+// Op is a kind of step.
+type Op struct {
+	Name  string
+	Doc   string // a sentence
+	Place Place
+	New   func() Args // arguments in which nothing is given
+}
+
+// Place says where in a recipe an operation may stand.
+type Place uint8
+
+// The places.
+const (
+	Between  Place = iota // it takes samples and gives samples
+	Source                // it takes nothing and begins the recipe
+	Ordering              // it says in which order the source gives its samples, and follows it directly
+	Batching              // it makes batches, and ends the recipe
+)
+
+// Argument describes an argument for people: in help texts and schemas.
+type Argument struct {
+	Name  string
+	Doc   string
+	Takes string // what it is written as: "a whole number"
+}
+
+// Arguments returns the arguments of the operation.
+func (o Op) Arguments() []Argument {
+	var all []Argument
+	for _, f := range argumentFields(reflect.TypeOf(o.New()).Elem()) {
+		all = append(all, Argument{argumentName(f), f.Tag.Get("doc"), takes(f.Type)})
+	}
+	return all
+}
+
+// registry holds all operations, in the order in which help shows them.
+var registry = struct {
+	sync.RWMutex
+	ops []Op
+}{ops: []Op{
+	filesOp, shuffleOp, decodeImageOp, resizeOp, centerCropOp, randomResizedCropOp, randomFlipOp, batchOp,
+}}
+
+// Register adds an operation, so that recipes can name it.
+func Register(op Op) error {
+	registry.Lock()
+	defer registry.Unlock()
+	args := op.New()
+	if t := reflect.TypeOf(args); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("recipe: operation %q: its arguments are %T: takes a pointer to a struct", op.Name, args)
+	}
+	if err := checkName(op.Name); err != nil {
+		return fmt.Errorf("recipe: operation %q: its name %w", op.Name, err)
+	}
+	for _, o := range registry.ops {
+		if o.Name == op.Name {
+			return fmt.Errorf("recipe: there is an operation %q already", op.Name)
+		}
+		if reflect.TypeOf(o.New()) == reflect.TypeOf(args) {
+			return fmt.Errorf("recipe: operation %q: its arguments %T belong to %q already", op.Name, args, o.Name)
+		}
+	}
+	registry.ops = append(registry.ops, op)
+	return nil
+}
+
+// Ops returns all operations.
+func Ops() []Op {
+	registry.RLock()
+	defer registry.RUnlock()
+	return slices.Clone(registry.ops)
+}
+
+// Find returns the operation of a name.
+func Find(name string) (Op, bool) {
+	return find(func(o Op) bool { return o.Name == name })
+}
+
+// findArgs returns the operation that has arguments of this type.
+func findArgs(args Args) (Op, bool) {
+	return find(func(o Op) bool { return reflect.TypeOf(o.New()) == reflect.TypeOf(args) })
+}
+
+func find(is func(Op) bool) (Op, bool) {
+	ops := Ops()
+	if i := slices.IndexFunc(ops, is); i >= 0 {
+		return ops[i], true
+	}
+	return Op{}, false
+}
+
+func names() []string {
+	var all []string
+	for _, o := range Ops() {
+		all = append(all, o.Name)
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"headrace/sample"
+)
+
+var batchOp = Op{
+	Name:  "batch",
+	Doc:   "Stacks samples to batches.",
+	Place: Batching,
+	New:   func() Args { return new(Batch) },
+}
+
+// Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is given.
+type Batch struct {
+	Size       int  `json:"size,omitempty" doc:"samples of a batch on each rank"`
+	GlobalSize int  `json:"global_size,omitempty" doc:"samples of a batch on all ranks together, of which each takes a contiguous part: only these are the same for another number of ranks"`
+	DropLast   bool `json:"drop_last" doc:"whether to leave out an epoch's last batch where it is not full; by default false"`
+}
+
+// Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text becomes a list.
+func (b *Batch) Check(in sample.Schema) (sample.Schema, error) {
+	var errs []error
+	if (b.Size == 0) == (b.GlobalSize == 0) {
+		errs = append(errs, errors.New("takes either size or global_size"))
+	}
+	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
+	for _, f := range in {
+		if err := stackable(f); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return in, errors.Join(errs...)
+}
+
+func checkRows(name string, n int) error {
+	if n < 0 || n > math.MaxInt32 {
+		return arg(name, "is %d: takes a number from 1 to %d", n, math.MaxInt32)
+	}
+	return nil
+}
+
+// stackable says why a field cannot be stacked, and what to do about it.
+func stackable(f sample.Field) error {
+	switch {
+	case f.Type.Kind == sample.Text || f.Type.Fixed():
+		return nil
+	case isImage(f.Type):
+		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop or resize to [height, width] before it", f.Name, f.Type)
+	case f.Type.Kind == sample.Bytes:
+		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image before it", f.Name)
+	default:
+		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
+	}
+}

@@ -1,0 +1,162 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var filesOp = Op{
+	Name:  "files",
+	Doc:   "Reads files: by pattern, all images below a folder, or those of a list.",
+	Place: Source,
+	New:   func() Args { return new(Files) },
+}
+
+// Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs is given.
+type Files struct {
+	Pattern  Path   `json:"pattern,omitempty" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
+	Paths    []Path `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
+	Pairs    []Pair `json:"pairs,omitzero" doc:"[path, label] pairs"`
+	Root     Path   `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
+	Label    string `json:"label,omitempty" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
+	MaxBytes int64  `json:"max_bytes,omitempty" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
+}
+
+// Pair is a path with its label; in JSON [path, label].
+type Pair struct {
+	Path  Path
+	Label int64
+}
+
+// defaultMaxBytes bounds what one odd file that a pattern catches can do to the memory of the machine.
+const defaultMaxBytes = 1 << 30
+
+func (f Files) complete() Args {
+	if f.MaxBytes == 0 {
+		f.MaxBytes = defaultMaxBytes
+	}
+	return &f
+}
+
+// identity leaves out the folder in which relative paths start: the data may move.
+func (f Files) identity(Recipe) Args {
+	f.Root = ""
+	return &f
+}
+
+// Check implements [Args].
+func (f *Files) Check(sample.Schema) (sample.Schema, error) {
+	s := sample.Schema{{Name: "bytes", Type: sample.BytesType}}
+	if f.Label != "" || f.Pairs != nil {
+		s = s.With("label", sample.TensorType(tensor.Int64))
+	}
+	s = s.With("key", sample.TextType)
+	return s, errors.Join(f.checkGiven(), f.checkPaths(), f.checkRest())
+}
+
+func (f *Files) checkGiven() error {
+	given := 0
+	for _, is := range []bool{f.Pattern != "", f.Paths != nil, f.Pairs != nil} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return errors.New("has nothing to read: give pattern, paths or pairs")
+	case given > 1:
+		return errors.New("takes only one of pattern, paths and pairs")
+	case f.Paths != nil && len(f.Paths) == 0:
+		return arg("paths", "is empty: there is nothing to read")
+	case f.Pairs != nil && len(f.Pairs) == 0:
+		return arg("pairs", "is empty: there is nothing to read")
+	}
+	return nil
+}
+
+func (f *Files) checkPaths() error {
+	if f.Pattern != "" {
+		if err := f.Pattern.check(); err != nil {
+			return arg("pattern", "%w", err)
+		}
+	}
+	for i, p := range f.Paths {
+		if err := p.check(); err != nil {
+			return arg(fmt.Sprintf("paths[%d]", i), "%w", err)
+		}
+	}
+	for i, p := range f.Pairs {
+		if err := p.Path.check(); err != nil {
+			return arg(fmt.Sprintf("pairs[%d]", i), "has a path that %w", err)
+		}
+	}
+	return nil
+}
+
+func (f *Files) checkRest() error {
+	var errs []error
+	if f.Root != "" && (f.Root[0] != '/' || f.Root.check() != nil) {
+		errs = append(errs, arg("root", "is %q: takes the absolute path of a folder", string(f.Root)))
+	}
+	switch {
+	case f.Label != "" && f.Label != "parent":
+		errs = append(errs, arg("label", `is %q: takes "parent" or null`, f.Label))
+	case f.Label != "" && f.Pairs != nil:
+		errs = append(errs, arg("label", "is %q, but pairs bring labels of their own", f.Label))
+	}
+	if f.MaxBytes < 0 {
+		errs = append(errs, arg("max_bytes", "is %d: takes a number from 1 on", f.MaxBytes))
+	}
+	return errors.Join(errs...)
+}
+
+// check returns what no path of a file can be.
+func (p Path) check() error {
+	switch {
+	case p == "":
+		return errors.New("is empty")
+	case strings.IndexByte(string(p), 0) >= 0:
+		return errors.New("contains a zero byte")
+	}
+	return nil
+}
+
+func (p *Pair) takes() string { return "a [path, label] pair" }
+
+// MarshalJSON writes [path, label].
+func (p Pair) MarshalJSON() ([]byte, error) {
+	b := appendPath([]byte{'['}, string(p.Path))
+	return append(strconv.AppendInt(append(b, ','), p.Label, 10), ']'), nil
+}
+
+var errPair = errors.New("recipe: takes a [path, label] pair")
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Pair) UnmarshalJSON(b []byte) error {
+	v := value(b)
+	if v.kind() != '[' {
+		return errPair
+	}
+	n := 0
+	for i, e := range v.elements() {
+		var err error
+		switch n++; i {
+		case 0:
+			err = p.Path.UnmarshalJSON(e)
+		case 1:
+			p.Label, err = strconv.ParseInt(string(e), 10, 64)
+		}
+		if err != nil || e.kind() == 'n' {
+			return errPair
+		}
+	}
+	if n != 2 {
+		return errPair
+	}
+	return nil
+}
