@@ -44,7 +44,7 @@ class Layout:
             if field["kind"] == "text":
                 self._texts.append(field["name"])
             elif field["kind"] == "tensor" and field["dtype"] in _TYPES:
-                self._tensors.append((field["name"], field["offset"], _TYPES[field["dtype"]], tuple(field["shape"])))
+                self._tensors.append((field["name"], field.get("offset", 0), _TYPES[field["dtype"]], tuple(field.get("shape") or ())))
             else:
                 what = field.get("dtype") or field["kind"]
                 raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")

@@ -13,7 +13,7 @@ from ._engine import manager
 from ._frontier import Frontier, Identity
 from ._memory import Lease
 from ._recovery import Recovery
-from ._session import Gone, Session
+from ._session import Gone, Session, warn
 from ._stats import Stats
 from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError
 from .pipeline import check_format
@@ -320,7 +320,7 @@ class Loader:
         else:
             session.channel.skip(end)
             if kind == _wire.NOTE:
-                warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=5)
+                warn(payload, 5)
             elif kind == _wire.EPOCH and stream == session.stream:
                 self._end_epoch(loop, json.loads(payload)["epoch"])
             elif kind == _wire.ERROR and stream in (0, session.stream):
@@ -465,8 +465,7 @@ class Loader:
         """The fields of a batch."""
         schema = {}
         for field in self._opened["fields"]:
-            shape = field.get("shape")
-            sizes = None if shape is None else tuple(None if n < 0 else n for n in shape)
+            sizes = tuple(None if n < 0 else n for n in field.get("shape") or ()) if field["kind"] == "tensor" else None
             schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
         return schema
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import select
+import warnings
 from struct import Struct
 
 from . import _failures, _wire
 from ._memory import Segment
-from .errors import MemoryRefused, ProtocolError
+from .errors import HeadraceWarning, MemoryRefused, ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ _BATCH_BEGIN = Struct("<IIII")
 
 class Gone(Exception):
     """The engine has died, and everything that it had sent was read."""
+
+
+def warn(payload: bytes, level: int) -> None:
+    """Give a NOTE frame's warning; `level` as for warnings.warn."""
+    warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=level + 1)
 
 
 class Session:
@@ -68,7 +74,9 @@ class Session:
                 return told
             if kind == _wire.ERROR:
                 raise _failures.parse(payload)[1]
-            if kind != _wire.NOTE:
+            if kind == _wire.NOTE:
+                warn(payload, 6)
+            else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came before OPENED")
 
     def _raise_refusal(self) -> None:

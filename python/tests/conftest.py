@@ -1,0 +1,190 @@
+"""What the tests share: real photographs on disk, the real engine, and a look at what is left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headrace as hr
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "python" / "src"
+DEBUG_ENGINE = ROOT / "bin" / "headrace-debug"
+
+PHOTOS = 46  # 12 batches of 4, the last one not full
+CLASSES = ["ant", "bee", "cat"]
+
+
+def pytest_configure() -> None:
+    program = os.environ.get("HEADRACE_ENGINE") or SOURCES / "headrace" / "_bin" / "headrace"
+    if not Path(program).is_file():
+        pytest.exit(f"no engine at {program}: run scripts/build.sh first", returncode=3)
+
+
+def photo(seed: int, width: int, height: int) -> Image.Image:
+    """A picture with edges, gradients and noise, so that wrong resampling and wrong offsets show."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:height, 0:width]
+    planes = [np.sin(x / rng.uniform(5, 60)) * 60 + np.cos(y / rng.uniform(5, 60)) * 60 + 128 for _ in range(3)]
+    pixels = np.stack(planes, axis=-1) + rng.normal(0, 6, (height, width, 3))
+    pixels[height // 3 : height // 2, width // 4 : width // 2] = rng.integers(0, 255, 3)
+    return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
+
+
+def make_photos(folder: Path, count: int = PHOTOS, **options: Any) -> Path:
+    """A tree of JPEG files: folder/class/number.jpg."""
+    rng = np.random.default_rng(count)
+    for i in range(count):
+        path = folder / CLASSES[i % len(CLASSES)] / f"{i:03d}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        photo(i, int(rng.integers(90, 260)), int(rng.integers(90, 260))).save(path, quality=90, **options)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_photos(tmp_path_factory.mktemp("photos"))
+
+
+@pytest.fixture
+def own_photos(tmp_path: Path) -> Path:
+    """A tree that the test may damage."""
+    return make_photos(tmp_path / "photos", 16)
+
+
+def files_of(folder: Path) -> list[str]:
+    return sorted(map(str, folder.rglob("*.jpg")))
+
+
+def pipeline(folder: Path | str, size: int = 4, **options: Any) -> hr.Pipeline:
+    return hr.files(folder, label="parent", **options).shuffle(seed=1).decode_image().resize(64).center_crop(48).batch(size)
+
+
+def augmented(folder: Path | str, size: int = 4, seed: int = 0) -> hr.Pipeline:
+    return hr.files(folder, label="parent", seed=seed).shuffle().decode_image().random_resized_crop(48).random_flip(0.5).batch(size)
+
+
+def digest(batch: dict[str, Any]) -> tuple[Any, ...]:
+    """Everything in a batch, as something small to compare."""
+    return (
+        zlib.crc32(np.ascontiguousarray(batch["image"]).tobytes()),
+        batch["image"].shape,
+        tuple(batch["label"].tolist()) if "label" in batch else None,
+        tuple(batch["key"]),
+    )
+
+
+def digests(batches: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [digest(batch) for batch in batches]
+
+
+def children() -> set[int]:
+    """Processes that this one has started and that are there, zombies as well."""
+    found = set()
+    for task in os.listdir("/proc/self/task"):
+        found.update(map(int, Path(f"/proc/self/task/{task}/children").read_text().split()))
+    return found
+
+
+def descriptors() -> dict[int, str]:
+    found = {}
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            found[int(fd)] = os.readlink(f"/proc/self/fd/{fd}")
+        except FileNotFoundError:
+            pass  # the one that listdir itself had open
+    return found
+
+
+def mappings() -> list[str]:
+    """The segments of engines that are mapped here."""
+    return [line for line in Path("/proc/self/maps").read_text().splitlines() if "memfd:headrace" in line]
+
+
+def engine_pid() -> int:
+    """The engine of this process's loaders."""
+    from headrace._engine import manager
+
+    assert manager._shared is not None
+    return manager._shared.pid
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in "ZX"
+
+
+def within(seconds: float, condition: Callable[[], bool]) -> bool:
+    """Whether a condition comes true in time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return condition()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """Fails a test that leaves a process, a descriptor or a mapping behind."""
+    gc.collect()
+    before, before_fds = children(), descriptors()
+    yield
+    gc.collect()
+    left = children() - before
+    if left:
+        within(2, lambda: not any(map(running, left)))
+    from headrace._engine import manager
+
+    manager._sweep()
+    left = children() - before
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, f"processes left behind: {left}"
+    fds = {fd: what for fd, what in descriptors().items() if fd not in before_fds and not what.startswith("/")}
+    assert not fds, f"descriptors left behind: {fds}"
+    assert not mappings()
+
+
+def run_python(
+    code: str, *arguments: Any, timeout: float = 60, python: str = sys.executable, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own, with this package."""
+    return subprocess.run(
+        [python, "-c", textwrap.dedent(code), *map(str, arguments)],
+        env=environment_of(**environment),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def start_python(code: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-u", "-c", textwrap.dedent(code), *map(str, arguments)],
+        env=environment_of(**environment),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def environment_of(**changes: str) -> dict[str, str]:
+    path = os.pathsep.join([str(SOURCES), str(Path(__file__).parent)])
+    return {**os.environ, "PYTHONPATH": path, **changes}

@@ -1,0 +1,70 @@
+"""What importing costs, and what the package shows."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import headrace as hr
+from conftest import ROOT, run_python
+
+
+def test_import_loads_no_numpy_and_starts_nothing():
+    done = run_python(
+        """
+        import sys, os
+        before = set(os.listdir("/proc/self/fd"))
+        import headrace
+        heavy = {"numpy", "torch", "json", "socket", "subprocess", "typing", "dataclasses", "ctypes", "asyncio"} & set(sys.modules)
+        assert not heavy - given, heavy
+        assert set(os.listdir("/proc/self/fd")) == before
+        headrace.files("x").decode_image().batch(2)
+        assert "numpy" not in sys.modules
+        assert not open(f"/proc/self/task/{os.getpid()}/children").read()
+    """.replace("before =", "given = set(sys.modules); before =", 1)
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_engine_starts_before_numpy_is_imported(photos):
+    done = run_python(
+        """
+        import os, sys
+        import headrace as hr
+        seen = []
+        spawn = os.posix_spawn
+        def watched(*a, **k):
+            seen.append("numpy" in sys.modules)
+            return spawn(*a, **k)
+        os.posix_spawn = watched
+        with hr.files(sys.argv[1]).decode_image().resize(32).center_crop(32).batch(4).loader(epochs=1) as loader:
+            assert len(list(loader)) == 12
+        assert seen == [False], seen
+        """,
+        photos,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in hr.__all__:
+        value = getattr(hr, name)
+        if name == "__version__":
+            continue
+        assert inspect.getdoc(value), name
+        if inspect.isclass(value):
+            for member, what in vars(value).items():
+                if not member.startswith("_") and (inspect.isfunction(what) or isinstance(what, property)):
+                    if member in ("after_fork",):
+                        continue
+                    assert inspect.getdoc(what), f"{name}.{member}"
+    assert set(hr.__all__) <= set(dir(hr))
+
+
+def test_the_version_is_the_engines():
+    source = (ROOT / "internal" / "version" / "version.go").read_text()
+    assert hr.__version__ == re.search(r'Version = "([^"]+)"', source)[1]
+
+
+def test_unknown_names_are_refused():
+    assert not hasattr(hr, "nothing_of_the_kind")

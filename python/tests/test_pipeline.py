@@ -1,0 +1,129 @@
+"""The builder: what it describes, and what it refuses before anything runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+
+
+def test_recipe():
+    recipe = (
+        hr.files("data/*.jpg", label="parent", seed=7)
+        .shuffle(seed=3)
+        .decode_image()
+        .resize(256, max_size=300)
+        .center_crop((224, 192))
+        .random_flip(0.25)
+        .batch(32, drop_last=True)
+        .recipe()
+    )
+    assert recipe == {
+        "headrace": 1,
+        "seed": 7,
+        "steps": [
+            {"op": "files", "args": {"pattern": "data/*.jpg", "root": os.getcwd(), "label": "parent"}},
+            {"op": "shuffle", "args": {"seed": 3}},
+            {"op": "decode_image", "args": {}},
+            {"op": "resize", "args": {"size": 256, "max_size": 300}},
+            {"op": "center_crop", "args": {"size": [224, 192]}},
+            {"op": "random_flip", "args": {"p": 0.25}},
+            {"op": "batch", "args": {"size": 32, "drop_last": True}},
+        ],
+    }
+    assert json.loads(json.dumps(recipe)) == recipe
+
+
+def test_random_resized_crop_and_global_batches():
+    steps = hr.files(["a.jpg"]).random_resized_crop(224, scale=(0.1, 1), ratio=(1, 2)).batch(global_size=256).recipe()["steps"]
+    assert steps[1] == {"op": "random_resized_crop", "args": {"size": 224, "scale": [0.1, 1.0], "ratio": [1.0, 2.0]}}
+    assert steps[2] == {"op": "batch", "args": {"global_size": 256, "drop_last": False}}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x/*.jpg", {"pattern": "x/*.jpg"}),
+        (Path("x"), {"pattern": "x"}),
+        (b"x/\xff", {"pattern": "x/\udcff"}),
+        (["a.jpg", Path("b.jpg"), b"c\xff.jpg"], {"paths": ["a.jpg", "b.jpg", "c\udcff.jpg"]}),
+        ([("a.jpg", 1), (Path("b.jpg"), 0)], {"pairs": [["a.jpg", 1], ["b.jpg", 0]]}),
+        (iter(["a.jpg"]), {"paths": ["a.jpg"]}),
+        ([], {"paths": []}),
+    ],
+)
+def test_sources(source, expected):
+    args = hr.files(source).recipe()["steps"][0]["args"]
+    assert args.pop("root") == os.getcwd()
+    assert args == expected
+
+
+@pytest.mark.parametrize("source", [[("a.jpg", 1), "b.jpg"], ["a.jpg", ("b.jpg", 1)], [("a.jpg", "cat")], [("a", 1, 2)], [3], 5])
+def test_sources_that_are_none(source):
+    with pytest.raises((hr.RecipeError, TypeError)):
+        hr.files(source)
+
+
+def test_numpy_labels_are_whole_numbers():
+    np = pytest.importorskip("numpy")
+    args = hr.files([("a.jpg", np.int64(3))]).recipe()["steps"][0]["args"]
+    assert json.dumps(args["pairs"]) == '[["a.jpg", 3]]'
+
+
+def test_the_root_is_where_files_was_called(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    description = hr.files("x")
+    monkeypatch.chdir("/")
+    assert description.recipe()["steps"][0]["args"]["root"] == str(tmp_path)
+
+
+def test_a_pipeline_never_changes():
+    base = hr.files("x").decode_image()
+    one, two = base.resize(32), base.resize(64)
+    assert [len(p.recipe()["steps"]) for p in (base, one, two)] == [2, 3, 3]
+    base.recipe()["steps"][0]["args"]["pattern"] = "y"
+    assert base.recipe()["steps"][0]["args"]["pattern"] == "x"
+    assert one != two
+    assert one == base.resize(32)
+
+
+def test_it_can_be_pickled():
+    description = hr.files("x").decode_image().batch(3).to("torch")
+    assert pickle.loads(pickle.dumps(description)) == description
+
+
+def test_repr():
+    text = repr(hr.files([f"{i}.jpg" for i in range(100)]).resize(5))
+    assert "100 items" in text
+    assert text.endswith(".resize(size=5)")
+
+
+@pytest.mark.parametrize(
+    ("amount", "bytes"), [(5, 5), ("5", 5), ("2GiB", 2 << 30), ("1.5 kb", 1500), ("512 MiB", 512 << 20), ("1TB", 10**12), (None, None)]
+)
+def test_amounts_of_memory(amount, bytes):
+    from headrace.pipeline import _bytes
+
+    assert _bytes("memory", amount) == bytes
+
+
+@pytest.mark.parametrize("amount", ["", "much", "5 bits", "GiB", "1e", "--3", "2 Gi B"])
+def test_amounts_that_are_none(amount):
+    with pytest.raises(hr.RecipeError, match="memory is"):
+        hr.files("x").loader(memory=amount)
+
+
+def test_formats():
+    with pytest.raises(hr.RecipeError, match="'numpy' or 'torch'"):
+        hr.files("x").to("tensorflow")
+
+
+def test_the_environment_of_torchrun_is_checked(monkeypatch):
+    monkeypatch.setenv("RANK", "first")
+    with pytest.raises(hr.RecipeError, match="RANK in the environment is 'first'"):
+        hr.files("x").loader()

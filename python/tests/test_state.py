@@ -1,0 +1,160 @@
+"""A run that was cut anywhere goes on with exactly the batches that were missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import headrace as hr
+from conftest import augmented, digests, files_of, pipeline
+
+
+@pytest.fixture(scope="module")
+def whole(photos):
+    """Every batch of two epochs."""
+    with augmented(photos).loader(epochs=2) as loader:
+        return digests(loader) + digests(loader)
+
+
+def rest_of(loader) -> list:
+    got = []
+    while True:
+        try:
+            got += digests(loader)
+        except hr.EpochsExhausted:
+            return got
+
+
+@pytest.mark.parametrize("cut", range(13))
+def test_cut_at_every_batch(photos, whole, cut):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        head = [next(loop) for _ in range(cut)]
+        head = digests(head)
+        state = json.loads(json.dumps(loader.state_dict()))
+    assert (state["epoch"], state["position"]) == ((0, 4 * cut) if cut < 12 else (1, 0))
+    with augmented(photos).loader(epochs=2) as again:
+        again.load_state_dict(state)
+        assert again.state_dict() == state
+        assert head + rest_of(again) == whole
+
+
+def test_resuming_in_the_same_loader_and_more_than_once(photos, whole):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        for _ in range(5):
+            next(loop)
+        state = loader.state_dict()
+        for _ in range(3):
+            loader.load_state_dict(state)
+            loop = iter(loader)
+            assert digests(next(loop) for _ in range(2)) == whole[5:7]
+        assert loader.state_dict()["position"] == 28
+
+
+def test_the_state_of_a_loop_that_was_left(photos):
+    with pipeline(photos).loader(epochs=2) as loader:
+        assert loader.state_dict()["position"] == 0
+        for i, _ in enumerate(loader):
+            if i == 2:
+                break
+        left = loader.state_dict()
+        assert (left["epoch"], left["position"]) == (0, 12)
+        loop = iter(loader)
+        begun = loader.state_dict()
+        assert (begun["epoch"], begun["position"]) == (1, 0)
+        next(loop)
+        assert loader.state_dict()["position"] == 4
+        for _ in loop:
+            pass
+        assert (loader.state_dict()["epoch"], loader.state_dict()["position"]) == (2, 0)
+    assert loader.state_dict()["epoch"] == 2
+
+
+def test_set_epoch_with_the_restored_epoch_changes_nothing(photos, whole):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        for _ in range(3):
+            next(loop)
+        state = loader.state_dict()
+    with augmented(photos).loader(epochs=2) as again:
+        again.load_state_dict(state)
+        again.set_epoch(0)
+        assert digests(again) == whole[3:12]
+        again.set_epoch(1)
+        assert digests(again) == whole[12:]
+
+
+def test_the_last_state_of_all(photos):
+    with pipeline(photos).loader(epochs=1) as loader:
+        list(loader)
+        state = loader.state_dict()
+    with pipeline(photos).loader(epochs=1) as again:
+        again.load_state_dict(state)
+        with pytest.raises(hr.EpochsExhausted):
+            iter(again)
+    with pipeline(photos).loader(epochs=2) as longer:
+        longer.load_state_dict(state)
+        assert len(list(longer)) == 12
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (lambda folder: pipeline(folder, 5), "another pipeline"),
+        (lambda folder: pipeline(folder, seed=3), "another pipeline"),
+        (
+            lambda folder: (
+                hr.files(files_of(folder)[:-1], label="parent").shuffle(seed=1).decode_image().resize(64).center_crop(48).batch(4)
+            ),
+            "",
+        ),
+    ],
+)
+def test_states_of_other_runs_are_refused(photos, other, why):
+    with pipeline(photos).loader() as loader:
+        state = loader.state_dict()
+    with other(photos).loader() as loader:
+        with pytest.raises(hr.StateMismatch, match=why):
+            loader.load_state_dict(state)
+        assert next(iter(loader))  # and nothing has changed
+
+
+def test_states_of_other_world_sizes_are_refused(photos):
+    with pipeline(photos).loader(rank=0, world_size=2) as loader:
+        state = loader.state_dict()
+    with pipeline(photos).loader() as loader, pytest.raises(hr.StateMismatch, match="world_size is 2, this loader's is 1"):
+        loader.load_state_dict(state)
+
+
+def test_another_decoder_is_a_warning(photos):
+    with pipeline(photos).loader() as loader:
+        state = loader.state_dict() | {"decoder": "another"}
+        with pytest.warns(hr.HeadraceWarning, match="saved with the decoder 'another'"):
+            loader.load_state_dict(state)
+        assert next(iter(loader))
+
+
+@pytest.mark.parametrize("state", [{}, {"epoch": 1, "position": 0}])
+def test_things_that_are_no_states(photos, state):
+    with pipeline(photos).loader() as loader, pytest.raises(hr.StateMismatch, match="no state of a loader"):
+        loader.load_state_dict(state)
+
+
+def test_completion_order_gives_every_sample_once(photos):
+    def load(cut):
+        with pipeline(photos).loader(epochs=1, order="completion", workers=4) as loader:
+            keys = []
+            for i, batch in enumerate(loader, 1):
+                keys += batch["key"]
+                if i == cut:
+                    break
+            return keys, loader.state_dict()
+
+    for cut in range(1, 12):
+        head, state = load(cut)
+        with pipeline(photos).loader(epochs=1, order="completion", workers=4) as again:
+            again.load_state_dict(json.loads(json.dumps(state)))
+            rest = [k for b in again for k in b["key"]]
+        assert sorted(head + rest) == files_of(photos)

@@ -1,0 +1,181 @@
+"""The client's end of a connection, with this test at the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+
+import pytest
+
+import headrace as hr
+from headrace import _wire
+
+
+@pytest.fixture
+def pair():
+    ours, theirs = _wire.socket_pair()
+    channel = _wire.Channel(ours)
+    peer = socket.socket(fileno=theirs.detach())
+    yield channel, peer
+    channel.close()
+    peer.close()
+
+
+def frame(kind: int, payload: bytes = b"", seq: int = 0, stream: int = 1, flags: int = 0) -> bytes:
+    return _wire.HEADER_FRAME.pack(len(payload), kind, flags, stream, seq) + payload
+
+
+def read(channel: _wire.Channel) -> tuple[int, bytes] | None:
+    found = channel.peek()
+    if found is None:
+        return None
+    kind, _, buffer, start, end = found
+    payload = bytes(buffer[start:end])
+    channel.skip(end)
+    return kind, payload
+
+
+def test_frames_arrive_in_pieces(pair):
+    channel, peer = pair
+    stream = frame(_wire.NOTE, b"one") + frame(_wire.NOTE, b"", 1) + frame(_wire.LOST, b"three" * 100, 2)
+    got = []
+    for i in range(len(stream)):
+        assert not channel.receive()
+        peer.send(stream[i : i + 1])
+        assert channel.receive()
+        found = read(channel)
+        if found:
+            got.append(found)
+    assert got == [(_wire.NOTE, b"one"), (_wire.NOTE, b""), (_wire.LOST, b"three" * 100)]
+
+
+def test_large_frames_and_full_buffers(pair):
+    channel, peer = pair
+    payloads = [os.urandom(n) for n in (5, 300_000, 1, 100_000, 262_144, 7, 2_000_000, 40_000)]
+    stream = b"".join(frame(_wire.NOTE, p, i) for i, p in enumerate(payloads))
+    peer.setblocking(False)
+    got = []
+    while len(got) < len(payloads):
+        try:
+            stream = stream[peer.send(stream) :]
+        except BlockingIOError:
+            pass
+        channel.receive()
+        while (found := read(channel)) is not None:
+            got.append(found[1])
+    assert got == payloads
+
+
+def test_descriptors_come_with_their_frames(pair):
+    channel, peer = pair
+    r, w = os.pipe()
+    socket.send_fds(peer, [frame(_wire.SEGMENT, bytes(24))], [w])
+    peer.send(frame(_wire.NOTE, b"", 1))
+    while channel.receive():
+        pass
+    assert len(channel.descriptors) == 1
+    assert not os.get_inheritable(channel.descriptors[0])
+    os.write(channel.descriptors[0], b"x")
+    assert os.read(r, 1) == b"x"
+    os.close(r)
+    os.close(w)  # the channel closes its own
+
+
+def test_reading_out_of_turn(pair):
+    channel, peer = pair
+    peer.send(frame(_wire.NOTE, b"1") + frame(_wire.STATISTICS, b"2", 1) + frame(_wire.LOST, b"3", 2) + frame(_wire.CLOSED, b"4", 3)[:10])
+    channel.receive()
+    assert channel.find(_wire.CLOSED) is None
+    assert channel.find(_wire.STATISTICS) == b"2"
+    assert channel.find(_wire.STATISTICS) is None
+    assert read(channel) == (_wire.NOTE, b"1")
+    assert read(channel) == (_wire.LOST, b"3")
+    assert read(channel) is None
+
+
+@pytest.mark.parametrize("bad", [frame(_wire.NOTE, seq=1), frame(_wire.NOTE, flags=1), _wire.HEADER_FRAME.pack(1 << 31, 19, 0, 1, 0)])
+def test_frames_out_of_step_are_refused(pair, bad):
+    channel, peer = pair
+    peer.send(bad)
+    channel.receive()
+    with pytest.raises(hr.ProtocolError):
+        channel.peek()
+
+
+def test_sending_waits_for_nobody(pair):
+    channel, peer = pair
+    payload = os.urandom(3_000_000)
+    channel.send(_wire.OPEN, payload)
+    assert not channel.flush()
+    got = b""
+    while len(got) < 16 + len(payload):
+        got += peer.recv(1 << 20)
+        channel.flush()
+    assert got == frame(_wire.OPEN, payload, stream=0)
+
+
+def test_a_peer_that_has_gone(pair):
+    channel, peer = pair
+    peer.send(frame(_wire.NOTE, b"last"))
+    peer.close()
+    channel.send(_wire.STATS)  # raises nothing: what the peer sent is still to be read
+    assert channel.receive()
+    assert read(channel) == (_wire.NOTE, b"last")
+    assert not channel.receive()
+    assert channel.ended
+
+
+class Struck(Exception):
+    pass
+
+
+def test_exceptions_from_signal_handlers_lose_no_byte(pair):
+    """Frames go both ways while a timer raises in the middle of everything."""
+    channel, peer = pair
+    sizes = [(i * 7919) % 3000 for i in range(4000)]
+    if os.fork() == 0:  # the peer: echoes whatever comes
+        try:
+            channel.close()
+            while data := peer.recv(65536):
+                peer.sendall(data)
+        finally:
+            os._exit(0)
+    peer.close()
+
+    def strike(*_):
+        raise Struck
+
+    sent, got, strikes = 0, [], 0
+    old = signal.signal(signal.SIGALRM, strike)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0003)
+    try:
+        while len(got) < len(sizes):
+            try:
+                while sent < len(sizes) and sent - len(got) < 20:
+                    before = channel.out_seq
+                    try:
+                        channel.send(_wire.NOTE, bytes(sizes[sent]))
+                    finally:
+                        sent += channel.out_seq - before
+                channel.flush()
+                channel.receive()
+                found = channel.peek()
+                if found is not None:
+                    _, _, _, start, end = found
+                    before = channel.in_seq
+                    try:
+                        channel.skip(end)
+                    finally:
+                        got += [end - start] * (channel.in_seq - before)
+            except Struck:
+                strikes += 1
+    except Struck:
+        strikes += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    channel.close()
+    os.wait()
+    assert got == sizes[: len(got)]
+    assert strikes > 20
