@@ -15,6 +15,7 @@ step "go test" go test ./...
 step "go test, without cgo" env CGO_ENABLED=0 go test ./...
 step "go test, debug build" go test -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -race "${RACE[@]}"
+scripts/sanitize.sh
 step "python tests" in_tree -m pytest python
 step "examples and README" in_tree -m pytest examples
 step "pip install ./python" scripts/package_test.sh

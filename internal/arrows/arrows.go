@@ -15,8 +15,11 @@ var arrows = []arrow{
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 
-	{"media", "tensor", "decoded pixels have a dtype and a shape"},
+	{"media", "media/internal/orient", "the same turns and mirrors for every decoder"},
+	{"media", "media/internal/resample", "the same weights for every decoder"},
 	{"media/turbo", "media", "it implements the decoder contract"},
+	{"media/turbo", "media/internal/orient", "the same turns and mirrors for every decoder"},
+	{"media/turbo", "media/internal/resample", "the same weights for every decoder"},
 	{"media/turbo", "C", "libjpeg-turbo; the one place where C is called"},
 
 	{"recipe", "sample", "a schema flows along the edges of the graph"},
@@ -30,6 +33,7 @@ var arrows = []arrow{
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
 
 	{".", "arena", "the top: decoded rows lie in slots"},
+	{".", "internal/machine", "the top: defaults from what the machine has"},
 	{".", "budget", "the top: one budget for all who hold memory"},
 	{".", "media", "the top: a decoder has the shape of a stage"},
 	{".", "order", "the top: which sample comes when"},
@@ -37,16 +41,23 @@ var arrows = []arrow{
 	{".", "recipe", "the top: what the user wrote down"},
 	{".", "recipe/fuse", "the top: as the engine should run it"},
 	{".", "sample", "the top: what travels through the engine"},
-	{".", "stats", "the top: the table that a loader shows"},
 	{".", "store", "the top: where the bytes lie"},
 	{".", "tensor", "the top: what a batch consists of"},
 
 	{"serve", ".", "a session runs a loader"},
 	{"serve", "arena", "slots are what a session hands over"},
-	{"serve", "pipe", "positions and statistics travel with the batches"},
+	{"serve", "budget", "its errors get a code of the protocol"},
+	{"serve", "internal/machine", "usable cores, for the gate that all sessions share"},
+	{"serve", "internal/version", "the greeting names it"},
+	{"serve", "pipe", "failures and epochs become messages"},
+	{"serve", "recipe", "a session begins with one"},
+	{"serve", "sample", "the identity of a sample goes into the crash page and into errors"},
 	{"serve", "stats", "statistics are sent as text too"},
 	{"serve", "wire", "it speaks the protocol"},
+	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
+	{"cmd/headrace", ".", "the decoder's name, for headrace version"},
+	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "serve", "headrace serve"},
 	{"cmd/headrace", "media/turbo", "only the program links C, no package does"},
 	{"cmd/headrace", "github.com/spf13/cobra", "subcommands and their flags"},
