@@ -6,94 +6,105 @@ import (
 	"strings"
 
 	"headrace/media"
+	"headrace/order"
 	"headrace/recipe"
 )
 
-// Images is a recipe of image files, as one operation per sample.
-type Images struct {
-	SourceName string // of the source's step
-	Source     *recipe.Files
-	Shuffle    *recipe.Shuffle // nil: in the order of the source
+// Plan is a recipe of image files as the engine runs it: which files in which order, and one operation for each.
+type Plan struct {
+	Source      string // the name of the source's step
+	Files       recipe.Files
+	Shuffle     *recipe.Shuffle // nil: in the order of the source
+	ShuffleSeed uint64          // its own seed, or that of the recipe
 
-	Name   string   // of what follows: "decode_image+resize+center_crop+batch"
-	Names  []string // of its steps, one by one
-	Field  string   // with the compressed image
-	To     string   // with the pixels
-	Orient bool     // turn the image as its EXIF orientation says
-	Steps  []media.Step
-	Batch  *recipe.Batch
+	Name   string   // of the operation: "decode_image+resize+center_crop+batch"
+	Names  []string // of the steps that it consists of
+	Images Images
+	Batch  recipe.Batch
 }
 
-// Find returns what r comes to. The recipe must have passed its Check. id turns the name of a step into the number by which random draws
-// know it. The error names the first step that does not fit.
-func Find(r recipe.Recipe, id func(step string) uint64) (Images, error) {
-	var f finder
+// Images is what happens to the image of a sample.
+type Images struct {
+	Field  string // with the compressed image
+	To     string // with the pixels
+	Orient bool   // turn the image as its EXIF orientation says
+	Steps  []media.Step
+}
+
+// Fuse returns what r comes to. The recipe must have passed its Check. The error names the first step that the engine cannot run in
+// this way.
+func Fuse(r recipe.Recipe) (Plan, error) {
+	f := fuser{seed: r.Seed}
 	for i, s := range r.Complete().Steps {
-		if err := f.take(s, id); err != nil {
-			return Images{}, &recipe.Error{Step: i + 1, Name: s.Name, Err: err}
+		if err := f.take(s); err != nil {
+			return Plan{}, &recipe.Error{Step: i + 1, Name: s.Name, Err: err}
 		}
 	}
-	if f.Batch == nil {
-		return Images{}, &recipe.Error{Err: fmt.Errorf("is not complete: %s", f.missing())}
+	if f.stage != batched {
+		return Plan{}, &recipe.Error{Err: fmt.Errorf("is not complete: %s", missing[f.stage])}
 	}
-	f.Name = strings.Join(f.Names, "+")
-	return f.Images, nil
+	f.plan.Name = strings.Join(f.plan.Names, "+")
+	return f.plan, nil
 }
 
-// finder takes steps in the only order in which they can be one: the source, its order, decode_image, geometry, batch.
-type finder struct {
-	Images
-	decodes bool
+// fuser takes steps in the only order in which they are one operation per sample.
+type fuser struct {
+	plan  Plan
+	seed  uint64
+	stage stage
 }
 
-func (f *finder) take(s recipe.Step, id func(string) uint64) error {
-	if f.Batch != nil {
-		return errors.New("comes after the step that makes batches")
-	}
+// stage is how far a recipe has come.
+type stage int
+
+const (
+	empty stage = iota
+	listed
+	shuffled
+	decoded
+	batched
+)
+
+// missing says what has to follow.
+var missing = [...]string{
+	empty:    "it needs a source such as files",
+	listed:   "it needs decode_image, and batch at its end",
+	shuffled: "it needs decode_image, and batch at its end",
+	decoded:  "it needs batch at its end",
+}
+
+func (f *fuser) take(s recipe.Step) error {
 	switch args := s.Args.(type) {
 	case *recipe.Files:
-		if f.Source != nil {
-			return errors.New("is a second source")
-		}
-		f.SourceName, f.Source = s.Name, args
-		return nil
+		f.plan.Source, f.plan.Files = s.Name, *args
+		return f.advance(listed, f.stage == empty, "is not the first step")
 	case *recipe.Shuffle:
-		if f.Source == nil || f.decodes {
-			return errors.New("does not follow the source")
+		f.plan.Shuffle, f.plan.ShuffleSeed = args, f.seed
+		if args.Seed != nil {
+			f.plan.ShuffleSeed = *args.Seed
 		}
-		f.Shuffle = args
-		return nil
+		return f.advance(shuffled, f.stage == listed, "does not follow the source directly")
+	}
+	f.plan.Names = append(f.plan.Names, s.Name)
+	switch args := s.Args.(type) {
 	case *recipe.DecodeImage:
-		if f.Source == nil || f.decodes {
-			return errors.New("is not the first step after the source")
-		}
-		f.decodes = true
-		f.Field, f.To, f.Orient = args.Field, args.To, *args.Orient
+		f.plan.Images = Images{Field: args.Field, To: args.To, Orient: *args.Orient}
+		return f.advance(decoded, f.stage == listed || f.stage == shuffled, "is not the first step after the source")
 	case recipe.Geometry:
-		if !f.decodes {
-			return errors.New("comes before decode_image")
-		}
-		f.Steps = append(f.Steps, media.Step{Op: args.Geometry(), ID: id(s.Name)})
+		f.plan.Images.Steps = append(f.plan.Images.Steps, media.Step{Op: args.Geometry(), ID: order.OpID(s.Name)})
+		return f.advance(decoded, f.stage == decoded, "does not stand between decode_image and batch")
 	case *recipe.Batch:
-		if !f.decodes {
-			return errors.New("comes before decode_image")
-		}
-		f.Batch = args
+		f.plan.Batch = *args
+		return f.advance(batched, f.stage == decoded, "does not follow decode_image")
 	default:
 		return fmt.Errorf("is %s, which the engine cannot run yet", s.Op)
 	}
-	f.Names = append(f.Names, s.Name)
-	return nil
 }
 
-// missing says what a recipe needs at its end.
-func (f *finder) missing() string {
-	switch {
-	case f.Source == nil:
-		return "it needs a source such as files"
-	case !f.decodes:
-		return "it needs decode_image, and batch at its end"
-	default:
-		return "it needs batch at its end"
+func (f *fuser) advance(to stage, fits bool, otherwise string) error {
+	f.stage = to
+	if !fits {
+		return errors.New(otherwise)
 	}
+	return nil
 }
