@@ -1,0 +1,112 @@
+package pipe
+
+// BatchOpts are the settings of a Batch.
+type BatchOpts struct {
+	Name     string // of the stage; required, and unique in its flow
+	Buffer   int    // batches kept ready beyond the one in the making; 0: DefaultBuffer
+	DropLast bool   // leave out the last batch of an epoch when it is not full
+}
+
+// Batch gathers n items after the other into a slice of their own. An epoch's last batch may be shorter; no batch crosses an
+// epoch. A batch that nobody takes is disposed of item by item, unless Discard says otherwise.
+func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
+	nd := &node{name: o.Name, kind: kindBatch, workers: 1, buffer: o.Buffer, ordered: true, up: in.node}
+	nd.settle()
+	if n < 1 {
+		nd.mistake("batches of %d items", n)
+	}
+	f := Flow[[]T]{node: nd, open: func(op *opening, below *stage) *ring[[]T] {
+		st := op.newStage(nd, below)
+		out := newRing[[]T](st, 1+nd.buffer)
+		b := &batchStage[T]{stage: st, in: in.into(op, st), out: out, n: n, dropLast: o.DropLast}
+		op.run(st, b.work)
+		return out
+	}}
+	if in.drop != nil {
+		f.drop = func(batch []T) {
+			for _, v := range batch {
+				in.drop(v)
+			}
+		}
+	}
+	return f
+}
+
+type batchStage[T any] struct {
+	*stage
+	in       *ring[T]
+	out      *ring[[]T]
+	n        int
+	dropLast bool
+
+	batch  []T // in the making
+	ticket ticket
+}
+
+// work holds a free place whenever it takes items, so that a batch can leave when it is full.
+func (b *batchStage[T]) work(w *worker) {
+	defer b.discardBatch()
+	inputs := make([]msg[T], maxRun)
+	for placed := false; ; {
+		if placed = placed || b.out.reserve(w); !placed {
+			return
+		}
+		// A run does not reach beyond the batch: what is behind it stays where it is counted.
+		h := b.in.take(w, inputs[:min(maxRun, b.n-len(b.batch))], 1)
+		if len(h.msgs) == 0 {
+			return
+		}
+		for i := range h.msgs {
+			if placed = placed || b.out.reserve(w); !placed {
+				b.in.discardAll(h.msgs[i:])
+				return
+			}
+			placed = b.accept(w, &h.msgs[i])
+		}
+		clear(h.msgs)
+		w.tick(&w.busy)
+	}
+}
+
+// accept deals with one message. It reports whether the place that it was given is still free.
+func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
+	switch m.kind {
+	case item:
+		w.in.Add(1)
+		if b.batch == nil {
+			b.batch = make([]T, 0, b.n)
+		}
+		b.batch = append(b.batch, m.val)
+		b.ticket.add(m.ticket)
+		if len(b.batch) < b.n {
+			return true
+		}
+		b.emit(w)
+		return false
+	case mark:
+		if len(b.batch) > 0 && !b.dropLast {
+			b.emit(w)
+			if !b.out.reserve(w) {
+				return false
+			}
+		}
+		w.skipped.Add(int64(len(b.batch)))
+		b.discardBatch()
+	}
+	b.out.put(msg[[]T]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}, w.last)
+	return false
+}
+
+func (b *batchStage[T]) emit(w *worker) {
+	w.out.Add(1)
+	b.out.put(msg[[]T]{kind: item, val: b.batch, ticket: b.ticket}, w.last)
+	b.batch, b.ticket = nil, ticket{}
+}
+
+// discardBatch disposes of an unfinished batch.
+func (b *batchStage[T]) discardBatch() {
+	for _, v := range b.batch {
+		b.in.discard(v)
+	}
+	b.batch, b.ticket = nil, ticket{}
+}

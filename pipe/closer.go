@@ -1,0 +1,158 @@
+package pipe
+
+// A closer deals with the entries that leave the line. It is one worker's role at a time: the one that settles the head while
+// nobody else closes. What is behind the head waits in the line meanwhile, and the role's holder goes on until the head
+// is not settled.
+type closer[B any] struct {
+	closing  bool
+	gathered []seat[B] // survivors that make the next batch
+	ticket   ticket    // and what they were made of
+	judge    *tally    // counts by the stage's own policy; nil: the consumer does, by the run's
+}
+
+// close does what there is to do at the head of the line. The lock is held, and given up meanwhile where that takes long.
+func (f *filler[In, B]) close(w *worker) {
+	if f.closing {
+		return
+	}
+	f.closing = true
+	for !f.halted {
+		if e, ok := f.line.pop(); ok {
+			f.conclude(w, e)
+		} else if !f.sweep() {
+			break
+		}
+		f.turn.Broadcast()
+	}
+	f.closing = false
+}
+
+// conclude deals with the oldest entry.
+func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
+	switch e.kind {
+	case item:
+		f.gathered = append(f.gathered, e.seat)
+		f.ticket.add(e.ticket)
+		if len(f.gathered) == f.n {
+			f.emit(w)
+		}
+		if f.judge != nil && !f.judge.pass(1) {
+			f.send(w, msg[B]{kind: fatal, ticket: f.judge.last, news: f.judge.verdict()})
+		}
+		return
+	case gone:
+		if e.seat.slot != nil {
+			e.seat.slot.live--
+		}
+	case failed:
+		e.seat.slot.live--
+		e.kind = gone
+		if f.raises {
+			e.kind = fatal
+		} else if f.judge != nil {
+			e.news.final = true
+			if !f.judge.lose(1, e.ticket, e.news) {
+				e.kind, e.news = fatal, f.judge.verdict()
+			}
+		}
+	case mark:
+		f.endEpoch(w)
+	}
+	f.send(w, msg[B]{kind: e.kind, last: e.last, ticket: e.ticket, news: e.news})
+}
+
+// endEpoch hands on or drops a last batch that is not full.
+func (f *filler[In, B]) endEpoch(w *worker) {
+	if f.judge != nil {
+		f.judge.reset()
+	}
+	if len(f.gathered) == 0 {
+		return
+	}
+	if !f.dropLast {
+		f.emit(w)
+		return
+	}
+	w.skipped.Add(int64(len(f.gathered)))
+	f.waiting -= len(f.gathered)
+	for _, s := range f.gathered {
+		s.slot.live--
+	}
+	f.gathered, f.ticket = f.gathered[:0], ticket{}
+}
+
+// emit makes a batch of what was gathered, and hands it on. It lies in the slot of the first row; no row of that slot is still
+// being written or given out, because the gathered ones end in it or behind it.
+func (f *filler[In, B]) emit(w *worker) {
+	target, rows := f.gathered[0].slot, len(f.gathered)
+	for i, s := range f.slots {
+		if s == target {
+			f.slots = append(f.slots[:i], f.slots[i+1:]...)
+			break
+		}
+	}
+	f.mu.Unlock()
+	err := guard(func() error { return f.seal(w, target.b) })
+	w.tick(&w.busy)
+	if err == nil {
+		m := msg[B]{kind: item, val: target.b, ticket: f.ticket}
+		if f.out.reserve(w) {
+			w.out.Add(1)
+			f.out.put(m, w.last)
+		} else {
+			f.out.discardMsg(m)
+		}
+	} else {
+		f.drop(target.b)
+	}
+	f.mu.Lock()
+	f.waiting -= rows
+	for _, s := range f.gathered {
+		s.slot.live--
+	}
+	broken := f.ticket
+	f.gathered, f.ticket = f.gathered[:0], ticket{}
+	if err != nil {
+		f.haltAbove()
+		f.send(w, msg[B]{kind: fatal, ticket: broken, news: &news{stage: f.stage, err: err}})
+	}
+}
+
+// seal moves the gathered rows to where they belong, in order, and seals the batch. A row never moves to one that is still
+// needed: the k-th survivor is in its own slot at row k or later, and slots behind are behind.
+func (f *filler[In, B]) seal(w *worker, b B) error {
+	target := f.gathered[0].slot
+	for k, s := range f.gathered {
+		if s.slot != target || s.row != k {
+			f.store.Move(b, k, s.slot.b, s.row)
+			w.moved.Add(1)
+		}
+	}
+	return f.store.Seal(b, len(f.gathered))
+}
+
+// send hands a message on, without the lock. After a fatal one nothing follows.
+func (f *filler[In, B]) send(w *worker, m msg[B]) {
+	f.mu.Unlock()
+	if f.out.reserve(w) {
+		f.out.put(m, w.last)
+	}
+	f.mu.Lock()
+	if m.kind == fatal {
+		f.over, f.halted = true, true
+	}
+}
+
+// sweep drops one slot that is done with. It reports whether there was one.
+func (f *filler[In, B]) sweep() bool {
+	for i, s := range f.slots {
+		if s.closed && s.live == 0 {
+			f.slots = append(f.slots[:i], f.slots[i+1:]...)
+			f.mu.Unlock()
+			f.drop(s.b)
+			f.mu.Lock()
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+// Package pipe is the engine: it runs typed stages over a source of items concurrently, exactly and observably.
+//
+// # Usage
+//
+// A pipeline is described first and run later. A [Flow] is a description: [From] makes one of a source, [Map], [Batch] and
+// [Fill] extend it, and nothing runs until [Start].
+//
+//	samples := pipe.From("train", source)
+//	images := pipe.Map(samples, decode, pipe.Opts{Name: "decode", Workers: 16, Ordered: true})
+//	batches := pipe.Batch(images, 64, pipe.BatchOpts{Name: "batch", DropLast: true})
+//	run, err := pipe.Start(ctx, batches, pipe.Config{Resume: saved})
+//	if err != nil {
+//		return err // every mistake in the description, joined
+//	}
+//	defer run.Close()
+//	for b, err := range run.All() { // one epoch
+//		if err != nil {
+//			return err // what stopped the run, after everything that was made before it
+//		}
+//		step(b)
+//		saved = run.State() // exact: everything yielded so far, and nothing else
+//	}
+//
+// # Order
+//
+// Every stage either keeps the order of its input (Ordered) or hands on what is finished first. Never more than Workers
+// operations of a stage run at once, in either order. A flow whose stages are all ordered yields the same items in the same
+// order whatever the number of workers, and stops at the same item when it fails.
+//
+// # Concurrency properties
+//
+// The queue between two stages hands out places before work begins: a worker first gets a place for its result, then takes
+// an input, then operates, so that finished work never waits for room. A stage therefore holds at most Workers + Buffer
+// items that the next stage has not taken, and a source [SourceBuffer]. With a consumer that does not read, a chain of
+// maps pulls exactly the sum of these from its source. A batch stage holds Buffer + 1 batches.
+//
+// Epochs follow each other without a gap: the source goes on with the next one at once, as far as the queues let it. A
+// boundary travels through the queues, no batch crosses it, and no stage waits for it to drain.
+//
+// Where operations take less than 10 µs, a worker takes several items at a time. It never waits to get more of them.
+//
+// # Failure
+//
+// An operation that returns an error, or panics, has failed for its item. Under the zero [Policy] the first failure stops
+// the run; otherwise items are lost within the policy's limits, counted, and told to [Hooks]. Dropping an item on purpose
+// is the error [Skip]. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it.
+//
+// # Ownership
+//
+// Sending an item gives it away. An operation that is called with an item owns it, also when it fails. Items that were made
+// but never reach an operation or the consumer, because the run was closed, cancelled or failed, go to the function
+// given with [Discard], or to [Store].Drop.
+//
+// # Reading the code
+//
+// Begin with map.go (what a stage does), then ring.go (the queue), then run.go (the consumer's end). README.md has the tree.
+package pipe

@@ -1,0 +1,278 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// A filler is a running Fill: here is what its workers do; what happens at the head of the line is in closer.go.
+//
+// Workers take their items themselves. Under the lock, an item gets the next row of the newest slot, and an entry in the line,
+// which has the order of the input; then its worker writes the row, alone. The store and the queues are waited for
+// without the lock.
+type filler[In, B any] struct {
+	*stage
+	in       *ring[In]
+	out      *ring[B]
+	n        int
+	store    Store[B]
+	op       func(context.Context, In, B, int) error
+	dropLast bool
+	ahead    int // a slot is reserved when no more rows than these wait for their batch
+
+	mu        sync.Mutex
+	turn      sync.Cond // there may be a row, or nothing to wait for
+	line      line[B]
+	slots     []*slot[B] // reserved, and neither sealed nor dropped
+	slot      *slot[B]   // of them the one that gives out rows; may be nil
+	reserving bool       // a worker waits for the store
+	over      bool       // nothing more is taken
+	halted    bool       // and nothing more is closed
+	crew      int        // workers that have not left
+	epoch     int        // of the items that are taken, counted from 0
+	claim     int        // rows of this epoch that are written or may yet be
+	waiting   int        // rows that are written or may yet be, and are in no batch that was handed on
+	taken     int64      // the position behind the item that was taken last
+
+	closer[B]
+}
+
+// A slot is a batch that is being filled.
+type slot[B any] struct {
+	b      B
+	next   int  // the row that is given out next
+	live   int  // rows given out that are neither lost, moved away nor handed on, as far as the closer has come
+	hope   int  // rows given out that are not known to be lost
+	closed bool // no more rows are given out
+}
+
+func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Store[B], op func(context.Context, In, B, int) error, dropLast bool) *filler[In, B] {
+	workers := s.node.workers
+	ahead := (workers + n - 1) / n * n
+	f := &filler[In, B]{
+		stage: s, in: in, out: out, n: n, store: store, op: op, dropLast: dropLast,
+		ahead: ahead,
+		crew:  workers,
+		line:  line[B]{entries: make([]entry[B], ahead+2*n+lineSlack+workers)},
+	}
+	f.turn.L = &f.mu
+	if s.policy != nil && s.policy.Skip {
+		f.judge = &tally{policy: *s.policy}
+	}
+	s.onHalt = f.halt
+	return f
+}
+
+// lineSlack is how many entries without a row may stand in the line, besides.
+const lineSlack = 64
+
+// work is the life of one worker: a row and an item for it, the operation, and the head of the line if that is settled by it.
+func (f *filler[In, B]) work(w *worker) {
+	defer f.leave()
+	var buf [1]msg[In]
+	for {
+		in, at, ok := f.next(w, buf[:])
+		if !ok {
+			return
+		}
+		err, ok := f.write(w, in, at.seat)
+		if !ok {
+			return
+		}
+		f.settled(w, at, err)
+	}
+}
+
+// A placing is how a worker knows its item: the number in the line, and the row.
+type placing[B any] struct {
+	number int64
+	seat   seat[B]
+}
+
+// next waits for a row and an item, in this order: the item stays where it is counted until there is a row for it.
+func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for !f.over && !f.halted {
+		switch {
+		case f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.waiting > f.ahead):
+			w.beforeWait()
+			f.turn.Wait()
+			w.tick(&w.blocked)
+		case !f.hasRow():
+			f.reserve(w)
+		default:
+			h := f.in.tryTake(w, buf)
+			if len(h.msgs) == 0 {
+				if !f.await(w) {
+					return in, at, false
+				}
+				continue
+			}
+			m := buf[0]
+			buf[0] = msg[In]{}
+			if m.kind == item {
+				return m.val, f.place(m.ticket), true
+			}
+			f.pass(w, entry[B]{settled: true, kind: m.kind, last: m.last, epoch: f.epoch, ticket: m.ticket, news: m.news})
+		}
+	}
+	return in, at, false
+}
+
+func (f *filler[In, B]) await(w *worker) bool {
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	return f.in.wait(w)
+}
+
+// hasRow tells whether the newest slot has a row to give. It gives none any more as soon as the rows that were given out make
+// whole batches: after a loss, that is a slot with just the rows that are missing, so that those behind it need not
+// be moved.
+func (f *filler[In, B]) hasRow() bool {
+	if f.slot == nil {
+		return false
+	}
+	if f.slot.hope == 0 {
+		f.slot.next = 0 // whatever was given out is lost: begin again
+	}
+	if f.slot.next == f.n || f.slot.next > 0 && f.claim%f.n == 0 {
+		f.slot.closed = true
+		f.slot = nil
+	}
+	return f.slot != nil
+}
+
+// place gives an item the next row.
+func (f *filler[In, B]) place(t ticket) placing[B] {
+	s := seat[B]{f.slot, f.slot.next}
+	f.slot.next++
+	f.slot.live++
+	f.slot.hope++
+	f.claim++
+	f.waiting++
+	f.taken = t.hi
+	return placing[B]{f.line.push(entry[B]{kind: item, epoch: f.epoch, seat: s, ticket: t}), s}
+}
+
+// pass puts a message without an item into the line.
+func (f *filler[In, B]) pass(w *worker, e entry[B]) {
+	f.line.push(e)
+	switch {
+	case e.kind == mark:
+		f.epoch++
+		f.claim = 0
+		if f.slot != nil && f.slot.next > 0 {
+			f.slot.closed = true
+			f.slot = nil
+		}
+		f.over = e.last
+	case e.kind == fatal:
+		f.over = true
+	}
+	if f.over {
+		f.turn.Broadcast()
+	}
+	f.close(w)
+}
+
+// reserve gets a new slot from the store, without the lock.
+func (f *filler[In, B]) reserve(w *worker) {
+	f.close(w) // drops slots that are done with; the store may need them
+	if f.hasRow() || f.reserving {
+		return
+	}
+	f.reserving = true
+	f.mu.Unlock()
+	w.beforeWait()
+	var b B
+	err := guard(func() (err error) {
+		b, err = f.store.Reserve(w.ctx)
+		return err
+	})
+	w.tick(&w.blocked)
+	f.mu.Lock()
+	f.reserving = false
+	f.turn.Broadcast()
+	switch {
+	case err == nil:
+		f.slot = &slot[B]{b: b}
+		f.slots = append(f.slots, f.slot)
+	case w.ctx.Err() == nil && !f.over:
+		f.haltAbove()
+		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: one(f.taken), news: &news{stage: f.stage, err: err}})
+	default:
+		f.halted = true
+	}
+}
+
+// write operates on an item. ok is false when the stage has been stopped.
+func (f *filler[In, B]) write(w *worker, in In, to seat[B]) (err error, ok bool) {
+	if !w.enter() {
+		f.in.discard(in)
+		return nil, false
+	}
+	defer w.leave()
+	w.in.Add(1)
+	err = guard(func() error { return f.op(w.ctx, in, to.slot.b, to.row) })
+	if err != nil && w.ctx.Err() != nil {
+		return err, false // what fails because the run was stopped has not failed
+	}
+	w.timeOp()
+	return err, true
+}
+
+// settled notes what became of an item.
+func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.line.at(at.number)
+	e.settled = true
+	if err != nil {
+		e.kind = gone
+		if errors.Is(err, Skip) {
+			w.skipped.Add(1)
+		} else {
+			e.kind = failed
+			e.news = &news{stage: f.stage, err: err}
+		}
+		f.waiting--
+		at.seat.slot.hope--
+		if e.epoch == f.epoch {
+			f.claim--
+		}
+		f.turn.Broadcast()
+		if e.kind == failed && f.raises {
+			f.over = true
+			f.haltAbove()
+		}
+	}
+	f.close(w)
+}
+
+// halt releases the workers that wait for a row.
+func (f *filler[In, B]) halt() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.halted = true
+	f.turn.Broadcast()
+}
+
+// leave ends a worker. The last one drops what is left.
+func (f *filler[In, B]) leave() {
+	f.mu.Lock()
+	f.crew--
+	var left []*slot[B]
+	if f.crew == 0 {
+		left = slices.Clone(f.slots)
+		f.slots, f.slot = nil, nil
+	}
+	f.mu.Unlock()
+	for _, s := range left {
+		f.drop(s.b)
+	}
+}
+
+func (f *filler[In, B]) drop(b B) { f.out.discardWith(f.store.Drop, b) }

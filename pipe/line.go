@@ -1,0 +1,49 @@
+package pipe
+
+// A line is the input of a fill in its order, from the oldest entry that is not settled, or not dealt with yet. Entries are
+// numbered from 0 on.
+type line[B any] struct {
+	entries []entry[B]
+	head    int64
+	tail    int64
+}
+
+// An entry is an input message. It is settled when its row is written, or it will have none.
+type entry[B any] struct {
+	settled bool
+	kind    kind
+	last    bool
+	epoch   int
+	seat    seat[B]
+	ticket  ticket
+	news    *news
+}
+
+// A seat is a row of a slot.
+type seat[B any] struct {
+	slot *slot[B]
+	row  int
+}
+
+func (l *line[B]) len() int { return int(l.tail - l.head) }
+
+func (l *line[B]) at(number int64) *entry[B] {
+	return &l.entries[number%int64(len(l.entries))]
+}
+
+// push adds an entry and returns its number.
+func (l *line[B]) push(e entry[B]) int64 {
+	*l.at(l.tail) = e
+	l.tail++
+	return l.tail - 1
+}
+
+// pop removes the head if it is settled.
+func (l *line[B]) pop() (e entry[B], ok bool) {
+	if l.head == l.tail || !l.at(l.head).settled {
+		return e, false
+	}
+	e, *l.at(l.head) = *l.at(l.head), e
+	l.head++
+	return e, true
+}

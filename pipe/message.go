@@ -1,0 +1,28 @@
+package pipe
+
+// A msg is what travels in a queue: an item, or news about items that travel no further.
+type msg[T any] struct {
+	val    T
+	ticket ticket
+	kind   kind
+	last   bool // of a mark: no epoch follows
+	news   *news
+}
+
+type kind uint8
+
+const (
+	none   kind = iota // an empty place
+	item               // val was made of the source items in ticket
+	gone               // the source items in ticket are finished: dropped on purpose, or lost when there are news
+	failed             // an operation failed for ticket; whoever takes it decides by the stage's policy whether it is gone or the end
+	mark               // the epoch is over
+	fatal              // the run ends here, because of news
+)
+
+// news tell what went wrong.
+type news struct {
+	stage *stage
+	err   error
+	final bool // the stage's own policy has judged it
+}

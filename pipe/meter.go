@@ -1,0 +1,41 @@
+package pipe
+
+import "time"
+
+// A meter follows how full a queue is. The ring that it belongs to guards it.
+type meter struct {
+	limit      int // results kept ready; what exceeds it stands in workers' hands
+	puts, gets int64
+	at         time.Duration // up to when the sums below go
+	area       float64       // messages × nanoseconds
+	full       time.Duration
+	empty      time.Duration
+}
+
+// observe accounts for the time up to now, in which the queue had n messages. Clocks are read by run of items, so now may be
+// a little late, or earlier than another worker's.
+func (m *meter) observe(now time.Duration, n int, takeable bool) {
+	since := now - m.at
+	if since <= 0 {
+		return
+	}
+	m.at = now
+	m.area += float64(min(n, m.limit)) * float64(since)
+	if !takeable {
+		m.empty += since
+	}
+	if n >= m.limit {
+		m.full += since
+	}
+}
+
+func (m *meter) stats(n int) QueueStats {
+	q := QueueStats{
+		Cap: m.limit, Len: min(n, m.limit), Puts: m.puts, Gets: m.gets,
+		Empty: m.empty, Full: m.full, Observed: m.at,
+	}
+	if m.at > 0 {
+		q.Mean = m.area / float64(m.at)
+	}
+	return q
+}

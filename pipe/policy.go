@@ -1,0 +1,97 @@
+package pipe
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Policy says what a failed item means. The zero Policy stops the run at the first failure. With Skip, failed items are lost
+// as long as their number in this epoch is within Count, or their share within Rate; the first that is beyond both stops
+// the run.
+type Policy struct {
+	Skip  bool
+	Count int     // losses tolerated per epoch; negative: any number
+	Rate  float64 // share of an epoch's items so far that may be lost, in (0, 1]; 0: no share is tolerated, only Count
+	After int     // Rate is judged from this many items on; until then it tolerates everything
+}
+
+func (p Policy) mistakes() []error {
+	var all []error
+	if !(p.Rate >= 0 && p.Rate <= 1) {
+		all = append(all, fmt.Errorf("Rate is %v, not a share between 0 and 1", p.Rate))
+	}
+	if p.After < 0 {
+		all = append(all, fmt.Errorf("After is %d", p.After))
+	}
+	if p.Skip && p.Count == 0 && p.Rate == 0 {
+		all = append(all, errors.New("Skip is set, but neither Count nor Rate: set Count to -1 to tolerate any number"))
+	}
+	if !p.Skip && (p.Count != 0 || p.Rate != 0 || p.After != 0) {
+		all = append(all, errors.New("Count, Rate and After mean nothing without Skip"))
+	}
+	return all
+}
+
+// A tally holds one epoch's losses against a policy.
+type tally struct {
+	policy Policy
+	seen   int64
+	lost   int64
+	last   ticket // what was lost last, and why
+	why    *news
+}
+
+// pass counts items that went well. It reports whether the losses so far are tolerated: a share may be judged at an item that
+// did not fail, the one that completes After.
+func (t *tally) pass(n int64) bool {
+	before := t.seen
+	t.seen += n
+	if after := int64(t.policy.After); before >= after || t.seen < after {
+		return true
+	}
+	return t.why == nil || t.tolerated()
+}
+
+// lose counts failed items. It reports whether they are tolerated.
+func (t *tally) lose(n int64, what ticket, why *news) bool {
+	t.seen += n
+	t.lost += n
+	t.last, t.why = what, why
+	return t.tolerated()
+}
+
+func (t *tally) tolerated() bool {
+	p := t.policy
+	if p.Count < 0 || t.lost <= int64(p.Count) {
+		return true
+	}
+	if p.Rate == 0 {
+		return false
+	}
+	return t.seen < int64(p.After) || float64(t.lost) <= p.Rate*float64(t.seen)
+}
+
+// verdict blames the last loss for exceeding the policy.
+func (t *tally) verdict() *news {
+	tolerated := fmt.Sprintf("%d", t.policy.Count)
+	switch p := t.policy; {
+	case p.Rate > 0 && p.Count > 0:
+		tolerated = fmt.Sprintf("%d or a share of %g", p.Count, p.Rate)
+	case p.Rate > 0:
+		tolerated = fmt.Sprintf("a share of %g", p.Rate)
+	}
+	err := fmt.Errorf("%w (lost %d of %d items of this epoch; the policy tolerates %s)", t.why.err, t.lost, t.seen, tolerated)
+	return &news{stage: t.why.stage, err: err, final: true}
+}
+
+// resume counts what a ledger already holds.
+func (t *tally) resume(l *ledger, source *stage) {
+	t.seen = l.finished()
+	t.lost = int64(len(l.lost))
+	if t.lost > 0 {
+		t.last = one(l.lost[t.lost-1])
+		t.why = &news{stage: source, err: errLostBefore}
+	}
+}
+
+func (t *tally) reset() { *t = tally{policy: t.policy} }

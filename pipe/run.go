@@ -1,0 +1,216 @@
+package pipe
+
+import (
+	"context"
+	"io"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Run is a flow that runs. It has one consumer, who calls Next or All; State, Stats and Close may be called by anyone at
+// any time, except Close by an operation, which it would wait for.
+type Run[T any] struct {
+	engine   *engine
+	queue    *ring[T]
+	consumer *worker
+	hooks    Hooks
+	source   string
+	given    context.Context // to Start
+
+	reading sync.Mutex // guards what Next works with
+	buf     [1]msg[T]
+	tally   tally
+	doom    *msg[T] // what the next call fails with
+	err     error   // what all further calls return
+
+	mu     sync.Mutex
+	ledger *ledger
+
+	closing  sync.Once
+	closed   atomic.Bool
+	closeErr error
+}
+
+func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
+	source := o.stages[0]
+	r := &Run[T]{
+		engine:   o.engine,
+		queue:    queue,
+		consumer: (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker(),
+		hooks:    o.config.Hooks,
+		source:   source.name,
+		given:    ctx,
+		tally:    tally{policy: o.config.Failures},
+		ledger:   newLedger(o.plan(source.name).saved),
+	}
+	r.tally.resume(r.ledger, source)
+	return r
+}
+
+// Next returns the next item. It returns io.EOF at the end of each epoch, and is then called for the next one; after the
+// last epoch it returns ErrDone. What stops the run is a *StageError, returned after all items that were made
+// before it in order, and again by every further call. When ctx ends while Next waits, its error is returned and nothing is
+// lost.
+func (r *Run[T]) Next(ctx context.Context) (T, error) {
+	var zero T
+	if !r.reading.TryLock() {
+		return zero, ErrBusy
+	}
+	defer r.reading.Unlock()
+	r.consumer.timeItem()
+	for r.err == nil {
+		if ctx.Err() != nil {
+			return zero, context.Cause(ctx)
+		}
+		m, ok := r.receive(ctx)
+		if !ok {
+			return zero, r.stopped(ctx)
+		}
+		switch m.kind {
+		case item:
+			r.finish(&m)
+			r.consumer.out.Add(1)
+			return m.val, nil
+		case gone:
+			r.lose(&m)
+		case mark:
+			r.nextEpoch(m.last)
+			return zero, io.EOF
+		case fatal:
+			r.fail(&m)
+		}
+	}
+	return zero, r.err
+}
+
+// All yields the rest of the epoch, then ends. An error comes once, as the last; also ErrDone, when there is no epoch left.
+// After a break, All or Next go on with the very next item.
+func (r *Run[T]) All() iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			v, err := r.Next(context.Background())
+			if err == io.EOF || !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// State is where the run stands. After io.EOF of an epoch, that is the beginning of the next one.
+func (r *Run[T]) State() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return State{Version: stateVersion, Sources: map[string]SourceState{r.source: r.ledger.state()}}
+}
+
+// Stats are the run's numbers so far.
+func (r *Run[T]) Stats() Stats {
+	s := r.engine.stats()
+	s.Yielded = r.consumer.out.Load()
+	s.Waited = time.Duration(r.consumer.starved.Load())
+	return s
+}
+
+// Close stops the run, waits until none of its goroutines is left, and disposes of all items that were not handed on. It
+// cancels the context of running operations, but has to wait for them to return. Closing again does nothing. The error
+// says what went wrong with discarding; it is not the run's failure, which Next returns.
+func (r *Run[T]) Close() error {
+	r.closing.Do(func() {
+		r.closed.Store(true)
+		r.closeErr = r.engine.close()
+	})
+	return r.closeErr
+}
+
+func (r *Run[T]) receive(ctx context.Context) (msg[T], bool) {
+	if r.doom != nil {
+		return *r.doom, true
+	}
+	h := r.queue.takeWithin(ctx, r.consumer, r.buf[:])
+	if len(h.msgs) == 0 {
+		return msg[T]{}, false
+	}
+	m := r.buf[0]
+	r.buf[0] = msg[T]{}
+	return m, true
+}
+
+// stopped tells why nothing came. All reasons but the caller's own context are for good.
+func (r *Run[T]) stopped(ctx context.Context) error {
+	if crashed := r.engine.crashed.Load(); crashed != nil {
+		r.err = crashed
+	} else if r.closed.Load() {
+		r.err = ErrClosed
+	} else if r.given.Err() != nil {
+		r.err = context.Cause(r.given)
+	}
+	if r.err == nil {
+		return context.Cause(ctx)
+	}
+	return r.err
+}
+
+// finish records that source items are finished.
+func (r *Run[T]) finish(m *msg[T]) {
+	r.record(m)
+	if !r.tally.pass(m.ticket.size()) {
+		r.doom = &msg[T]{kind: fatal, ticket: r.tally.last, news: r.tally.verdict()}
+	}
+}
+
+// lose deals with items that were dropped or lost.
+func (r *Run[T]) lose(m *msg[T]) {
+	if m.news == nil {
+		r.finish(m)
+		return
+	}
+	if !m.news.final && !r.tally.lose(m.ticket.size(), m.ticket, m.news) {
+		m.news = r.tally.verdict()
+		r.fail(m)
+		return
+	}
+	m.news.stage.lost.Add(1)
+	if m.news.final {
+		r.finish(m)
+	} else {
+		r.record(m)
+	}
+	if r.hooks.Lost == nil {
+		return
+	}
+	m.ticket.each(func(s span) {
+		for pos := s.lo; pos < s.hi; pos++ {
+			r.hooks.Lost(Loss{Stage: m.news.stage.name, Epoch: r.ledger.epoch, Pos: pos, Err: m.news.err})
+		}
+	})
+}
+
+func (r *Run[T]) record(m *msg[T]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.ticket.each(func(s span) {
+		r.ledger.finish(s)
+		if m.news != nil {
+			for pos := s.lo; pos < s.hi; pos++ {
+				r.ledger.lost = append(r.ledger.lost, pos)
+			}
+		}
+	})
+}
+
+func (r *Run[T]) nextEpoch(last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ledger.next()
+	r.tally.reset()
+	if last {
+		r.err = ErrDone
+	}
+}
+
+func (r *Run[T]) fail(m *msg[T]) {
+	r.err = &StageError{Stage: m.news.stage.name, Epoch: r.ledger.epoch, Pos: m.ticket.lo, Err: m.news.err}
+	r.engine.halt()
+}

@@ -1,0 +1,109 @@
+package pipe
+
+import (
+	"context"
+	"iter"
+)
+
+// A Source yields the items of an epoch from position pos on: the i-th that Items yields has position pos+i. The same epoch
+// always has the same items. A yielded error is that position's failure; the sequence may go on behind it. The
+// sequence ends early when ctx is cancelled. A panic ends the run.
+//
+// On resume Items is asked once, for the lowest unfinished position, and what was finished beyond is taken and discarded.
+type Source[T any] interface {
+	Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
+}
+
+// From begins a flow. The name is the source's key in State.
+func From[T any](name string, s Source[T]) Flow[T] {
+	n := &node{name: name, kind: kindSource, workers: 1, buffer: SourceBuffer}
+	n.settle()
+	if s == nil {
+		n.mistake("the source is nil")
+	}
+	return Flow[T]{node: n, open: func(o *opening, below *stage) *ring[T] {
+		st := o.newStage(n, below)
+		out := newRing[T](st, SourceBuffer)
+		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: o.plan(n.name)}
+		o.run(st, reader.work)
+		return out
+	}}
+}
+
+type sourceStage[T any] struct {
+	*stage
+	source Source[T]
+	out    *ring[T]
+	plan   plan
+}
+
+// A plan says how many epochs a source reads, which one is the first, and what of it is done already.
+type plan struct {
+	epochs int // negative: without end
+	saved  SourceState
+}
+
+// work reads epoch after epoch. It holds a free place of the queue whenever it asks the source for an item, so that an item
+// is not made before there is room for it.
+func (s *sourceStage[T]) work(w *worker) {
+	if !s.out.reserve(w) {
+		return
+	}
+	done := newLedger(s.plan.saved)
+	for k := 0; s.plan.epochs < 0 || k < s.plan.epochs; k++ {
+		if !s.epoch(w, s.plan.saved.Epoch+k, done) {
+			return
+		}
+		done = nil
+		last := k+1 == s.plan.epochs
+		w.tick(&w.busy)
+		s.out.put(msg[T]{kind: mark, last: last}, w.last)
+		if last || !s.out.reserve(w) {
+			return
+		}
+	}
+}
+
+// epoch reads one epoch. It reports whether the run goes on.
+func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
+	var pos int64
+	if done != nil {
+		pos = done.low
+	}
+	defer func() {
+		if err := recovered(recover()); err != nil {
+			s.out.put(msg[T]{kind: fatal, ticket: one(pos), news: &news{stage: s.stage, err: err}}, w.last)
+			on = false
+		}
+	}()
+	for v, err := range s.source.Items(w.ctx, epoch, pos) {
+		if w.ctx.Err() != nil {
+			s.out.discard(v)
+			return false
+		}
+		if done != nil && done.has(pos) {
+			s.out.discard(v)
+			pos++
+			continue
+		}
+		w.in.Add(1)
+		w.timeItem()
+		s.out.put(s.message(w, v, err, pos), w.last)
+		if err != nil && s.raises {
+			return false
+		}
+		pos++
+		if !s.out.reserve(w) {
+			return false
+		}
+	}
+	return w.ctx.Err() == nil
+}
+
+func (s *sourceStage[T]) message(w *worker, v T, err error, pos int64) msg[T] {
+	if err == nil {
+		w.out.Add(1)
+		return msg[T]{kind: item, val: v, ticket: one(pos)}
+	}
+	return msg[T]{kind: failed, ticket: one(pos), news: &news{stage: s.stage, err: err}}
+}

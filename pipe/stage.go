@@ -1,0 +1,49 @@
+package pipe
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// A stage is a node in a run: its counters, and what it takes to stop it.
+type stage struct {
+	*node
+	engine  *engine
+	rank    int  // steps from the consumer: the gate prefers those that are near
+	raises  bool // the first failure is the end
+	ctx     context.Context
+	cancel  context.CancelFunc
+	below   *stage   // who takes its items; nil: the consumer
+	queue   queue    // what it makes
+	onHalt  func()   // releases workers that wait for something else than a queue; may be nil
+	up      []*stage // those whose items it takes
+	workers []*worker
+	lost    atomic.Int64 // counted when the consumer learns of them, as the state does
+	times   histogram
+	sampled atomic.Bool // times holds only some of the operations
+}
+
+// A queue is a ring without its type.
+type queue interface {
+	abort()
+	drain()
+	stats() QueueStats
+}
+
+// halt stops the stage and all above it: their contexts are cancelled, and whoever waits at their queues is released.
+// What operations still return is discarded.
+func (s *stage) halt() {
+	s.cancel()
+	s.queue.abort()
+	if s.onHalt != nil {
+		s.onHalt()
+	}
+	s.haltAbove()
+}
+
+// haltAbove stops what feeds this stage. The stage itself goes on with the items that it has taken.
+func (s *stage) haltAbove() {
+	for _, u := range s.up {
+		u.halt()
+	}
+}

@@ -1,0 +1,144 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Config says how a flow is run. The zero Config runs epoch 0, and stops at the first failure.
+type Config struct {
+	Resume   State  // where to go on; its zero value: at the beginning of Epoch
+	Epoch    int    // the first epoch; with Resume, that decides
+	Epochs   int    // how many epochs to run, the first included, also when it was begun before; 0: 1; negative: without end
+	Failures Policy // for all stages that have no policy of their own, together; Count and Rate are of the source's items
+	Hooks    Hooks
+}
+
+// Hooks are told what happens in a run. A nil func is not called.
+type Hooks struct {
+	// Lost is called once for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
+	// before the output is returned whose state first counts the loss.
+	Lost func(Loss)
+}
+
+// A Loss is a source item that failed within the policy.
+type Loss struct {
+	Stage string
+	Epoch int
+	Pos   int64
+	Err   error
+}
+
+// Start runs a flow. It returns all mistakes in the flow and the configuration, joined, before anything runs. The run must be
+// closed; it is also stopped by ctx.
+func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
+	if c.Epochs == 0 {
+		c.Epochs = 1
+	}
+	if err := errors.Join(f.Check(), c.check(f.node)); err != nil {
+		return nil, err
+	}
+	o := newOpening(ctx, c)
+	queue := f.into(o, nil)
+	r := newRun(ctx, o, queue)
+	o.start(ctx)
+	return r, nil
+}
+
+func (c Config) check(n *node) error {
+	var all []error
+	if c.Epoch < 0 {
+		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d", c.Epoch))
+	}
+	for _, err := range c.Failures.mistakes() {
+		all = append(all, fmt.Errorf("pipe: Config.Failures: %w", err))
+	}
+	return errors.Join(append(all, c.Resume.check(n))...)
+}
+
+// check tells whether a state fits a flow.
+func (s State) check(n *node) error {
+	if s.Version == 0 && len(s.Sources) == 0 {
+		return nil
+	}
+	if s.Version != stateVersion {
+		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, stateVersion)
+	}
+	var all []error
+	source := ""
+	if first := n.chain()[0]; first != nil {
+		source = first.name
+		if _, ok := s.Sources[source]; !ok {
+			all = append(all, fmt.Errorf("pipe: the state to resume from lacks the source %s", source))
+		}
+	}
+	for name, saved := range s.Sources {
+		if name != source {
+			all = append(all, fmt.Errorf("pipe: the state to resume from has a source %s, which the flow lacks", name))
+		}
+		if err := saved.check(); err != nil {
+			all = append(all, fmt.Errorf("pipe: the state to resume from: source %s: %w", name, err))
+		}
+	}
+	slices.SortFunc(all, func(a, b error) int {
+		if a.Error() < b.Error() {
+			return -1
+		}
+		return 1
+	})
+	return errors.Join(all...)
+}
+
+// An opening is a run in the making: stages are opened from the consumer's end up, and start when all are there.
+type opening struct {
+	*engine
+	config Config
+	starts []func()
+}
+
+func newOpening(ctx context.Context, c Config) *opening {
+	return &opening{engine: newEngine(ctx), config: c}
+}
+
+// newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
+// stage stops all that feeds it.
+func (o *opening) newStage(n *node, below *stage) *stage {
+	s := &stage{node: n, engine: o.engine, below: below, raises: !o.config.Failures.Skip}
+	if n.policy != nil {
+		s.raises = !n.policy.Skip
+	}
+	parent := o.ctx
+	if below != nil {
+		parent = below.ctx
+		s.rank = below.rank + 1
+		below.up = append(below.up, s)
+	}
+	s.ctx, s.cancel = context.WithCancel(parent)
+	o.stages = slices.Insert(o.stages, 0, s)
+	return s
+}
+
+// run adds a worker to a stage.
+func (o *opening) run(s *stage, work func(*worker)) {
+	w := s.newWorker()
+	s.workers = append(s.workers, w)
+	o.starts = append(o.starts, func() { o.goes(w, work) })
+}
+
+// plan is what a source reads.
+func (o *opening) plan(source string) plan {
+	saved, ok := o.config.Resume.Sources[source]
+	if !ok {
+		saved.Epoch = o.config.Epoch
+	}
+	return plan{epochs: o.config.Epochs, saved: saved}
+}
+
+func (o *opening) start(ctx context.Context) {
+	o.watch(ctx)
+	for _, start := range o.starts {
+		start()
+	}
+}

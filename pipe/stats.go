@@ -1,0 +1,172 @@
+package pipe
+
+import "time"
+
+// Stats are a run's numbers: always on, and never going down.
+type Stats struct {
+	Elapsed time.Duration `json:"elapsed_ns"` // since Start, until Close
+	Waited  time.Duration `json:"waited_ns"`  // of it the consumer waited in Next
+	Yielded int64         `json:"yielded"`    // items that Next returned
+	Stages  []StageStats  `json:"stages"`     // from the source on
+	Queues  []QueueStats  `json:"queues"`     // the queue behind each stage
+}
+
+// StageStats are the numbers of a stage. The four clocks are sums over its workers and tell where they spent their lives; time in
+// an operation that still runs is missing. A stage that is starved waits for the stage before, a blocked one for the stage
+// behind, and a gated one for processors that other stages use: the bottleneck is the stage that is busy.
+type StageStats struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"` // source, map, batch or fill
+	Workers int    `json:"workers"`
+
+	In      int64 `json:"in"`      // items taken; of a source, made
+	Out     int64 `json:"out"`     // items handed on
+	Lost    int64 `json:"lost"`    // items that failed, as far as the consumer has come
+	Skipped int64 `json:"skipped"` // items dropped on purpose
+	Bytes   int64 `json:"bytes"`   // what operations reported with AddBytes
+	Moved   int64 `json:"moved"`   // of a fill: rows that were moved to close holes
+
+	Starved time.Duration `json:"starved_ns"`
+	Busy    time.Duration `json:"busy_ns"`
+	Blocked time.Duration `json:"blocked_ns"`
+	Gated   time.Duration `json:"gated_ns"`
+
+	P50     time.Duration `json:"p50_ns"` // of the time that an operation takes
+	P90     time.Duration `json:"p90_ns"`
+	P99     time.Duration `json:"p99_ns"`
+	Sampled bool          `json:"sampled"`         // only some operations were timed, because they are fast
+	Times   []Bucket      `json:"times,omitempty"` // what the percentiles are made of
+}
+
+// QueueStats are the numbers of the queue between two stages. Messages about items that were dropped or lost travel in it too, and
+// the boundaries of epochs.
+type QueueStats struct {
+	From string `json:"from"`
+	To   string `json:"to"` // empty: the consumer
+
+	Cap  int   `json:"cap"`
+	Len  int   `json:"len"`
+	Puts int64 `json:"puts"`
+	Gets int64 `json:"gets"`
+
+	Mean     float64       `json:"mean"`        // messages in it, over time
+	Empty    time.Duration `json:"empty_ns"`    // time in which the next stage would have had to wait
+	Full     time.Duration `json:"full_ns"`     // time in which Cap messages were ready
+	Observed time.Duration `json:"observed_ns"` // the time that Mean, Empty and Full are about
+}
+
+func (e *engine) stats() Stats {
+	s := Stats{Elapsed: e.elapsed()}
+	for _, st := range e.stages {
+		s.Stages = append(s.Stages, st.stats())
+		q := st.queue.stats()
+		q.From = st.name
+		if st.below != nil {
+			q.To = st.below.name
+		}
+		s.Queues = append(s.Queues, q)
+	}
+	return s
+}
+
+func (s *stage) stats() StageStats {
+	t := StageStats{Name: s.name, Kind: s.kind, Workers: s.node.workers, Lost: s.lost.Load(), Sampled: s.sampled.Load()}
+	for _, w := range s.workers {
+		t.In += w.in.Load()
+		t.Out += w.out.Load()
+		t.Skipped += w.skipped.Load()
+		t.Bytes += w.bytes.Load()
+		t.Moved += w.moved.Load()
+		t.Starved += time.Duration(w.starved.Load())
+		t.Busy += time.Duration(w.busy.Load())
+		t.Blocked += time.Duration(w.blocked.Load())
+		t.Gated += time.Duration(w.gated.Load())
+	}
+	t.Times = s.times.buckets()
+	t.percentiles()
+	return t
+}
+
+func (t *StageStats) percentiles() {
+	t.P50, t.P90, t.P99 = quantile(t.Times, 0.50), quantile(t.Times, 0.90), quantile(t.Times, 0.99)
+}
+
+// Plus adds the numbers of another run of the same definition: stages and queues are matched by name, those that only the
+// other has are appended. What is a state and not a sum (a queue's length and capacity, a stage's workers) is the other's.
+func (s Stats) Plus(other Stats) Stats {
+	sum := Stats{
+		Elapsed: s.Elapsed + other.Elapsed, Waited: s.Waited + other.Waited, Yielded: s.Yielded + other.Yielded,
+		Stages: append([]StageStats(nil), s.Stages...),
+		Queues: append([]QueueStats(nil), s.Queues...),
+	}
+	for _, t := range other.Stages {
+		i := 0
+		for i < len(sum.Stages) && sum.Stages[i].Name != t.Name {
+			i++
+		}
+		if i == len(sum.Stages) {
+			sum.Stages = append(sum.Stages, t)
+			continue
+		}
+		sum.Stages[i] = sum.Stages[i].plus(t)
+	}
+	for _, q := range other.Queues {
+		i := 0
+		for i < len(sum.Queues) && (sum.Queues[i].From != q.From || sum.Queues[i].To != q.To) {
+			i++
+		}
+		if i == len(sum.Queues) {
+			sum.Queues = append(sum.Queues, q)
+			continue
+		}
+		sum.Queues[i] = sum.Queues[i].plus(q)
+	}
+	return sum
+}
+
+func (t StageStats) plus(u StageStats) StageStats {
+	u.In += t.In
+	u.Out += t.Out
+	u.Lost += t.Lost
+	u.Skipped += t.Skipped
+	u.Bytes += t.Bytes
+	u.Moved += t.Moved
+	u.Starved += t.Starved
+	u.Busy += t.Busy
+	u.Blocked += t.Blocked
+	u.Gated += t.Gated
+	u.Sampled = t.Sampled || u.Sampled
+	u.Times = mergeBuckets(t.Times, u.Times)
+	u.percentiles()
+	return u
+}
+
+func (q QueueStats) plus(r QueueStats) QueueStats {
+	weight := float64(q.Observed + r.Observed)
+	if weight > 0 {
+		r.Mean = (q.Mean*float64(q.Observed) + r.Mean*float64(r.Observed)) / weight
+	}
+	r.Puts += q.Puts
+	r.Gets += q.Gets
+	r.Empty += q.Empty
+	r.Full += q.Full
+	r.Observed += q.Observed
+	return r
+}
+
+// mergeBuckets adds two lists that are in order of UpTo.
+func mergeBuckets(a, b []Bucket) []Bucket {
+	all := make([]Bucket, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].UpTo < b[0].UpTo:
+			all, a = append(all, a[0]), a[1:]
+		case len(a) == 0 || b[0].UpTo < a[0].UpTo:
+			all, b = append(all, b[0]), b[1:]
+		default:
+			all = append(all, Bucket{UpTo: a[0].UpTo, Count: a[0].Count + b[0].Count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return all
+}

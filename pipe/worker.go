@@ -1,0 +1,150 @@
+package pipe
+
+import (
+	"context"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// A worker is one goroutine of a stage, with its context and its share of the stage's counters. Only that goroutine
+// changes it; anyone may read the counters.
+type worker struct {
+	stage  *stage
+	ctx    context.Context
+	permit int           // of the gate, while an operation runs
+	turn   chan int      // where the gate hands over a permit that had to be waited for
+	last   time.Duration // when the clock was read last; time up to here is accounted for
+	pace   pace
+	counts
+
+	starved, busy, blocked, gated atomic.Int64 // nanoseconds; they add up to the worker's life
+}
+
+type counts struct {
+	in, out, skipped, bytes, moved atomic.Int64
+}
+
+// tick reads the clock, and adds the time since it was read last to one account.
+func (w *worker) tick(account *atomic.Int64) time.Duration {
+	now := w.stage.engine.now()
+	since := now - w.last
+	account.Add(int64(since))
+	w.last = now
+	return since
+}
+
+// timeRun ends a run of operations: their time is accounted for, and tells the pace how fast they are.
+func (w *worker) timeRun(n int) {
+	d := w.tick(&w.busy)
+	if n == 1 {
+		w.stage.times.add(d)
+	} else {
+		n-- // the first was timed by itself
+	}
+	w.pace.took(n, d)
+}
+
+// timeFirst times the first operation of a longer run, as a sample for all of them.
+func (w *worker) timeFirst() {
+	w.stage.times.add(w.tick(&w.busy))
+	w.stage.sampled.Store(true)
+}
+
+// timeItem ends one item of a stage whose items are not timed: the source, and the consumer.
+func (w *worker) timeItem() {
+	if n := w.pace.sometimes(); n > 0 {
+		w.pace.took(n, w.tick(&w.busy))
+	}
+}
+
+// timeOp ends one operation of a stage whose workers take one item at a time.
+func (w *worker) timeOp() {
+	if n := w.pace.sometimes(); n > 0 {
+		d := w.tick(&w.busy)
+		w.pace.took(n, d)
+		if n == 1 {
+			w.stage.times.add(d)
+		}
+	}
+}
+
+// beforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting.
+func (w *worker) beforeWait() {
+	if w.pace.unread > 0 {
+		w.pace.unread = 0
+		w.tick(&w.busy)
+	}
+}
+
+type workerKey struct{}
+
+func (s *stage) newWorker() *worker {
+	w := &worker{stage: s, permit: -1, turn: make(chan int, 1), last: s.engine.now()}
+	w.ctx = context.WithValue(s.ctx, workerKey{}, w)
+	return w
+}
+
+// Permit returns the number of the permit that the operation with this context holds: from 0 up to the limit of the stage's
+// Gate, and nobody else's meanwhile. It is -1 for a stage without a gate.
+func Permit(ctx context.Context) int {
+	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
+		return w.permit
+	}
+	return -1
+}
+
+// AddBytes lets an operation report how many bytes it read or made; the sum is in its stage's statistics. Outside of an
+// operation it does nothing.
+func AddBytes(ctx context.Context, n int64) {
+	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
+		w.bytes.Add(n)
+	}
+}
+
+// enter gets a permit from the stage's gate, if it has one. It returns false when the stage was stopped meanwhile.
+func (w *worker) enter() bool {
+	g := w.stage.gate
+	if g == nil {
+		return true
+	}
+	var ok bool
+	w.permit, ok = g.enter(w)
+	return ok
+}
+
+func (w *worker) leave() {
+	if w.stage.gate != nil {
+		w.stage.gate.leave(w.permit)
+		w.permit = -1
+	}
+}
+
+// call runs an operation on an item. A panic is its error.
+func call[In, Out any](ctx context.Context, f func(context.Context, In) (Out, error), in In) (out Out, err error) {
+	defer func() {
+		if p := recovered(recover()); p != nil {
+			err = p
+		}
+	}()
+	return f(ctx, in)
+}
+
+// guard is call for the functions that a stage calls besides its operation.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recovered(recover()); p != nil {
+			err = p
+		}
+	}()
+	return f()
+}
+
+// recovered makes an error of what recover returned. It is called in the deferred function itself, so that the stack still shows
+// where the panic began.
+func recovered(value any) error {
+	if value == nil {
+		return nil
+	}
+	return &PanicError{Value: value, Stack: debug.Stack()}
+}
