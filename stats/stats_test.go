@@ -1,0 +1,152 @@
+package stats_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"headrace/pipe"
+	"headrace/stats"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the expected texts anew")
+
+const fused = "decode_image+random_resized_crop+random_flip+batch"
+
+// training is a run whose decoder limits.
+func training() stats.Snapshot {
+	return stats.Snapshot{
+		Stats: pipe.Stats{
+			Elapsed: 12345678901, Waited: 11 * time.Second, Yielded: 125,
+			Stages: []pipe.StageStats{
+				{Name: "files", Kind: "source", Workers: 1, In: 4012, Out: 4012, Starved: 0, Busy: 4 * time.Millisecond, Blocked: 12300 * time.Millisecond, P50: 410, P90: 800, P99: 1200, Sampled: true},
+				{Name: "read", Kind: "map", Workers: 6, In: 4009, Out: 4007, Starved: time.Second, Busy: 9 * time.Second, Blocked: 64 * time.Second, P50: 1234567, P90: 2 * time.Millisecond, P99: 20 * time.Millisecond, Bytes: 1 << 30},
+				{Name: fused, Kind: "fill", Workers: 2, In: 4000, Out: 127, Starved: 300 * time.Millisecond, Busy: 24 * time.Second, Blocked: 100 * time.Millisecond, P50: 5 * time.Millisecond, P90: 8 * time.Millisecond, P99: 999700 * time.Microsecond},
+			},
+			Queues: []pipe.QueueStats{
+				{From: "files", To: "read", Cap: 1, Len: 1, Puts: 4012, Gets: 4009, Mean: 0.98, Full: 98 * time.Second, Observed: 100 * time.Second},
+				{From: "read", To: fused, Cap: 12, Len: 12, Puts: 4007, Gets: 4000, Mean: 11.4, Empty: time.Second, Full: 90 * time.Second, Observed: 100 * time.Second},
+				{From: fused, To: "", Cap: 2, Len: 1, Puts: 127, Gets: 125, Mean: 0.043, Empty: 96 * time.Second, Full: 50 * time.Millisecond, Observed: 100 * time.Second},
+			},
+		},
+		Memory: stats.Memory{
+			Limit: 512 << 20, Used: 84 << 20, Peak: 102 << 20,
+			Purposes: []stats.Purpose{{Name: "batches", Used: 61 << 20, Peak: 61 << 20}, {Name: "files", Used: 3 << 20, Peak: 5 << 20}, {Name: "decoder", Peak: 999}},
+			Batches:  stats.Batches{Slots: 5, Leased: 2, Bytes: 61 << 20},
+		},
+		Decoder: "libjpeg-turbo",
+	}
+}
+
+// cases are snapshots by the names of the files with their texts.
+func cases() map[string]stats.Snapshot {
+	slow := training()
+	slow.Waited = 30 * time.Millisecond
+	slow.Memory.Batches.Leased, slow.Memory.Batches.Unpooled = 9, 4
+
+	gated := training()
+	gated.Stages[2].Gated = 9 * time.Second
+	gated.Stages[1].Gated = time.Millisecond
+
+	disk := training()
+	disk.Stages[1].Busy, disk.Stages[1].Blocked = 73*time.Second, 0
+	disk.Stages[2].Starved, disk.Stages[2].Busy = 21*time.Second, 3*time.Second
+	disk.Stages[1].Lost, disk.Stages[2].Lost = 12, 1234567
+
+	calm := training()
+	calm.Stages[2].Starved = 60 * time.Second
+
+	items := training()
+	items.Stages, items.Queues = items.Stages[:2], items.Queues[:1]
+	items.Stages[0].In, items.Stages[0].Out, items.Yielded = 123456789012, 123456789012, 123456789010
+	items.Stages[1].Workers = 1
+	items.Stages[1].Busy *= 100
+	items.Memory, items.Decoder = stats.Memory{}, ""
+
+	begun := training()
+	begun.Yielded, begun.Waited = 0, 0
+	return map[string]stats.Snapshot{
+		"decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "nothing": {},
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for name, s := range cases() {
+		file := filepath.Join("testdata", name+".txt")
+		got := stats.Text(s) + "\n"
+		if *rewrite {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			t.Errorf("%s (go test -rewrite, then read the diff):\n%s", file, diff)
+		}
+	}
+}
+
+func TestAnyNumbersGiveShortLines(t *testing.T) {
+	duration := rapid.Map(rapid.Int64Range(0, 1<<55), func(n int64) time.Duration { return time.Duration(n) })
+	number := rapid.Int64Range(0, 1<<50)
+	name := rapid.StringMatching(`[a-z]{1,20}(\+[a-z_]{1,40}){0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		s := stats.Snapshot{Stats: pipe.Stats{Elapsed: duration.Draw(t, "elapsed"), Waited: duration.Draw(t, "waited"), Yielded: number.Draw(t, "yielded")}}
+		for range rapid.IntRange(0, 4).Draw(t, "stages") {
+			n := name.Draw(t, "name")
+			s.Stages = append(s.Stages, pipe.StageStats{
+				Name: n, Workers: rapid.IntRange(1, 999).Draw(t, "workers"), In: number.Draw(t, "in"), Out: number.Draw(t, "out"), Lost: number.Draw(t, "lost"),
+				Starved: duration.Draw(t, "starved"), Busy: duration.Draw(t, "busy"), Blocked: duration.Draw(t, "blocked"), Gated: duration.Draw(t, "gated"),
+				P50: duration.Draw(t, "p50"), P99: duration.Draw(t, "p99"), Sampled: rapid.Bool().Draw(t, "sampled"),
+			})
+			s.Queues = append(s.Queues, pipe.QueueStats{From: n, Cap: 1000, Mean: 999.99, Empty: duration.Draw(t, "empty"), Full: 1, Observed: duration.Draw(t, "observed")})
+		}
+		text := stats.Text(s)
+		for line := range strings.SplitSeq(text, "\n") {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Fatalf("a line of %d characters:\n%s", n, text)
+			}
+			if strings.TrimRight(line, " ") != line {
+				t.Fatalf("blanks at the end of a line:\n%q", line)
+			}
+		}
+	})
+}
+
+// A client reads numbers under these names.
+func TestReportJSON(t *testing.T) {
+	text, err := json.Marshal(stats.Report(training()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back map[string]any
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"elapsed_ns", "waited_ns", "yielded", "stages", "queues", "memory", "decoder", "text"} {
+		if _, ok := back[key]; !ok {
+			t.Errorf("the key %q is missing", key)
+		}
+	}
+	if back["text"] != stats.Text(training()) {
+		t.Errorf("text is %v", back["text"])
+	}
+	stage := back["stages"].([]any)[1].(map[string]any)
+	if stage["name"] != "read" || stage["out"] != 4007.0 || stage["busy_ns"] != 9e9 {
+		t.Errorf("a stage is %v", stage)
+	}
+	if m := back["memory"].(map[string]any); m["limit"] != float64(512<<20) {
+		t.Errorf("memory is %v", m)
+	}
+}

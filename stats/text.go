@@ -1,0 +1,94 @@
+package stats
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text returns the report for people, without a line break at its end.
+func Text(s Snapshot) string {
+	if len(s.Stages) == 0 {
+		return Verdict(s.Stats)
+	}
+	parts := []string{wrap(Verdict(s.Stats)), wrap(summary(s))}
+	if line := losses(s); line != "" {
+		parts = append(parts, wrap(line))
+	}
+	parts = append(parts, "", stageTable(s.Stats))
+	if s.Memory.Limit > 0 {
+		parts = append(parts, "", wrap(memory(s.Memory)), wrap(batches(s.Memory.Batches)))
+	}
+	if s.Decoder != "" {
+		parts = append(parts, "decoder: "+s.Decoder)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// summary says how much came out, and how long that took.
+func summary(s Snapshot) string {
+	last := s.Stages[len(s.Stages)-1]
+	what := fmt.Sprintf("%d items", s.Yielded)
+	unit := "items"
+	made := s.Yielded
+	if last.Kind == "batch" || last.Kind == "fill" {
+		what = fmt.Sprintf("%d batches; %d samples", s.Yielded, last.In)
+		unit, made = "samples", last.In
+	}
+	return fmt.Sprintf("%s in %s, %s %s/s; the consumer waited %s of it.",
+		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Waited))
+}
+
+func losses(s Snapshot) string {
+	var parts []string
+	for _, t := range s.Stages {
+		if t.Lost > 0 {
+			parts = append(parts, fmt.Sprintf("%d in %s", t.Lost, shortName(t.Name)))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "Lost: " + strings.Join(parts, ", ") + "."
+}
+
+func memory(m Memory) string {
+	line := fmt.Sprintf("memory: %s of %s, at most %s", bytes(m.Used), bytes(m.Limit), bytes(m.Peak))
+	var parts []string
+	for _, p := range m.Purposes {
+		parts = append(parts, p.Name+" "+bytes(p.Peak))
+	}
+	if parts != nil {
+		line += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return line
+}
+
+func batches(b Batches) string {
+	line := fmt.Sprintf("batches: %d of %d slots held by the consumer", b.Leased-b.Unpooled, b.Slots)
+	if b.Unpooled > 0 {
+		line += fmt.Sprintf(", and %d made for it beyond the pool", b.Unpooled)
+	}
+	return line
+}
+
+// wrap breaks a line between words.
+func wrap(line string) string {
+	var b strings.Builder
+	at := 0
+	for word := range strings.FieldsSeq(line) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case at == 0:
+		case at+1+n > width:
+			b.WriteString("\n")
+			at = 0
+		default:
+			b.WriteString(" ")
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
