@@ -52,7 +52,7 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
 
 def build(module: Path, program: Path) -> None:
     """Run `go build`, after a look at what it needs."""
-    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    go = shutil.which("go")
     if go is None:
         fail("Go is missing: the engine is built with Go 1.26 or newer, see https://go.dev/dl/")
     environment = dict(os.environ)

@@ -162,12 +162,10 @@ def nothing_is_left() -> Iterator[None]:
     assert not mappings()
 
 
-def run_python(
-    code: str, *arguments: Any, timeout: float = 60, python: str = sys.executable, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, *arguments: Any, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program of its own, with this package."""
     return subprocess.run(
-        [python, "-c", textwrap.dedent(code), *map(str, arguments)],
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         env=environment_of(**environment),
         capture_output=True,
         text=True,

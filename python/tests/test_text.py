@@ -36,7 +36,7 @@ def test_texts():
     assert texts[::-2] == ["\udcff\udcfe", ""]
     assert "grün" in texts
     assert texts.index("grün") == 2
-    assert list(reversed(texts))[0] == texts[3]
+    assert next(reversed(texts)) == texts[3]
     assert "4 texts: 'a'" in repr(texts)
     with pytest.raises(IndexError):
         texts[4]

@@ -1,0 +1,107 @@
+"""How the package is built, and how it is not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, SOURCES
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """What the build reads, with an engine that is quickly built."""
+    top = tmp_path / "checkout"
+    shutil.copytree(SOURCES / "headrace", top / "python" / "src" / "headrace", ignore=shutil.ignore_patterns("_bin", "__pycache__"))
+    for name in ("pyproject.toml", "build_engine.py", "README.md"):
+        shutil.copy(ROOT / "python" / name, top / "python")
+    (top / "internal" / "version").mkdir(parents=True)
+    shutil.copy(ROOT / "internal" / "version" / "version.go", top / "internal" / "version")
+    (top / "cmd" / "headrace").mkdir(parents=True)
+    (top / "cmd" / "headrace" / "main.go").write_text("package main\n\nfunc main() {}\n")
+    (top / "go.mod").write_text("module headrace\n\ngo 1.26\n")
+    return top
+
+
+def build(top: Path, target: str = "wheel", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(top / "dist")],
+        cwd=top / "python",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_wheel(checkout):
+    done = build(checkout)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (checkout / "dist").glob("*.whl")
+    assert "-py3-none-" in wheel.name
+    assert os.uname().machine in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        assert {"headrace/__init__.py", "headrace/py.typed", "headrace/_bin/headrace"} <= set(names)
+        assert archive.getinfo("headrace/_bin/headrace").external_attr >> 16 & 0o111, "it can be executed"
+        assert not [n for n in names if n.endswith(".go") or "build_engine" in n]
+        (metadata,) = (n for n in names if n.endswith("METADATA"))
+        text = archive.read(metadata).decode()
+        assert "Requires-Python: >=3.10" in text
+        assert [line for line in text.splitlines() if line.startswith("Requires-Dist") and "extra" not in line] == [
+            "Requires-Dist: numpy>=1.23"
+        ]
+        (tags,) = (n for n in names if n.endswith("WHEEL"))
+        assert "Root-Is-Purelib: false" in archive.read(tags).decode()
+
+
+def test_no_source_distribution(checkout):
+    done = build(checkout, "sdist")
+    assert done.returncode != 0
+    assert "lie outside python/" in done.stderr
+    assert not list((checkout / "dist").glob("*"))
+
+
+def test_without_the_go_sources(checkout):
+    (checkout / "go.mod").unlink()
+    done = build(checkout)
+    assert done.returncode != 0
+    assert "there is no go.mod" in done.stderr
+
+
+def test_without_go(checkout, tmp_path):
+    done = build(checkout, PATH=str(tmp_path))
+    assert done.returncode != 0
+    assert "Go is missing" in done.stderr
+    assert "https://go.dev/dl/" in done.stderr
+
+
+def test_without_a_compiler(checkout):
+    done = build(checkout, CC="no-such-compiler")
+    assert done.returncode != 0
+    assert "apt-get install -y gcc" in done.stderr
+    assert "HEADRACE_CGO=0" in done.stderr
+
+
+def test_without_the_headers_of_libjpeg(checkout, tmp_path):
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\ncase "$*" in *-E*) exit 1;; esac\nexec cc "$@"\n')
+    compiler.chmod(0o755)
+    done = build(checkout, CC=str(compiler))
+    assert done.returncode != 0
+    assert "apt-get install -y libjpeg-dev" in done.stderr
+    assert "HEADRACE_CGO=0" in done.stderr
+    assert build(checkout, CC=str(compiler), HEADRACE_CGO="0").returncode == 0
+
+
+def test_go_sources_that_do_not_compile(checkout):
+    (checkout / "cmd" / "headrace" / "main.go").write_text("package main\n\nfunc main() { nothing() }\n")
+    done = build(checkout)
+    assert done.returncode != 0
+    assert "go build failed" in done.stderr
+    assert "undefined: nothing" in done.stderr

@@ -1,0 +1,306 @@
+"""The engine dies, or the trainer does."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import time
+import warnings
+
+import pytest
+
+import headrace as hr
+from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, running, start_python, within
+
+# Enough batches that most are not on their way when the engine dies.
+SMALL = 1
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    within(1, lambda: not running(pid))
+
+
+def test_killed_in_mid_epoch(photos):
+    with augmented(photos, SMALL).loader(epochs=1) as loader:
+        loop = iter(loader)
+        batch = next(loop)
+        copy = batch["image"].copy()
+        kill(engine_pid())
+        begun = time.monotonic()
+        with pytest.raises(hr.EngineDied, match="killed by SIGKILL") as caught:
+            for _ in loop:
+                pass
+        assert time.monotonic() - begun < 1
+        assert caught.value.status == "killed by SIGKILL"
+        assert "memory" in str(caught.value)
+        assert (batch["image"] == copy).all()
+        with pytest.raises(hr.EngineDied):
+            next(loop)
+        assert loader.stats() is not None
+
+
+def test_killed_while_the_client_waits(photos):
+    """With no batch on its way, and the client in poll."""
+    import threading
+
+    with augmented(photos, 46).loader(epochs=None) as loader:
+        pid = engine_pid()
+        os.kill(pid, signal.SIGSTOP)
+        timer = threading.Timer(0.3, kill, [pid])
+        timer.start()
+        begun = time.monotonic()
+        with pytest.raises(hr.EngineDied):
+            for _ in range(100):
+                list(loader)
+        assert time.monotonic() - begun < 1.3
+        timer.join()
+
+
+def test_its_last_words_are_in_the_error(photos):
+    with augmented(photos, SMALL).loader() as loader:
+        loop = iter(loader)
+        next(loop)
+        os.kill(engine_pid(), signal.SIGQUIT)  # Go prints all stacks and exits
+        with pytest.raises(hr.EngineDied) as caught:
+            list(loop)
+        assert "SIGQUIT" in caught.value.last_words
+        assert "its last words" in str(caught.value)
+        assert "SIGQUIT" in str(caught.value)
+
+
+def test_the_next_loop_gets_a_new_engine(photos):
+    with augmented(photos).loader(epochs=3) as loader:
+        first = digests(loader)
+        loop = iter(loader)
+        next(loop)
+        state = loader.state_dict()
+        kill(engine_pid())
+        with pytest.raises(hr.EngineDied):
+            list(loop)
+        again = digests(loader)  # epoch 2: the second was left in its middle
+        loader.load_state_dict(state)
+        rest = digests(loader)
+    with augmented(photos).loader(epochs=3) as whole:
+        epochs = [digests(whole) for _ in range(3)]
+    assert first == epochs[0]
+    assert again == epochs[2]
+    assert rest == epochs[1][1:]
+
+
+def test_every_loader_notices(photos):
+    with augmented(photos, SMALL).loader() as one, augmented(photos, SMALL).loader() as two:
+        loops = [iter(one), iter(two)]
+        for loop in loops:
+            next(loop)
+        kill(engine_pid())
+        for loop in loops:
+            with pytest.raises(hr.EngineDied):
+                list(loop)
+        assert next(iter(one))
+        assert next(iter(two))
+
+
+def test_under_skip_the_run_goes_on_at_the_same_place(photos):
+    with augmented(photos).loader(epochs=2) as loader:
+        whole = digests(loader) + digests(loader)
+    with augmented(photos).loader(epochs=2, on_error="skip") as loader:
+        got = []
+        with pytest.warns(hr.HeadraceWarning, match="engine died: killed by SIGKILL; going on at the same place") as caught:
+            for epoch in range(2):
+                for i, batch in enumerate(loader):
+                    got.append(digest := digests([batch])[0])
+                    del batch, digest
+                    if i in (0, 3, 7) or (epoch, i) == (1, 11):
+                        kill(engine_pid())
+        assert got == whole
+        assert 6 <= len(caught) <= 7
+        assert loader.errors.total == 0
+
+
+def test_an_engine_that_dies_again_and_again(photos, monkeypatch):
+    with augmented(photos).loader(epochs=1, on_error="skip") as loader:
+        from headrace._session import Session
+
+        opened = Session.opened
+
+        def and_killed(self):
+            told = opened(self)
+            kill(self.connection.engine.pid)
+            return told
+
+        monkeypatch.setattr(Session, "opened", and_killed)
+        kill(engine_pid())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            begun = time.monotonic()
+            with pytest.raises(hr.EngineDied):
+                for _ in range(1000):
+                    next(iter(loader))
+            assert time.monotonic() - begun < 10
+
+
+def test_closing_a_loader_whose_engine_is_dead(photos):
+    loader = augmented(photos).loader()
+    kill(engine_pid())
+    loader.stats()
+    loader.close()
+    assert not children()
+
+
+# Crashes in C. The engine of debug builds dereferences null where HEADRACE_TEST_CRASH is in the sample's key.
+
+
+@pytest.fixture
+def debug_engine(monkeypatch):
+    assert DEBUG_ENGINE.is_file(), "scripts/build.sh debug builds it"
+    monkeypatch.setenv("HEADRACE_ENGINE", str(DEBUG_ENGINE))
+
+
+@pytest.mark.usefixtures("debug_engine")
+def test_a_crash_names_the_samples_in_flight(photos, monkeypatch):
+    guilty = files_of(photos)[20]
+    monkeypatch.setenv("HEADRACE_TEST_CRASH", guilty[-12:])
+    with augmented(photos).loader(epochs=1, workers=4) as loader, pytest.raises(hr.EngineDied) as caught:
+        list(loader)
+    error = caught.value
+    assert guilty in [s.key for s in error.in_flight]
+    assert guilty in str(error)
+    assert 1 <= len(error.in_flight) <= 4
+    assert next(s for s in error.in_flight if s.key == guilty).index == 20
+    assert "on_error='skip'" in str(error)
+    assert "SIGSEGV" in str(error) or "signal" in str(error)
+
+
+@pytest.mark.usefixtures("debug_engine")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_under_skip_the_guilty_sample_is_found_and_left_out(photos, monkeypatch, workers):
+    files = files_of(photos)
+    guilty = files[20]
+    description = hr.files(files).decode_image().resize(32).center_crop(32).batch(4)
+    monkeypatch.setenv("HEADRACE_TEST_CRASH", os.path.basename(guilty))
+    with description.loader(epochs=3, on_error="skip", workers=workers) as loader:
+        with pytest.warns(hr.HeadraceWarning, match="is the cause"):
+            keys = [k for b in loader for k in b["key"]]
+        assert keys == [f for f in files if f != guilty]
+        assert [e.key for e in loader.errors] == [guilty]
+        assert loader.errors[0].index == 20
+        state = json.loads(json.dumps(loader.state_dict()))
+        assert state["quarantine"] == [20]
+        again = [k for b in loader for k in b["key"]]  # and no crash in the next epoch
+        assert again == keys
+    # Nor in a run that goes on from the state.
+    with description.loader(epochs=3, on_error="skip", workers=workers) as loader:
+        loader.load_state_dict(state)
+        assert [k for b in loader for k in b["key"]] == keys
+
+
+@pytest.mark.usefixtures("debug_engine")
+def test_several_guilty_samples(photos, monkeypatch):
+    files = files_of(photos)
+    guilty = [f for f in files if os.path.basename(f)[2] == "3"]  # 003, 013, 023, …
+    assert len(guilty) == 5
+    links = [f"{os.path.dirname(f)}/{'guilty' if f in guilty else 'good'}-{os.path.basename(f)}" for f in files]
+    try:
+        for f, link in zip(files, links):
+            os.symlink(f, link)
+        monkeypatch.setenv("HEADRACE_TEST_CRASH", "guilty")
+        with hr.files(links).shuffle().decode_image().resize(32).center_crop(32).batch(4).loader(epochs=2, on_error="skip") as loader:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                first = [k for b in loader for k in b["key"]]
+                second = [k for b in loader for k in b["key"]]
+        good = sorted(link for link in links if "guilty" not in link)
+        assert sorted(first) == good
+        assert sorted(second) == good
+        assert loader.errors.total == 10
+    finally:
+        for link in links:
+            os.unlink(link)
+
+
+@pytest.mark.usefixtures("debug_engine")
+def test_another_loader_is_not_blamed(photos, monkeypatch):
+    """Two loaders share the engine; only one has the guilty sample."""
+    files = files_of(photos)
+    guilty, innocent = files[:23], files[23:]
+    monkeypatch.setenv("HEADRACE_TEST_CRASH", os.path.basename(guilty[20]))
+
+    def load(source):
+        return hr.files(source).decode_image().resize(32).center_crop(32).batch(2).loader(epochs=1, on_error="skip", workers=4)
+
+    with warnings.catch_warnings(), load(guilty) as one, load(innocent) as two:
+        warnings.simplefilter("ignore")
+        loops = [iter(one), iter(two)]
+        keys = [[], []]
+        left = [0, 1]
+        while left:
+            for i in list(left):
+                batch = next(loops[i], None)
+                if batch is None:
+                    left.remove(i)
+                else:
+                    keys[i] += batch["key"]
+        assert keys[0] == [f for f in guilty if f != guilty[20]]
+        assert keys[1] == innocent
+        assert two.errors.total == 0
+        assert two.state_dict()["quarantine"] == []
+
+
+# The trainer.
+
+
+def test_the_engine_follows_a_killed_trainer(photos):
+    trainer = start_python(
+        """
+        import sys
+        from conftest import augmented, engine_pid
+        loader = augmented(sys.argv[1]).loader()
+        while True:
+            for i, batch in enumerate(loader):
+                if i == 3:
+                    print(engine_pid(), flush=True)
+        """,
+        photos,
+    )
+    with trainer:
+        pid = int(trainer.stdout.readline())
+        assert running(pid)
+        trainer.kill()
+        trainer.wait()
+        assert within(1, lambda: not running(pid))
+        trainer.stdout.close()
+        trainer.stderr.close()
+
+
+def test_the_engine_follows_a_trainer_that_just_ends(photos):
+    trainer = start_python(
+        """
+        import sys
+        from conftest import augmented, engine_pid
+        loader = augmented(sys.argv[1]).loader()
+        batch = next(iter(loader))
+        print(engine_pid(), flush=True)
+        """,
+        photos,
+    )
+    out, err = trainer.communicate(timeout=30)
+    assert (trainer.returncode, err) == (0, "")
+    assert within(1, lambda: not running(int(out)))
+
+
+def test_no_process_is_left_behind_by_many_loaders(photos):
+    before = children()
+    for _ in range(10):
+        loader = pipeline(photos).loader()
+        next(iter(loader))
+        del loader
+    gc.collect()
+    with pipeline(photos).loader() as loader:
+        next(iter(loader))
+        from headrace._engine import manager
+
+        within(2, lambda: (manager._sweep(), len(children() - before))[1] == 1)
+        assert len(children() - before) == 1

@@ -1,0 +1,192 @@
+"""Ctrl-C, and everything else that a signal handler may raise anywhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+import headrace as hr
+from conftest import augmented, digest, digests, engine_pid, pipeline, running, start_python, within
+
+
+def interrupt_after(seconds: float) -> threading.Timer:
+    timer = threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    return timer
+
+
+def test_ctrl_c_while_waiting(photos):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        got = digests([next(loop)])
+        pid = engine_pid()
+        os.kill(pid, signal.SIGSTOP)  # so that next() waits for sure
+        timer = interrupt_after(0.3)
+        begun = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            for batch in loop:
+                got += digests([batch])
+        assert time.monotonic() - begun < 2
+        timer.join()
+        os.kill(pid, signal.SIGCONT)
+        got += digests(loop)  # the loader goes on as if nothing had happened
+        assert digests(loader)
+    with augmented(photos).loader(epochs=1) as loader:
+        assert got == digests(loader)
+
+
+def test_ctrl_c_ends_a_program_cleanly(photos):
+    program = start_python(
+        """
+        import sys
+        from conftest import augmented, engine_pid
+        with augmented(sys.argv[1]).loader() as loader:
+            print(engine_pid(), flush=True)
+            while True:
+                for batch in loader:
+                    pass
+        """,
+        photos,
+    )
+    pid = int(program.stdout.readline())
+    time.sleep(0.2)
+    program.send_signal(signal.SIGINT)
+    _, err = program.communicate(timeout=10)
+    assert program.returncode == -signal.SIGINT
+    assert err.rstrip().endswith("KeyboardInterrupt"), err
+    assert within(1, lambda: not running(pid))
+
+
+def test_the_engine_lives_through_signals_of_the_terminal(photos):
+    with augmented(photos).loader(epochs=1) as loader:
+        loop = iter(loader)
+        next(loop)
+        os.kill(engine_pid(), signal.SIGINT)
+        os.kill(engine_pid(), signal.SIGHUP)
+        time.sleep(0.05)
+        assert len(list(map(digest, loop))) == 11
+
+
+class Struck(Exception):
+    pass
+
+
+@pytest.fixture
+def strikes():
+    """A timer whose handler raises, in the middle of whatever runs."""
+    count = [0]
+
+    def strike(*_):
+        count[0] += 1
+        raise Struck
+
+    old = signal.signal(signal.SIGALRM, strike)
+    yield count
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, old)
+
+
+@pytest.mark.parametrize("interval", [0.0011, 0.00023])
+def test_exceptions_at_any_moment_of_next(photos, strikes, interval):
+    """No batch is lost, none comes twice, and the protocol stays in step."""
+    with pipeline(photos).loader(epochs=None) as loader:
+        expected = [digests(loader) for _ in range(8)]
+    got: list = []
+    with pipeline(photos).loader(epochs=None) as loader:
+        for epoch in range(8):
+            loop, batches = iter(loader), []
+            signal.setitimer(signal.ITIMER_REAL, interval, interval)
+            while True:
+                try:
+                    batches += [next(loop)]
+                    # Held batches are those of this epoch only; looking at them takes longer than the timer allows.
+                except Struck:
+                    continue
+                except StopIteration:
+                    break
+                except hr.HeldBatches:
+                    break
+            stop(strikes)
+            got.append(digests(batches))
+            assert got[-1] == expected[epoch]
+            del batches, loop
+    assert strikes[0] > 5
+
+
+def stop(strikes) -> None:
+    while True:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            return
+        except Struck:
+            pass
+
+
+def test_exceptions_at_any_moment_of_anything(photos, strikes):
+    """Jumps, states and statistics, interrupted anywhere: afterwards the loader does what it is told."""
+    with pipeline(photos).loader() as loader:
+        expected = [digests(loader) for _ in range(3)]
+    with pipeline(photos).loader() as loader:
+        end = time.monotonic() + 3
+        turn = 0
+        while time.monotonic() < end:
+            turn += 1
+            signal.setitimer(signal.ITIMER_REAL, 0.0003 + turn % 17 * 0.0001, 0.0007)
+            try:
+                loader.set_epoch(turn % 3)
+                loader.stats()
+                state = loader.state_dict()
+                next(iter(loader))
+                loader.load_state_dict(state)
+                next(iter(loader))
+            except Struck:
+                pass
+            stop(strikes)
+            if turn % 20 == 0:
+                loader.set_epoch(2)
+                loader.set_epoch(turn // 20 % 2)
+                assert digests(loader) == expected[turn // 20 % 2]
+    assert strikes[0] > 50
+
+
+def test_closing_in_a_signal_handler(photos):
+    def handler(*_):
+        loader.close()
+        raise SystemExit
+
+    old = signal.signal(signal.SIGUSR1, handler)
+    try:
+        loader = pipeline(photos).loader()
+        loop = iter(loader)
+        next(loop)
+        os.kill(engine_pid(), signal.SIGSTOP)
+        pid = engine_pid()
+        threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+        threading.Timer(0.4, os.kill, [pid, signal.SIGCONT]).start()
+        with pytest.raises(SystemExit):
+            for _ in range(100):
+                list(loader)
+        loader.close()
+    finally:
+        signal.signal(signal.SIGUSR1, old)
+
+
+def test_a_checkpoint_in_a_signal_handler(photos):
+    states = []
+    old = signal.signal(signal.SIGUSR1, lambda *_: states.append(loader.state_dict()))
+    try:
+        with pipeline(photos).loader() as loader:
+            loop = iter(loader)
+            next(loop)
+            pid = engine_pid()
+            os.kill(pid, signal.SIGSTOP)
+            threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+            threading.Timer(0.4, os.kill, [pid, signal.SIGCONT]).start()
+            list(loop)
+        assert 4 <= states[0]["position"] <= 20
+    finally:
+        signal.signal(signal.SIGUSR1, old)
