@@ -12,19 +12,26 @@ import (
 // Batch is a number of samples, stacked. It lies in shared memory that its holder owns until [Batch.Release], or until [Batch.Send] gives it to a
 // consumer in another process. A Batch is one goroutine's.
 type Batch struct {
-	layout *layout
-	arena  *arena.Arena
-	slot   *arena.Slot
-	texts  [][]string // by text field, then row; len(texts[i]) == layout.rows
-	rows   int
+	slots *slots
+	slot  *arena.Slot
+	texts [][]string // by text field, then row; len(texts[i]) == layout.rows
+	rows  int
+	epoch int
+	step  int64
 }
 
 // Rows is the number of samples; only the last batch of an epoch has fewer than the recipe says.
 func (b *Batch) Rows() int { return b.rows }
 
+// Epoch is the epoch that the samples belong to.
+func (b *Batch) Epoch() int { return b.epoch }
+
+// Step is the number of the batch in its epoch, from 0.
+func (b *Batch) Step() int64 { return b.step }
+
 // Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory; false if there is no such tensor field.
 func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
-	for _, f := range b.layout.fields {
+	for _, f := range b.slots.layout.fields {
 		if f.Name == name && f.DType != tensor.Invalid {
 			n := b.rows * f.rowBytes
 			shape := append(tensor.Shape{b.rows}, f.Shape...)
@@ -36,8 +43,8 @@ func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 
 // Text returns a text field, one string a row; nil if there is no such field. The slice is the batch's.
 func (b *Batch) Text(name string) []string {
-	for t, f := range b.layout.texts {
-		if b.layout.fields[f].Name == name {
+	for t, f := range b.slots.layout.texts {
+		if b.slots.layout.fields[f].Name == name {
 			return b.texts[t][:b.rows]
 		}
 	}
@@ -59,13 +66,17 @@ func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 }
 
 // Send gives the memory to a consumer in another process; [Loader.Release] takes it back by its name. The batch must not be used afterwards.
-func (b *Batch) Send() error { return b.slot.Send() }
+func (b *Batch) Send() error {
+	err := b.slot.Send()
+	b.slots.recycle(b)
+	return err
+}
 
 // Release gives the memory back. The batch must not be used afterwards.
-func (b *Batch) Release() error { return b.slot.Drop() }
+func (b *Batch) Release() { b.slots.Drop(b) }
 
-// store lets the engine fill batches in the slots of an arena.
-type store struct {
+// slots lets the engine fill batches in the slots of an arena.
+type slots struct {
 	layout *layout
 	arena  *arena.Arena
 	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
@@ -73,7 +84,7 @@ type store struct {
 }
 
 // Reserve waits for a slot. Where the consumer itself holds all that may be held, it is told, and the wait goes on until it lets go.
-func (s *store) Reserve(ctx context.Context) (*Batch, error) {
+func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 	for {
 		slot, err := s.arena.Reserve(ctx)
 		if held := (*arena.HeldError)(nil); errors.As(err, &held) {
@@ -86,7 +97,7 @@ func (s *store) Reserve(ctx context.Context) (*Batch, error) {
 		}
 		b, _ := s.free.Get().(*Batch)
 		if b == nil {
-			b = &Batch{layout: s.layout, arena: s.arena, texts: make([][]string, len(s.layout.texts))}
+			b = &Batch{slots: s, texts: make([][]string, len(s.layout.texts))}
 			for i := range b.texts {
 				b.texts[i] = make([]string, s.layout.rows)
 			}
@@ -97,7 +108,7 @@ func (s *store) Reserve(ctx context.Context) (*Batch, error) {
 }
 
 // Move copies a row: the price of a lost sample, paid only after one was lost.
-func (s *store) Move(dst *Batch, to int, src *Batch, from int) {
+func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
 	for i, f := range s.layout.fields {
 		if f.rowBytes > 0 {
 			copy(s.layout.row(dst.slot.Bytes(), i, to), s.layout.row(src.slot.Bytes(), i, from))
@@ -109,19 +120,19 @@ func (s *store) Move(dst *Batch, to int, src *Batch, from int) {
 }
 
 // Seal ends the filling: rows samples stand in the batch.
-func (s *store) Seal(b *Batch, rows int) error {
+func (s *slots) Seal(b *Batch, rows int) error {
 	b.rows = rows
 	return b.slot.Seal()
 }
 
 // Drop gives an unwanted batch's slot back.
-func (s *store) Drop(b *Batch) {
+func (s *slots) Drop(b *Batch) {
 	b.slot.Drop() // fails only on a slot that is free already
 	s.recycle(b)
 }
 
 // recycle keeps a batch's tables for the next one.
-func (s *store) recycle(b *Batch) {
+func (s *slots) recycle(b *Batch) {
 	for _, t := range b.texts {
 		clear(t) // keys must not keep a table of paths alive
 	}

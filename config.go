@@ -170,10 +170,11 @@ func (c Config) withDefaults() Config {
 
 // policy is the engine's form of OnError and MaxErrors for an epoch of n samples.
 func (c Config) policy(n int64) pipe.Policy {
-	if c.OnError == Raise {
-		return pipe.Policy{}
+	limit := c.MaxErrors.limit(n)
+	if c.OnError == Raise || limit == 0 {
+		return pipe.Policy{} // the first failure is one too many
 	}
-	return pipe.Policy{Skip: true, Count: c.MaxErrors.limit(n)}
+	return pipe.Policy{Skip: true, Count: limit}
 }
 
 // epochsFrom is the number of epochs left to run, in pipe's terms, when epoch is the first.

@@ -88,3 +88,20 @@ func (s State) checkRanges(n int64, refuse func(string, ...any) error) error {
 	}
 	return nil
 }
+
+// batchesBefore is the number of batches of up to rows samples that the epoch had yielded.
+func (s State) batchesBefore(rows int) int64 {
+	yielded := s.Position
+	for _, p := range s.Lost {
+		if p < s.Position {
+			yielded--
+		}
+	}
+	return yielded / int64(rows)
+}
+
+// As returns the place of s with the identity keys of another record.
+func (s State) As(identity State) State {
+	identity.Epoch, identity.Position, identity.Ahead, identity.Lost, identity.Quarantine = s.Epoch, s.Position, s.Ahead, s.Lost, s.Quarantine
+	return identity
+}

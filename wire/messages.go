@@ -57,18 +57,21 @@ type Error struct {
 	Code     Code   `json:"code"`
 	Message  string `json:"message"`
 	Stage    string `json:"stage,omitempty"`
-	Key      string `json:"key,omitempty"`
+	Key      Path   `json:"key,omitempty"`
 	Index    *int64 `json:"index,omitempty"`
 	Position *int64 `json:"position,omitempty"`
 	Epoch    *int   `json:"epoch,omitempty"`
 }
+
+// Path is a path in JSON: in the form that recipe.Path writes, which keeps bytes that are no UTF-8.
+type Path = json.RawMessage
 
 // Lost reports one sample lost under a policy that tolerates it.
 type Lost struct {
 	Epoch    int    `json:"epoch"`
 	Position int64  `json:"position"`
 	Index    int64  `json:"index"`
-	Key      string `json:"key"`
+	Key      Path   `json:"key"`
 	Stage    string `json:"stage"`
 	Error    string `json:"error"`
 }

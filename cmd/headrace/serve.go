@@ -1,0 +1,26 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"headrace/serve"
+)
+
+func serveCommand() *cobra.Command {
+	var o serve.Options
+	c := &cobra.Command{
+		Use:   "serve --fd N",
+		Short: "Be the engine of the program that started this one",
+		Long: `Serve the program that started this one, over a socket that it left open. A client library calls this, people do not: docs/protocol.md
+says what travels over the socket. It ends when the program ends.`,
+		Args:   cobra.NoArgs,
+		Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return serve.Serve(c.Context(), o)
+		},
+	}
+	c.Flags().IntVar(&o.Control, "fd", -1, "descriptor of the control connection, one end of a Unix socket pair")
+	c.Flags().IntVar(&o.Page, "page", -1, "descriptor of the crash page, a memfd (default: none)")
+	c.MarkFlagRequired("fd")
+	return c
+}

@@ -1,0 +1,30 @@
+// Package headrace turns a recipe into a running loader: it reads samples from where they lie, decodes and transforms them with every core, and
+// gives finished batches in shared memory.
+//
+//	r, err := recipe.Parse(text)
+//	loader, err := headrace.Open(ctx, r, headrace.Config{}, headrace.Options{})
+//	defer loader.Close()
+//	err = loader.Start(loader.Info().State, nil)
+//	for {
+//		batch, err := loader.Next(ctx)
+//		if err == io.EOF { … the epoch is over; Next goes on with the next one, pipe.ErrDone ends the last }
+//		pixels, _ := batch.Tensor("image")
+//		…
+//		batch.Release()
+//	}
+//
+// Python programs reach it through package serve and a process of its own.
+//
+// # Reading
+//
+// open.go puts the parts together; source.go, work.go and batch.go are what the stages do; loader.go is the life of a run.
+//
+// # Concurrency
+//
+// See [Loader].
+//
+// # Testing
+//
+// Against plain sequential loops over the same files, cut and resumed at every batch; pixels are tested in package media and in Python, against
+// Pillow and torchvision.
+package headrace

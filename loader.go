@@ -1,0 +1,240 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"headrace/arena"
+	"headrace/budget"
+	"headrace/media"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// Errors that say whose mistake it was.
+var (
+	ErrConfig = errors.New("headrace: configuration does not fit") // the recipe cannot be run in this way
+	ErrSource = errors.New("headrace: source")                     // the data cannot be listed
+
+	// ErrTooManyLost marks the failure that was one more than MaxErrors allows.
+	ErrTooManyLost = errors.New("headrace: too many samples lost")
+)
+
+// Options connect a loader to the program that runs it. The zero value is for a program that consumes the batches itself.
+type Options struct {
+	Gate     *pipe.Gate                // shared by loaders of one process; nil: one of the loader's own
+	Announce func(arena.Segment) error // a segment was made, before the first batch in it
+	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
+	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
+	Warn     func(code, message string)
+	InFlight func() InFlight // asked at every Start; nil: nothing is noted
+}
+
+// InFlight is told which samples are in the hands of C code. Cell is the number of the operation among those at work at once.
+type InFlight interface {
+	Begin(cell int, id sample.ID, key string)
+	End(cell int)
+}
+
+// Lost is a sample that was dropped under a policy that tolerates it.
+type Lost struct {
+	ID    sample.ID
+	Key   string
+	Stage string
+	Err   error
+}
+
+// Info is what is known of a loader before it runs.
+type Info struct {
+	Fields          []Field       `json:"fields"`
+	Rows            int           `json:"rows"`       // of a full batch
+	SlotBytes       int           `json:"slot_bytes"` // of a batch
+	Samples         int64         `json:"samples"`    // in the source
+	SamplesPerEpoch int64         `json:"samples_per_epoch"`
+	BatchesPerEpoch int64         `json:"batches_per_epoch"`
+	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
+	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
+	Epochs          *int          `json:"epochs"`
+	Decoder         string        `json:"decoder"`
+	Workers         int           `json:"workers"`
+	HoldLimit       int64         `json:"hold_limit"`
+	Pipeline        string        `json:"pipeline"` // for people
+	State           State         `json:"state"`    // the beginning
+}
+
+// EpochSummary is what became of an epoch.
+type EpochSummary struct {
+	Epoch   int
+	Batches int64
+	Samples int64 // rows yielded
+	Lost    int64
+	Wrapped int64
+	Last    bool
+}
+
+// Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and ends every epoch with io.EOF; both may be called again and again.
+//
+// Next and State belong to one goroutine at a time. Stats, Release and SetWaiting may be called by any, at any time; Start, Stop and Close not
+// while a Next is under way.
+type Loader struct {
+	config  Config
+	options Options
+	recipe  recipe.Recipe
+	info    Info
+	source  *listing
+	layout  layout
+	arena   *arena.Arena
+	budget  *budget.Budget
+	slots   *slots
+	gate    *pipe.Gate
+	flow    pipe.Flow[*Batch]
+	work    work
+
+	serial serial
+	count  EpochSummary // of the epoch that Next is in
+	ended  EpochSummary // of the epoch that ended last
+
+	mu    sync.Mutex
+	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
+	total pipe.Stats        // guarded by mu: of the runs before
+	place pipe.SourceState  // guarded by mu: the state where there is no run
+}
+
+// Info returns what is known before anything runs.
+func (l *Loader) Info() Info { return l.info }
+
+// Prefetch is the number of batches to have ready ahead of the consumer.
+func (l *Loader) Prefetch() int { return l.config.Prefetch }
+
+// Start drops what is under way and goes on from a state. While positions lie before serialUntil, an epoch and a position, one operation runs at a time.
+// The error is [ErrState] where the state belongs to something else.
+func (l *Loader) Start(from State, serialUntil *[2]int64) error {
+	if err := l.info.State.fits(from, l.info.SamplesPerEpoch); err != nil {
+		return err
+	}
+	if from.Decoder != "" && from.Decoder != l.info.Decoder {
+		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
+			", so pixels may differ by some levels from those of the run that is continued")
+	}
+	l.Stop()
+	left := l.config.epochsFrom(from.Epoch)
+	l.count = EpochSummary{Epoch: from.Epoch, Wrapped: l.source.split.Wrapped()}
+	l.count.Batches = from.batchesBefore(l.layout.rows)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.place = from.place()
+	if left == 0 || l.info.SamplesPerEpoch == 0 && left < 0 {
+		return nil // Next says that nothing is left; endless epochs of nothing are nothing, too
+	}
+	l.work.begin(from.Quarantine, l.options.InFlight)
+	l.serial.begin(l.gate, serialUntil)
+	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
+		Resume:   pipe.State{Sources: map[string]pipe.SourceState{l.source.name: l.place}},
+		Epochs:   left,
+		Failures: l.config.policy(l.info.SamplesPerEpoch),
+		Hooks:    pipe.Hooks{Lost: l.lost},
+	})
+	l.run = run
+	return err
+}
+
+// Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released.
+func (l *Loader) Next(ctx context.Context) (*Batch, error) {
+	run := l.current()
+	if run == nil {
+		return nil, pipe.ErrDone
+	}
+	b, err := run.Next(ctx)
+	switch {
+	case err == nil:
+		b.epoch, b.step = l.count.Epoch, l.count.Batches
+		l.count.Batches++
+		l.count.Samples += int64(b.rows)
+	case errors.Is(err, io.EOF):
+		l.endEpoch()
+	case l.config.OnError == Skip && errors.As(err, new(*sample.Error)):
+		return nil, fmt.Errorf("%w: %w", ErrTooManyLost, err)
+	default:
+		return nil, err
+	}
+	l.serial.passed(l.State())
+	return b, err
+}
+
+func (l *Loader) endEpoch() {
+	l.ended = l.count
+	l.ended.Lost = l.info.SamplesPerEpoch - l.ended.Samples
+	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.ended.Wrapped}
+	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
+}
+
+// Epoch tells what became of the epoch that ended last.
+func (l *Loader) Epoch() EpochSummary { return l.ended }
+
+// State returns the place after the batch that Next returned last.
+func (l *Loader) State() State {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	place := l.place
+	if l.run != nil {
+		place = l.run.State().Sources[l.source.name]
+	}
+	s := l.info.State.at(place)
+	s.Quarantine = l.work.quarantine
+	return s
+}
+
+// Stop ends the run. What was not yielded is dropped; the state stays.
+func (l *Loader) Stop() {
+	run := l.current()
+	if run == nil {
+		return
+	}
+	run.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.place = run.State().Sources[l.source.name]
+	l.total = l.total.Plus(run.Stats())
+	l.run = nil
+	l.serial.end()
+}
+
+// Close stops the run and lets go of all memory that no batch holds. Batches sent stay valid for those who have mapped them.
+func (l *Loader) Close() error {
+	l.Stop()
+	return l.arena.Close()
+}
+
+// Release takes a sent batch's memory back.
+func (l *Loader) Release(segment, slot uint32) error { return l.arena.Release(segment, slot) }
+
+// SetWaiting says whether the consumer waits for a batch and there is none.
+func (l *Loader) SetWaiting(waits bool) { l.arena.SetWaiting(waits) }
+
+func (l *Loader) current() *pipe.Run[*Batch] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run
+}
+
+// lost passes a loss on, with the sample's name.
+func (l *Loader) lost(loss pipe.Loss) {
+	if l.options.Lost == nil {
+		return
+	}
+	id, key := l.source.identify(loss.Epoch, loss.Pos)
+	l.options.Lost(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+}
+
+// Decoder names what decodes JPEG here.
+func Decoder() string {
+	d, err := media.DecoderFor(media.JPEG)
+	if err != nil {
+		return ""
+	}
+	return d.Name()
+}

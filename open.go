@@ -1,0 +1,210 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headrace/arena"
+	"headrace/budget"
+	"headrace/internal/machine"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/store"
+)
+
+// Open checks everything that can be checked before a sample is read, lists the source, and returns a loader that has not begun. Errors join
+// all mistakes of the recipe and the configuration.
+func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, error) {
+	r = r.Complete()
+	schema, err := r.Check()
+	if err := errors.Join(err, c.Check()); err != nil {
+		return nil, err
+	}
+	p, err := fuse.Fuse(r)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r}
+	if l.source, l.info.Classes, err = list(ctx, p); err != nil {
+		return nil, err
+	}
+	if l.source.split, err = l.split(p.Batch); err != nil {
+		return nil, err
+	}
+	if l.layout, err = newLayout(schema, l.source.split.BatchSize()); err != nil {
+		return nil, err
+	}
+	if err := l.makeMemory(); err != nil {
+		return nil, err
+	}
+	l.makeWork(p)
+	l.flow = l.compile(p)
+	if err := l.flow.Check(); err != nil {
+		return nil, err
+	}
+	l.describe()
+	return l, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Gate == nil {
+		o.Gate = pipe.NewGate(machine.CPUs())
+	}
+	if o.Held == nil {
+		o.Held = func(*arena.HeldError) {}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string, string) {}
+	}
+	return o
+}
+
+// list makes the source that the recipe begins with.
+func list(ctx context.Context, p fuse.Plan) (*listing, []recipe.Path, error) {
+	l := &listing{name: p.Source}
+	if p.Shuffle != nil {
+		l.shuffled, l.seed = true, p.ShuffleSeed
+	}
+	var err error
+	if l.table, err = table(ctx, p.Files); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	switch {
+	case p.Files.Pairs != nil:
+		l.labels = make([]int64, len(p.Files.Pairs))
+		for i, pair := range p.Files.Pairs {
+			l.labels[i] = pair.Label
+		}
+	case p.Files.Label == "parent":
+		var classes []recipe.Path
+		l.labels, classes = labelByParent(l.table)
+		return l, classes, nil
+	}
+	return l, nil, nil
+}
+
+func table(ctx context.Context, f recipe.Files) (*store.Table, error) {
+	switch {
+	case f.Pattern != "":
+		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)
+	case f.Pairs != nil:
+		return store.Files(string(f.Root), func(yield func(string) bool) {
+			for _, p := range f.Pairs {
+				if !yield(string(p.Path)) {
+					return
+				}
+			}
+		})
+	default:
+		return store.Files(string(f.Root), func(yield func(string) bool) {
+			for _, p := range f.Paths {
+				if !yield(string(p)) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// suffixes are those of the files that a folder is listed for. Formats that are not decoded are not among them: a folder of mixed files would
+// fail at its first.
+var suffixes = []string{".jpg", ".jpeg", ".jpe", ".jfif"}
+
+// split is this rank's share of the epoch.
+func (l *Loader) split(b recipe.Batch) (order.Split, error) {
+	global := int64(b.GlobalSize)
+	if global == 0 {
+		global = int64(b.Size) * int64(l.config.WorldSize)
+	}
+	s := order.Split{Samples: int64(l.source.table.Len()), Batch: global, World: l.config.WorldSize, Rank: l.config.Rank, DropLast: b.DropLast}
+	if err := s.Check(); err != nil {
+		return s, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return s, nil
+}
+
+// makeMemory sets the byte budget, and in it the pool: what is ready for the consumer, one batch that fills, and two that the consumer holds, for while it
+// asks for the next it has the last.
+func (l *Loader) makeMemory() error {
+	here := machine.Here()
+	limit, hold := here.Budget(l.config.LocalWorldSize), here.HoldLimit(l.config.LocalWorldSize)
+	if l.config.Memory != nil {
+		limit = *l.config.Memory
+	}
+	if l.config.HoldLimit != nil {
+		hold = *l.config.HoldLimit
+	}
+	l.info.HoldLimit = hold
+	l.budget = budget.New(limit)
+	var err error
+	l.arena, err = arena.New(arena.Options{
+		Slots: l.config.Prefetch + 1 + 2, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.options.Announce,
+	})
+	if errors.Is(err, budget.ErrTooSmall) {
+		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch: %w",
+			ErrConfig, limit, l.layout.rows, l.layout.bytes, err)
+	}
+	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.options.Held}
+	return err
+}
+
+func (l *Loader) makeWork(p fuse.Plan) {
+	l.gate = l.options.Gate
+	l.info.Workers = machine.Here().Workers(l.config.LocalWorldSize)
+	if l.config.Workers != nil {
+		l.info.Workers = *l.config.Workers
+		l.gate.SetLimit(max(l.gate.Limit(), l.info.Workers)) // who asks for more than there are cores has a reason
+	}
+	l.work = work{
+		images: p.Images, layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
+		sourceID: order.SourceID(l.source.name), fields: l.layout.places(p.Images.To),
+	}
+}
+
+// readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
+func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
+
+// compile makes a typed pipeline of the recipe: positions become files, files become rows.
+func (l *Loader) compile(p fuse.Plan) pipe.Flow[*Batch] {
+	ordered := l.config.Order == InputOrder
+	items := pipe.From(l.source.name, l.source)
+	files := pipe.Map(items, l.work.read, pipe.Opts{Name: "read", Workers: l.readers(), Buffer: l.readers(), Ordered: ordered})
+	files = pipe.Discard(files, l.work.drop)
+	return pipe.Fill(files, l.layout.rows, l.slots, l.work.decode, pipe.FillOpts{
+		Name: p.Name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate,
+	})
+}
+
+func (l *Loader) describe() {
+	l.info.Fields, l.info.Rows, l.info.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
+	split := l.source.split
+	l.info.Samples, l.info.SamplesPerEpoch, l.info.BatchesPerEpoch = split.Samples, split.Len(), split.Batches()
+	l.info.Exact = l.config.OnError == Raise
+	l.info.Epochs = l.config.Epochs
+	l.info.Decoder = Decoder()
+	l.info.Pipeline = l.recipe.String()
+	l.info.State = State{
+		Version: StateVersion, Order: order.Version, Decoder: l.info.Decoder, Recipe: l.recipe.Fingerprint(),
+		Samples: split.Samples, WorldSize: l.config.WorldSize,
+	}
+}
+
+// places finds where the values of an item go.
+func (l *layout) places(image string) fieldPlaces {
+	p := fieldPlaces{image: -1, label: -1, key: -1}
+	for i, f := range l.fields {
+		switch {
+		case f.Name == image:
+			p.image = i
+		case f.Kind == sample.Text:
+			p.key = 0 // of the texts: files have one
+		default:
+			p.label = i
+		}
+	}
+	return p
+}

@@ -1,0 +1,276 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headrace/pipe"
+	"headrace/wire"
+)
+
+// client is the other side of a session: what a client library does, in the words of docs/protocol.md.
+type client struct {
+	t        *testing.T
+	conn     *wire.Conn
+	stream   uint32
+	segments map[uint32]mapping
+	opened   opened
+}
+
+type mapping struct {
+	memory    []byte
+	slotBytes int
+}
+
+type opened struct {
+	Fields []struct {
+		Name   string
+		Kind   string
+		Shape  []int
+		Offset int
+	}
+	Rows            int
+	SlotBytes       int   `json:"slot_bytes"`
+	BatchesPerEpoch int64 `json:"batches_per_epoch"`
+	Classes         []string
+	State           json.RawMessage
+}
+
+// connect starts an engine in this process and opens a session to it. With the test, everything ends.
+func connect(t *testing.T) *wire.Conn {
+	t.Helper()
+	control, theirs := socketPair(t)
+	e := &engine{gate: pipe.NewGate(2), cpus: 2}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	conn, err := wire.FromDescriptor(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- e.control(ctx, conn); conn.Close() }()
+	ours, err := wire.FromDescriptor(control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.SendJSON(wire.KindHello, 0, wire.Hello{Protocol: wire.Version, Client: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := ours.Receive(); err != nil || f.Kind != wire.KindHello {
+		t.Fatalf("%v: %v", f.Kind, err)
+	}
+	session, theirs := socketPair(t)
+	if err := ours.Send(wire.KindSession, 0, nil, theirs); err != nil {
+		t.Fatal(err)
+	}
+	unix.Close(theirs)
+	s, err := wire.FromDescriptor(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		ours.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("the control connection ended with %v", err)
+		}
+		e.sessions.Wait()
+		cancel()
+	})
+	return s
+}
+
+func socketPair(t *testing.T) (int, int) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fds[0], fds[1]
+}
+
+// open opens a session and expects OPENED.
+func open(t *testing.T, recipe string, config string) *client {
+	t.Helper()
+	c := &client{t: t, conn: connect(t), stream: 1, segments: map[uint32]mapping{}}
+	t.Cleanup(func() {
+		for _, m := range c.segments {
+			unix.Munmap(m.memory)
+		}
+	})
+	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(recipe), Config: json.RawMessage(config)})
+	f := c.receive()
+	if f.Kind != wire.KindOpened {
+		t.Fatalf("%v: %s", f.Kind, f.Payload)
+	}
+	c.decode(f, &c.opened)
+	return c
+}
+
+func (c *client) send(kind wire.Kind, v any) {
+	c.t.Helper()
+	if err := c.conn.SendJSON(kind, c.stream, v); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *client) next(n wire.Next) {
+	c.t.Helper()
+	if err := c.conn.Send(wire.KindNext, c.stream, wire.AppendNext(nil, n)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// receive returns the next frame, SEGMENT frames apart: these it maps.
+func (c *client) receive() wire.Frame {
+	c.t.Helper()
+	for {
+		f, err := c.conn.Receive()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if f.Kind != wire.KindSegment {
+			return f
+		}
+		s, err := wire.ParseSegment(f.Payload)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		memory, err := unix.Mmap(f.Descriptor, 0, int(s.Bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		unix.Close(f.Descriptor)
+		c.segments[s.ID] = mapping{memory, int(s.SlotBytes)}
+	}
+}
+
+func (c *client) expect(kind wire.Kind) wire.Frame {
+	c.t.Helper()
+	f := c.receive()
+	if f.Kind != kind {
+		c.t.Fatalf("got %v, expected %v: %.300s", f.Kind, kind, f.Payload)
+	}
+	return f
+}
+
+func (c *client) decode(f wire.Frame, v any) {
+	c.t.Helper()
+	if err := json.Unmarshal(f.Payload, v); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *client) batch() *wire.Batch {
+	c.t.Helper()
+	return c.parse(c.expect(wire.KindBatch))
+}
+
+func (c *client) parse(f wire.Frame) *wire.Batch {
+	c.t.Helper()
+	b, err := wire.ParseBatch(f.Payload, 1)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return b
+}
+
+// pixels is a copy of the first tensor field of a batch.
+func (c *client) pixels(b *wire.Batch) []byte {
+	m := c.segments[b.Segment]
+	row := 1
+	for _, n := range c.opened.Fields[c.field("image")].Shape {
+		row *= n
+	}
+	at := int(b.Slot)*m.slotBytes + c.opened.Fields[c.field("image")].Offset
+	return bytes.Clone(m.memory[at : at+row*int(b.Rows)])
+}
+
+func (c *client) field(name string) int {
+	for i, f := range c.opened.Fields {
+		if f.Name == name {
+			return i
+		}
+	}
+	c.t.Fatalf("no field %q", name)
+	return -1
+}
+
+// epoch takes batches until EPOCH, giving each back at once.
+func (c *client) epoch() (batches []*wire.Batch, pixels [][]byte, e wire.Epoch) {
+	c.t.Helper()
+	for {
+		switch f := c.receive(); f.Kind {
+		case wire.KindBatch:
+			b := c.parse(f)
+			batches, pixels = append(batches, b), append(pixels, c.pixels(b))
+			c.next(wire.Next{Taken: 1, Released: []wire.Slot{{Segment: b.Segment, Slot: b.Slot}}})
+		case wire.KindEpoch:
+			c.decode(f, &e)
+			return batches, pixels, e
+		default:
+			c.t.Fatalf("%v: %s", f.Kind, f.Payload)
+		}
+	}
+}
+
+// quiet fails if a frame comes within the time.
+func (c *client) quiet(d time.Duration) {
+	c.t.Helper()
+	came := make(chan wire.Frame, 1)
+	go func() {
+		if f, err := c.conn.Receive(); err == nil {
+			came <- f
+		}
+	}()
+	select {
+	case f := <-came:
+		c.t.Fatalf("%v came: %.200s", f.Kind, f.Payload)
+	case <-time.After(d):
+	}
+}
+
+// photographs makes a folder of n JPEGs, every one different, in two classes.
+func photographs(t *testing.T, n int) string {
+	t.Helper()
+	root := t.TempDir()
+	for i := range n {
+		dir := filepath.Join(root, fmt.Sprintf("class%d", i%2))
+		os.MkdirAll(dir, 0o755)
+		m := image.NewRGBA(image.Rect(0, 0, 40+i%7, 33+i%5))
+		for y := range m.Rect.Dy() {
+			for x := range m.Rect.Dx() {
+				m.Set(x, y, color.RGBA{uint8(x*5 + i), uint8(y * 7), uint8(i * 11), 255})
+			}
+		}
+		var b bytes.Buffer
+		if err := jpeg.Encode(&b, m, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.jpg", i)), b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+// recipeFor decodes, crops to 16×16 and batches by four, with a shuffle.
+func recipeFor(root string) string {
+	return fmt.Sprintf(`{"headrace":1,"seed":7,"steps":[
+		{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},
+		{"op":"shuffle","args":{"seed":3}},
+		{"op":"decode_image"},
+		{"op":"random_resized_crop","args":{"size":16}},
+		{"op":"random_flip","args":{"p":0.5}},
+		{"op":"batch","args":{"size":4}}]}`, root)
+}

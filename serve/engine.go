@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"headrace"
+	"headrace/internal/machine"
+	"headrace/internal/version"
+	"headrace/pipe"
+	"headrace/wire"
+)
+
+// Options are the descriptors that the engine inherits; docs/protocol.md states what each is.
+type Options struct {
+	Control int // the control connection
+	Page    int // the crash page; negative: none
+}
+
+// engine is what the sessions of one process share.
+type engine struct {
+	gate     *pipe.Gate
+	page     *page
+	cpus     int
+	sessions sync.WaitGroup
+}
+
+// Serve runs the engine until its client is gone: until the control connection and every session have ended, or ctx ends, or the parent process
+// ends, which ends this process at once.
+func Serve(ctx context.Context, o Options) error {
+	slog.SetDefault(slog.New(slog.NewTextHandler(&lastWords{file: os.Stderr}, nil)))
+	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the trainer decides what becomes of its engine. SIGXFSZ would end the process where an error
+	// can be returned.
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGXFSZ)
+	parent := os.Getppid()
+	if err := watch(parent, func() { os.Exit(0) }); err != nil {
+		return err
+	}
+	if os.Getppid() != parent {
+		return fmt.Errorf("serve: the client, process %d, ended before the engine began", parent)
+	}
+	control, err := wire.FromDescriptor(o.Control)
+	if err != nil {
+		return err
+	}
+	defer control.Close()
+	defer context.AfterFunc(ctx, func() { control.Close() })()
+	e := &engine{cpus: machine.Here().Cores}
+	e.gate = pipe.NewGate(e.cpus)
+	if o.Page >= 0 {
+		if e.page, err = mapPage(o.Page); err != nil {
+			return err
+		}
+	}
+	err = e.control(ctx, control)
+	e.sessions.Wait()
+	return err
+}
+
+// control greets the client and takes in sessions.
+func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
+	defer conn.CloseDescriptors()
+	if err := e.greet(conn); err != nil {
+		return err
+	}
+	for number := uint32(1); ; number++ {
+		f, err := conn.Receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if f.Kind != wire.KindSession {
+			return fmt.Errorf("%w: %v on the control connection", wire.ErrProtocol, f.Kind)
+		}
+		session, err := wire.FromDescriptor(f.Descriptor)
+		if err != nil {
+			return err
+		}
+		e.sessions.Go(func() { e.session(ctx, session, number) })
+	}
+}
+
+func (e *engine) greet(conn *wire.Conn) error {
+	f, err := conn.Receive()
+	if err != nil {
+		return err
+	}
+	var hello wire.Hello
+	if f.Kind != wire.KindHello {
+		err = fmt.Errorf("%w: %v before HELLO", wire.ErrProtocol, f.Kind)
+	} else if err = parse(f, &hello); err == nil && hello.Protocol != wire.Version {
+		err = fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, hello.Protocol, wire.Version)
+	}
+	if err != nil {
+		conn.SendJSON(wire.KindError, 0, wire.Error{Code: wire.CodeProtocol, Message: err.Error()})
+		return err
+	}
+	return conn.SendJSON(wire.KindHello, 0, wire.Hello{
+		Protocol: wire.Version, Version: version.Version, PID: os.Getpid(), Decoder: headrace.Decoder(), CPUs: e.cpus,
+	})
+}

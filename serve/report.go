@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"errors"
+
+	"headrace"
+	"headrace/arena"
+	"headrace/budget"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/wire"
+)
+
+// codedError is an error of which the place where it rose knows the code.
+type codedError struct {
+	code wire.Code
+	error
+}
+
+func (e codedError) Unwrap() error { return e.error }
+
+func coded(code wire.Code, err error) error { return codedError{code, err} }
+
+// report sends err to the client, with the stage and the sample to blame where there are any.
+func (s *session) report(err error) error {
+	return s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))
+}
+
+func describe(err error) wire.Error {
+	e := wire.Error{Code: code(err), Message: err.Error()}
+	var stage *pipe.StageError
+	if errors.As(err, &stage) {
+		e.Stage, e.Epoch, e.Position = stage.Stage, &stage.Epoch, &stage.Pos
+	}
+	var bad *sample.Error
+	if errors.As(err, &bad) {
+		e.Key, e.Index = pathJSON(bad.Key), &bad.Index
+	}
+	return e
+}
+
+func code(err error) wire.Code {
+	var known codedError
+	var held *arena.HeldError
+	var bad *sample.Error
+	switch {
+	case errors.As(err, &known):
+		return known.code
+	case errors.Is(err, wire.ErrProtocol):
+		return wire.CodeProtocol
+	case errors.As(err, &held):
+		return wire.CodeHeld
+	case errors.Is(err, headrace.ErrSource):
+		return wire.CodeSource
+	case errors.Is(err, headrace.ErrState), errors.Is(err, headrace.ErrConfig), errors.Is(err, budget.ErrTooSmall):
+		return wire.CodeRecipe
+	case errors.Is(err, arena.ErrMemory):
+		return wire.CodeMemory
+	case errors.Is(err, headrace.ErrTooManyLost):
+		return wire.CodeBudget
+	case errors.As(err, &bad):
+		return wire.CodeSample
+	default:
+		return wire.CodeInternal
+	}
+}
+
+// pathJSON writes a path so that bytes that are no UTF-8 survive.
+func pathJSON(p string) wire.Path {
+	b, err := recipe.Path(p).MarshalJSON()
+	if err != nil {
+		return wire.Path(`""`)
+	}
+	return b
+}

@@ -1,0 +1,214 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+
+	"headrace"
+	"headrace/arena"
+	"headrace/recipe"
+	"headrace/stats"
+	"headrace/wire"
+)
+
+// session is one connection with one loader.
+type session struct {
+	engine *engine
+	conn   *wire.Conn
+	number uint32
+	loader *headrace.Loader
+	stream atomic.Uint32 // the number of the last START
+	pump   *pump         // of that stream
+	next   wire.Next     // memory used again
+	text   []byte        // likewise
+}
+
+// session serves one connection until it ends, and leaves nothing behind.
+func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
+	s := &session{engine: e, conn: conn, number: number}
+	defer conn.CloseDescriptors()
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	err := s.serve(ctx)
+	if s.loader != nil {
+		s.pump.stop()
+		s.loader.Close()
+	}
+	if err != nil {
+		slog.Error("session ended", "session", number, "error", err)
+		s.report(err)
+	}
+}
+
+func (s *session) serve(ctx context.Context) error {
+	f, err := s.conn.Receive()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if f.Kind != wire.KindOpen {
+		return fmt.Errorf("%w: %v before OPEN", wire.ErrProtocol, f.Kind)
+	}
+	if err := s.open(ctx, f); err != nil {
+		return err
+	}
+	for {
+		f, err := s.conn.Receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if done, err := s.obey(ctx, f); done || err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) open(ctx context.Context, f wire.Frame) error {
+	var open wire.Open
+	if err := parse(f, &open); err != nil {
+		return err
+	}
+	r, err := recipe.Parse(open.Recipe)
+	if err != nil {
+		return coded(wire.CodeRecipe, err)
+	}
+	config, err := headrace.ParseConfig(open.Config)
+	if err != nil {
+		return coded(wire.CodeRecipe, err)
+	}
+	from, err := parseState(open.State)
+	if err != nil {
+		return err
+	}
+	options := headrace.Options{Gate: s.engine.gate, Announce: s.announce, Held: s.held, Lost: s.lost, Warn: s.note}
+	if s.engine.page != nil {
+		options.InFlight = func() headrace.InFlight {
+			return cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()}
+		}
+	}
+	s.stream.Store(1)
+	if s.loader, err = headrace.Open(ctx, r, config, options); err != nil {
+		return err
+	}
+	s.pump = idlePump()
+	info := s.loader.Info()
+	if from != nil {
+		info.State = from.As(info.State)
+	}
+	// OPENED goes out first: the client waits for it, and everything else needs its fields.
+	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
+		return err
+	}
+	return s.start(ctx, 1, from, open.SerialUntil)
+}
+
+// start begins a stream. A state that does not fit is the client's to hear, and no reason to end the session.
+func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *[2]int64) error {
+	s.pump.stop()
+	s.stream.Store(stream)
+	state := s.loader.Info().State
+	if from != nil {
+		state = *from
+	}
+	if err := s.loader.Start(state, serialUntil); err != nil {
+		return s.report(err)
+	}
+	s.pump = startPump(ctx, s, stream)
+	return nil
+}
+
+// obey does what one frame asks for.
+func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error) {
+	switch f.Kind {
+	case wire.KindNext:
+		return false, s.handleNext(f)
+	case wire.KindStart:
+		var start wire.Start
+		if err := parse(f, &start); err != nil {
+			return false, err
+		}
+		from, err := parseState(start.State)
+		if err != nil {
+			return false, err
+		}
+		return false, s.start(ctx, f.Stream, from, start.SerialUntil)
+	case wire.KindStats:
+		return false, s.conn.SendJSON(wire.KindStatistics, f.Stream, stats.Report(s.loader.Stats()))
+	case wire.KindClose:
+		s.pump.stop()
+		s.loader.Stop()
+		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.loader.Stats()))
+	default:
+		return false, fmt.Errorf("%w: %v from a client", wire.ErrProtocol, f.Kind)
+	}
+}
+
+func (s *session) handleNext(f wire.Frame) error {
+	if err := wire.ParseNext(f.Payload, &s.next); err != nil {
+		return err
+	}
+	for _, slot := range s.next.Released {
+		if err := s.loader.Release(slot.Segment, slot.Slot); err != nil {
+			return fmt.Errorf("%w: %w", wire.ErrProtocol, err)
+		}
+	}
+	if f.Stream != s.stream.Load() {
+		return nil // of a stream that has ended; its releases count, its batches do not
+	}
+	if err := s.pump.taken(s.next.Taken); err != nil {
+		return err
+	}
+	if s.next.Waiting && s.pump.empty() {
+		s.loader.SetWaiting(true)
+	}
+	return nil
+}
+
+// announce tells the client about a segment, before the first batch in it. When the client is gone its connection says so to the reader.
+func (s *session) announce(g arena.Segment) error {
+	s2 := wire.Segment{ID: g.ID, Slots: uint32(g.Slots), SlotBytes: uint64(g.SlotBytes), Bytes: uint64(g.Bytes)}
+	return s.conn.Send(wire.KindSegment, s.stream.Load(), wire.AppendSegment(nil, s2), g.FD)
+}
+
+func (s *session) held(err *arena.HeldError) { s.report(err) }
+
+func (s *session) lost(l headrace.Lost) {
+	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{
+		Epoch: l.ID.Epoch, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: l.Err.Error(),
+	})
+}
+
+func (s *session) note(code, message string) {
+	s.conn.SendJSON(wire.KindNote, s.stream.Load(), wire.Note{Code: code, Message: message})
+}
+
+// parse reads a JSON payload.
+func parse(f wire.Frame, v any) error {
+	if err := json.Unmarshal(f.Payload, v); err != nil {
+		return fmt.Errorf("%w: %v: %v", wire.ErrProtocol, f.Kind, err)
+	}
+	return nil
+}
+
+func parseState(b []byte) (*headrace.State, error) {
+	if len(b) == 0 || string(b) == "null" {
+		return nil, nil
+	}
+	s := new(headrace.State)
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, coded(wire.CodeRecipe, fmt.Errorf("%w: %v", headrace.ErrState, err))
+	}
+	return s, nil
+}

@@ -1,0 +1,342 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"headrace/arena"
+	"headrace/internal/leak"
+	"headrace/wire"
+)
+
+func TestAnEpochArrivesWhole(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(photographs(t, 22)), `{"epochs":1}`)
+	if c.opened.Rows != 4 || c.opened.BatchesPerEpoch != 6 || !slices.Equal(c.opened.Classes, []string{"class0", "class1"}) {
+		t.Fatalf("%+v", c.opened)
+	}
+	batches, _, e := c.epoch()
+	seen := map[string]bool{}
+	for i, b := range batches {
+		if b.Step != int64(i) || b.Epoch != 0 {
+			t.Errorf("batch %d says epoch %d, step %d", i, b.Epoch, b.Step)
+		}
+		if want := int64(min(4*(i+1), 22)); b.Position != want || b.StateEpoch != 0 || len(b.Ahead) != 0 {
+			t.Errorf("after batch %d the state is epoch %d, position %d, ahead %v", i, b.StateEpoch, b.Position, b.Ahead)
+		}
+		for row, key := range b.Text[0] {
+			seen[key] = true
+			if !strings.HasSuffix(key, ".jpg") {
+				t.Errorf("batch %d, row %d has key %q", i, row, key)
+			}
+		}
+	}
+	if len(seen) != 22 || e != (wire.Epoch{Batches: 6, Samples: 22, Last: true}) {
+		t.Fatalf("%d different keys in %+v", len(seen), e)
+	}
+	c.send(wire.KindClose, struct{}{})
+	var last struct {
+		Stages []struct {
+			Name string
+			In   int64
+		}
+		Text string
+	}
+	c.decode(c.expect(wire.KindClosed), &last)
+	if len(last.Stages) != 3 || last.Stages[2].In != 22 || !strings.Contains(last.Text, "decode_image") {
+		t.Fatalf("the last statistics are %+v", last)
+	}
+}
+
+// An engine that ran ahead of its client without bound would fill memory, or wait for the socket.
+func TestNoMoreThanPrefetchBatchesAreSentAhead(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(photographs(t, 40)), `{"epochs":1,"prefetch":3}`)
+	for range 3 {
+		c.batch()
+	}
+	c.quiet(200 * time.Millisecond)
+}
+
+func TestTheNextEpochIsMadeAhead(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(photographs(t, 8)), `{"epochs":2}`)
+	for range 2 {
+		c.batch()
+		c.next(wire.Next{Taken: 1})
+	}
+	var e wire.Epoch
+	c.decode(c.expect(wire.KindEpoch), &e)
+	if e.Last {
+		t.Fatal("epoch 0 of 2 was called the last")
+	}
+	if b := c.batch(); b.Epoch != 1 || b.Step != 0 {
+		t.Fatalf("epoch %d, step %d", b.Epoch, b.Step)
+	}
+}
+
+func TestStartGoesOnFromAnyBatchWithTheSamePixels(t *testing.T) {
+	leak.Check(t)
+	root := photographs(t, 22)
+	want := open(t, recipeFor(root), `{"epochs":1,"workers":1}`)
+	batches, pixels, _ := want.epoch()
+	for i, at := range batches {
+		c := open(t, recipeFor(root), `{"epochs":1,"workers":4}`)
+		var state map[string]any
+		if err := json.Unmarshal(c.opened.State, &state); err != nil {
+			t.Fatal(err)
+		}
+		state["epoch"], state["position"] = at.StateEpoch, at.Position
+		c.stream = 2
+		c.send(wire.KindStart, map[string]any{"state": state})
+		for k := i + 1; k < len(batches); {
+			f := c.receive()
+			if f.Kind != wire.KindBatch || f.Stream == 1 {
+				if f.Kind == wire.KindError {
+					t.Fatalf("%s", f.Payload)
+				}
+				continue // of the stream that ended
+			}
+			b := c.parse(f)
+			if b.Step != int64(k) || !slices.Equal(b.Text[0], batches[k].Text[0]) || !bytes.Equal(c.pixels(b), pixels[k]) {
+				t.Fatalf("cut after batch %d: batch %d differs from the uninterrupted run's", i, k)
+			}
+			c.next(wire.Next{Taken: 1, Released: []wire.Slot{{Segment: b.Segment, Slot: b.Slot}}})
+			k++
+		}
+	}
+}
+
+func TestAStateOfAnotherRecipeIsRefused(t *testing.T) {
+	leak.Check(t)
+	root := photographs(t, 8)
+	c := open(t, recipeFor(root), `{"epochs":1}`)
+	state := strings.Replace(string(c.opened.State), `"samples":8`, `"samples":9`, 1)
+	c.stream = 2
+	c.send(wire.KindStart, map[string]any{"state": json.RawMessage(state)})
+	for {
+		if f := c.receive(); f.Kind == wire.KindError {
+			if !bytes.Contains(f.Payload, []byte("9 samples")) {
+				t.Fatalf("%s", f.Payload)
+			}
+			return
+		}
+	}
+}
+
+func TestABadSampleStopsTheStreamAndNamesItself(t *testing.T) {
+	leak.Check(t)
+	root := photographs(t, 12)
+	spoil(t, root, "005.jpg")
+	c := open(t, recipeFor(root), `{"epochs":1}`)
+	for {
+		f := c.receive()
+		if f.Kind == wire.KindBatch {
+			c.next(wire.Next{Taken: 1})
+			continue
+		}
+		var e wire.Error
+		c.decode(f, &e)
+		if f.Kind != wire.KindError || e.Code != wire.CodeSample || !strings.HasSuffix(string(e.Key), `005.jpg"`) || e.Stage == "" || *e.Index < 0 {
+			t.Fatalf("%v %s", f.Kind, f.Payload)
+		}
+		return
+	}
+}
+
+func TestSkippedSamplesAreReportedBeforeTheBatchThatCountsThem(t *testing.T) {
+	leak.Check(t)
+	root := photographs(t, 22)
+	spoil(t, root, "005.jpg")
+	spoil(t, root, "014.jpg")
+	c := open(t, recipeFor(root), `{"epochs":1,"on_error":"skip","max_errors":2}`)
+	var lost []int64
+	rows := 0
+	for {
+		f := c.receive()
+		switch f.Kind {
+		case wire.KindLost:
+			var l wire.Lost
+			c.decode(f, &l)
+			lost = append(lost, l.Position)
+		case wire.KindBatch:
+			b := c.parse(f)
+			rows += int(b.Rows)
+			for _, r := range b.Ahead {
+				for p := r[0]; p < r[1]; p++ {
+					if !slices.Contains(lost, p) {
+						t.Errorf("position %d counts as finished before its loss was told", p)
+					}
+				}
+			}
+			c.next(wire.Next{Taken: 1, Released: []wire.Slot{{Segment: b.Segment, Slot: b.Slot}}})
+		case wire.KindEpoch:
+			var e wire.Epoch
+			c.decode(f, &e)
+			if len(lost) != 2 || rows != 20 || e.Lost != 2 || e.Batches != 5 {
+				t.Fatalf("%d rows, lost %v, %+v", rows, lost, e)
+			}
+			return
+		default:
+			t.Fatalf("%v %s", f.Kind, f.Payload)
+		}
+	}
+}
+
+func TestQuarantinedSamplesAreNotTried(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(photographs(t, 12)), `{"epochs":1,"on_error":"skip"}`)
+	var state map[string]any
+	json.Unmarshal(c.opened.State, &state)
+	state["quarantine"] = []int{3}
+	c.stream = 2
+	c.send(wire.KindStart, map[string]any{"state": state, "serial_until": []int{0, 12}})
+	for {
+		f := c.receive()
+		if f.Stream == 1 {
+			continue
+		}
+		switch f.Kind {
+		case wire.KindBatch:
+			c.next(wire.Next{Taken: 1})
+		case wire.KindLost:
+			var l wire.Lost
+			c.decode(f, &l)
+			if l.Index != 3 || !strings.Contains(l.Error, "quarantine") {
+				t.Fatalf("%+v", l)
+			}
+		case wire.KindEpoch:
+			var e wire.Epoch
+			c.decode(f, &e)
+			if e.Samples != 11 || e.Lost != 1 {
+				t.Fatalf("%+v", e)
+			}
+			return
+		default:
+			t.Fatalf("%v %s", f.Kind, f.Payload)
+		}
+	}
+}
+
+func TestAConsumerThatHoldsEverythingIsTold(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(photographs(t, 60)), `{"epochs":1,"hold_limit":26000}`) // eight batches of 3,200 bytes
+	held := []wire.Slot{}
+	unpooled := 0
+	for {
+		c.next(wire.Next{Waiting: true})
+		f := c.receive()
+		if f.Kind == wire.KindError {
+			var e wire.Error
+			c.decode(f, &e)
+			if e.Code != wire.CodeHeld || unpooled == 0 {
+				t.Fatalf("%s after %d unpooled batches", f.Payload, unpooled)
+			}
+			break
+		}
+		if f.Kind != wire.KindBatch {
+			t.Fatalf("%v %s", f.Kind, f.Payload)
+		}
+		b := c.parse(f)
+		if b.Flags&wire.Unpooled != 0 {
+			unpooled++
+		}
+		held = append(held, wire.Slot{Segment: b.Segment, Slot: b.Slot})
+		c.next(wire.Next{Taken: 1})
+	}
+	// Having let go, it goes on.
+	c.next(wire.Next{Waiting: true, Released: held})
+	c.batch()
+}
+
+func TestAClientThatVanishesLeavesNothing(t *testing.T) {
+	leak.Check(t)
+	before := arena.Live()
+	c := open(t, recipeFor(photographs(t, 60)), `{}`)
+	c.batch()
+	c.conn.Close()
+	for deadline := time.Now().Add(10 * time.Second); arena.Live() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d segments stay", arena.Live()-before)
+		}
+	}
+}
+
+// TestHostileSessions feeds what no client of ours sends. Each gets an error and costs nobody else anything.
+func TestHostileSessions(t *testing.T) {
+	leak.Check(t)
+	good := recipeFor(photographs(t, 4))
+	for name, c := range map[string]struct {
+		kind    wire.Kind
+		payload string
+		code    wire.Code
+	}{
+		"before OPEN":         {wire.KindNext, "", wire.CodeProtocol},
+		"no JSON":             {wire.KindOpen, "{", wire.CodeProtocol},
+		"no recipe":           {wire.KindOpen, `{"recipe":{},"config":{}}`, wire.CodeRecipe},
+		"unknown operation":   {wire.KindOpen, `{"recipe":{"headrace":1,"steps":[{"op":"explode"}]},"config":{}}`, wire.CodeRecipe},
+		"unknown setting":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"wrokers":2}}`, wire.CodeRecipe},
+		"negative rank":       {wire.KindOpen, `{"recipe":` + good + `,"config":{"rank":-1}}`, wire.CodeRecipe},
+		"skip with ranks":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"on_error":"skip","world_size":2}}`, wire.CodeRecipe},
+		"budget too small":    {wire.KindOpen, `{"recipe":` + good + `,"config":{"memory":1000}}`, wire.CodeRecipe},
+		"missing folder":      {wire.KindOpen, `{"recipe":` + recipeFor("/no/such/folder") + `,"config":{}}`, wire.CodeSource},
+		"position beyond end": {wire.KindOpen, `{"recipe":` + good + `,"config":{},"state":{"position":99}}`, wire.CodeRecipe},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := connect(t)
+			if err := conn.Send(c.kind, 1, []byte(c.payload)); err != nil {
+				t.Fatal(err)
+			}
+			for {
+				f, err := conn.Receive()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if f.Kind != wire.KindError {
+					continue
+				}
+				var e wire.Error
+				if err := json.Unmarshal(f.Payload, &e); err != nil || e.Code != c.code {
+					t.Fatalf("%s, expected the code %q", f.Payload, c.code)
+				}
+				return
+			}
+		})
+	}
+}
+
+func TestReleasingWhatWasNeverSentEndsTheSession(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(photographs(t, 40)), `{}`)
+	c.next(wire.Next{Released: []wire.Slot{{Segment: 7, Slot: 7}}})
+	for {
+		f, err := c.conn.Receive()
+		if err != nil {
+			t.Fatal("the session ended without an error: ", err)
+		}
+		if f.Kind == wire.KindError {
+			return
+		}
+		if f.Descriptor >= 0 {
+			os.NewFile(uintptr(f.Descriptor), "").Close()
+		}
+	}
+}
+
+// spoil cuts a photograph short.
+func spoil(t *testing.T, root, name string) {
+	t.Helper()
+	paths, _ := filepath.Glob(filepath.Join(root, "*", name))
+	if len(paths) != 1 {
+		t.Fatalf("%d files are called %s", len(paths), name)
+	}
+	if err := os.Truncate(paths[0], 300); err != nil {
+		t.Fatal(err)
+	}
+}

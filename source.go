@@ -1,0 +1,70 @@
+package headrace
+
+import (
+	"context"
+	"iter"
+
+	"headrace/order"
+	"headrace/sample"
+	"headrace/store"
+)
+
+// item is a sample on its way to its row: what the source knows of it, then the bytes of its file.
+type item struct {
+	id    sample.ID
+	key   string
+	path  string
+	label int64
+	file  file
+}
+
+// listing is a source of files in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.
+type listing struct {
+	name     string
+	table    *store.Table
+	labels   []int64 // by index; nil: none
+	shuffled bool
+	seed     uint64
+	split    order.Split
+}
+
+// Items implements pipe.Source.
+func (l *listing) Items(_ context.Context, epoch int, pos int64) iter.Seq2[*item, error] {
+	at := l.indices(epoch)
+	return func(yield func(*item, error) bool) {
+		for ; pos < l.split.Len(); pos++ {
+			if !yield(l.item(epoch, pos, at(pos)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// indices returns the function from a position of this rank's epoch to an index into the source.
+func (l *listing) indices(epoch int) func(pos int64) int64 {
+	var permutation order.Permutation
+	if l.shuffled {
+		permutation = order.Permute(l.split.Samples, l.seed, epoch)
+	}
+	return func(pos int64) int64 {
+		global, _ := l.split.At(pos)
+		if l.shuffled {
+			return permutation.At(global)
+		}
+		return global
+	}
+}
+
+func (l *listing) item(epoch int, pos, index int64) *item {
+	it := &item{id: sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, key: l.table.Key(int(index)), path: l.table.Path(int(index))}
+	if l.labels != nil {
+		it.label = l.labels[index]
+	}
+	return it
+}
+
+// identify returns the sample that stands at a position.
+func (l *listing) identify(epoch int, pos int64) (sample.ID, string) {
+	index := l.indices(epoch)(pos)
+	return sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, l.table.Key(int(index))
+}

@@ -1,0 +1,178 @@
+package headrace
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"headrace/budget"
+	"headrace/media"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/store"
+)
+
+// work holds the operations of the stages.
+type work struct {
+	images   fuse.Images
+	layout   *layout
+	budget   *budget.Budget
+	files    store.Local
+	seed     uint64
+	sourceID uint64
+	fields   fieldPlaces
+
+	quarantine []int64 // sorted indices that are not tried
+	inFlight   InFlight
+	tools      sync.Pool // of *tool
+	buffers    sync.Pool // of *[]byte
+}
+
+// fieldPlaces is where the values of an item go in a batch; negative: nowhere.
+type fieldPlaces struct{ image, label, key int }
+
+// tool is what one operation needs besides its sample; it is used again by the next.
+type tool struct {
+	plan   media.Plan
+	chance order.Key
+}
+
+// file is a file's content in a buffer that is used again, what its header says, and its share of the byte budget.
+type file struct {
+	data    *[]byte // nil: not read
+	info    media.Info
+	bad     error        // what Probe said
+	content budget.Grant // the bytes read
+	working budget.Grant // what the decoder will need besides
+}
+
+// The purposes for which bytes are reserved.
+const (
+	forFiles   budget.Purpose = "files"
+	forDecoder budget.Purpose = "decoder"
+	forBatches budget.Purpose = "batches"
+)
+
+var errQuarantined = errors.New("headrace: quarantined: this sample crashed the engine")
+
+// begin prepares for a run.
+func (w *work) begin(quarantine []int64, inFlight func() InFlight) {
+	w.quarantine = slices.Sorted(slices.Values(quarantine))
+	w.inFlight = nil
+	if inFlight != nil {
+		w.inFlight = inFlight()
+	}
+}
+
+// read fetches the file of a sample, and reserves what decoding it will take: here, outside the gate, since both may have to wait.
+func (w *work) read(ctx context.Context, it *item) (*item, error) {
+	if _, bad := slices.BinarySearch(w.quarantine, it.id.Index); bad {
+		return nil, it.blame(errQuarantined)
+	}
+	if err := w.fetch(ctx, it); err != nil {
+		w.drop(it)
+		return nil, it.blame(err)
+	}
+	pipe.AddBytes(ctx, int64(len(*it.file.data)))
+	return it, nil
+}
+
+func (w *work) fetch(ctx context.Context, it *item) error {
+	f, err := w.files.Open(it.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if it.file.content, err = w.budget.Acquire(ctx, age(it.id), forFiles, f.Size()); err != nil {
+		return err
+	}
+	buffer, _ := w.buffers.Get().(*[]byte)
+	if buffer == nil {
+		buffer = new([]byte)
+	}
+	it.file.data = buffer
+	if *buffer, err = f.Read(*buffer); err != nil {
+		return err
+	}
+	it.file.content.Resize(int64(len(*buffer))) // the file may have grown
+	// A bad header is the decoder's to report, so that statistics blame the stage in which people look.
+	if it.file.info, it.file.bad = media.Probe(*buffer); it.file.bad != nil {
+		return nil
+	}
+	it.file.working, err = w.budget.Acquire(ctx, age(it.id), forDecoder, it.file.info.WorkingBytes())
+	return err
+}
+
+// age orders samples for the budget, which always admits the oldest.
+func age(id sample.ID) uint64 { return uint64(id.Epoch)<<40 | uint64(id.Pos) }
+
+// drop gives back what an item holds. Dropping again does nothing.
+func (w *work) drop(it *item) {
+	it.file.content.Release()
+	it.file.working.Release()
+	if it.file.data != nil {
+		w.buffers.Put(it.file.data)
+	}
+	it.file = file{}
+}
+
+// decode writes a sample into its row: the picture from the file's bytes to its final pixels in one call, and the values that the source gave.
+func (w *work) decode(ctx context.Context, it *item, b *Batch, row int) error {
+	defer w.drop(it)
+	if err := w.decodeImage(ctx, it, w.layout.row(b.slot.Bytes(), w.fields.image, row)); err != nil {
+		return it.blame(err)
+	}
+	w.scalars(it, b, row)
+	return nil
+}
+
+func (w *work) decodeImage(ctx context.Context, it *item, dst []byte) error {
+	if it.file.bad != nil {
+		return it.file.bad
+	}
+	info := &it.file.info
+	decoder, err := media.DecoderFor(info.Format)
+	if err != nil {
+		return err
+	}
+	t, _ := w.tools.Get().(*tool)
+	if t == nil {
+		t = new(tool)
+	}
+	defer w.tools.Put(t)
+	t.chance = order.NewKey(w.seed, it.id.Epoch, w.sourceID, it.id.Index)
+	if err := media.MakePlan(*info, w.images.Orient, w.images.Steps, &t.chance, &t.plan); err != nil {
+		return err
+	}
+	stride := 3 * t.plan.Width
+	if stride*t.plan.Height != len(dst) {
+		return fmt.Errorf("headrace: the picture comes out as %d×%d pixels, its row in the batch takes %d bytes", t.plan.Width, t.plan.Height, len(dst))
+	}
+	if w.inFlight != nil {
+		cell := pipe.Permit(ctx)
+		w.inFlight.Begin(cell, it.id, it.key)
+		defer w.inFlight.End(cell)
+	}
+	return decoder.DecodeInto(dst, stride, *it.file.data, info, &t.plan)
+}
+
+// scalars writes what needs no work.
+func (w *work) scalars(it *item, b *Batch, row int) {
+	if w.fields.label >= 0 {
+		putInt64(w.layout.row(b.slot.Bytes(), w.fields.label, row), it.label)
+	}
+	if w.fields.key >= 0 {
+		b.texts[w.fields.key][row] = it.key
+	}
+}
+
+func (it *item) blame(err error) error {
+	return &sample.Error{Key: it.key, Index: it.id.Index, Err: err}
+}
+
+func putInt64(dst []byte, v int64) { binary.NativeEndian.PutUint64(dst, uint64(v)) }
