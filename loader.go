@@ -133,7 +133,7 @@ func (l *Loader) Start(from State, serialUntil *[2]int64) error {
 	l.work.begin(from.Quarantine, l.options.InFlight)
 	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
-		Resume:   pipe.State{Sources: map[string]pipe.SourceState{l.source.name: l.place}},
+		Resume:   pipe.State{Version: pipe.StateVersion, Sources: map[string]pipe.SourceState{l.source.name: l.place}},
 		Epochs:   left,
 		Failures: l.config.policy(l.info.SamplesPerEpoch),
 		Hooks:    pipe.Hooks{Lost: l.lost},

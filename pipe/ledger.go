@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// stateVersion is what State.Version says.
-const stateVersion = 1
+// StateVersion is what State.Version says.
+const StateVersion = 1
 
 // A State is where a run stands: everything that its consumer was given, or was told to be lost, and nothing else. The zero
 // State is the beginning.

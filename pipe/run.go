@@ -102,7 +102,7 @@ func (r *Run[T]) All() iter.Seq2[T, error] {
 func (r *Run[T]) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return State{Version: stateVersion, Sources: map[string]SourceState{r.source: r.ledger.state()}}
+	return State{Version: StateVersion, Sources: map[string]SourceState{r.source: r.ledger.state()}}
 }
 
 // Stats are the run's numbers so far.

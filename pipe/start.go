@@ -63,8 +63,8 @@ func (s State) check(n *node) error {
 	if s.Version == 0 && len(s.Sources) == 0 {
 		return nil
 	}
-	if s.Version != stateVersion {
-		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, stateVersion)
+	if s.Version != StateVersion {
+		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, StateVersion)
 	}
 	var all []error
 	source := ""
