@@ -8,9 +8,9 @@ import (
 
 // A Split is one rank's share of an epoch that is cut into global batches.
 //
-// Global batch k holds the places [k·Batch, (k+1)·Batch) of the epoch, and rank r takes the slice from r·Batch/World to (r+1)·Batch/World
-// of each: the ranks' rows, one rank after the other, are the global batch, for every number of ranks. All ranks have the
-// same number of batches, since one with fewer would leave the others waiting for its gradients.
+// Global batch k holds the places [k·Batch, (k+1)·Batch) of the epoch, and each rank takes a contiguous part of it: the ranks' rows, one
+// rank after the other, are the global batch, for every number of ranks. Where the ranks do not divide the batch evenly, the first ones
+// have a row more. All ranks have the same number of batches, since one with fewer would leave the others waiting for its gradients.
 //
 // What remains at the end of an epoch is dropped (DropLast), or becomes a smaller last batch that is split in the same way. Where
 // there are fewer samples left than ranks, places from the epoch's start follow, one sample per rank: they are wrapped, and counted.
@@ -39,8 +39,8 @@ func (s Split) Check() error {
 		wrong("the global batch size is %d; it must be at least 1", s.Batch)
 	case s.World >= 1 && s.Batch < int64(s.World):
 		wrong("a global batch of %d leaves some of %d ranks without a sample", s.Batch, s.World)
-	case s.World >= 1 && s.Batch > math.MaxInt32/int64(s.World):
-		wrong("a global batch of %d for %d ranks is too large: the product must be below 2³¹", s.Batch, s.World)
+	case s.Batch > math.MaxInt32:
+		wrong("the global batch size is %d; it must be below 2³¹", s.Batch)
 	}
 	return errors.Join(errs...)
 }
@@ -58,8 +58,7 @@ func (s Split) Batches() int64 {
 	return s.full()
 }
 
-// BatchSize returns the rows of this rank in every batch but a smaller last one. Where the ranks do not divide the
-// batch evenly they differ by one.
+// BatchSize returns the rows of this rank in every batch but a smaller last one, which has no more.
 func (s Split) BatchSize() int { return int(s.share()) }
 
 // Rows returns the rows of this rank in batch number k.
@@ -116,5 +115,9 @@ func (s Split) tailRows() int64 {
 	}
 }
 
-// cut returns where rank r begins in a batch of n rows.
-func (s Split) cut(n int64, r int) int64 { return n * int64(r) / int64(s.World) }
+// cut returns where rank r begins in a batch of n rows. That the first ranks take what is over, and not those that r·n/World would
+// choose, makes no rank's part of a smaller batch larger than its part of a full one.
+func (s Split) cut(n int64, r int) int64 {
+	world := int64(s.World)
+	return n/world*int64(r) + min(n%world, int64(r))
+}
