@@ -31,21 +31,19 @@ func (f *filler[In, B]) close(w *worker) {
 func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 	switch e.kind {
 	case item:
-		f.gathered = append(f.gathered, e.seat)
-		f.ticket.add(e.ticket)
-		if len(f.gathered) == f.n {
-			f.emit(w)
+		if f.ordered {
+			f.gather(w, e)
+		} else {
+			f.gatherSlot(w, e)
 		}
 		if f.judge != nil && !f.judge.pass(1) {
 			f.send(w, msg[B]{kind: fatal, ticket: f.judge.last, news: f.judge.verdict()})
 		}
 		return
 	case gone:
-		if e.seat.slot != nil {
-			e.seat.slot.live--
-		}
+		f.hole(e)
 	case failed:
-		e.seat.slot.live--
+		f.hole(e)
 		e.kind = gone
 		if f.raises {
 			e.kind = fatal
@@ -56,15 +54,34 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			}
 		}
 	case mark:
-		f.endEpoch(w)
+		f.endEpoch(w, e.epoch)
 	}
 	f.send(w, msg[B]{kind: e.kind, last: e.last, ticket: e.ticket, news: e.news})
 }
 
+// hole forgets the row of an item that is lost or dropped.
+func (f *filler[In, B]) hole(e entry[B]) {
+	if e.seat.slot != nil {
+		e.seat.slot.live--
+	}
+}
+
+// gather adds a row to the next batch.
+func (f *filler[In, B]) gather(w *worker, e entry[B]) {
+	f.gathered = append(f.gathered, e.seat)
+	f.ticket.add(e.ticket)
+	if len(f.gathered) == f.n {
+		f.emit(w)
+	}
+}
+
 // endEpoch hands on or drops a last batch that is not full.
-func (f *filler[In, B]) endEpoch(w *worker) {
+func (f *filler[In, B]) endEpoch(w *worker, epoch int) {
 	if f.judge != nil {
 		f.judge.reset()
+	}
+	if !f.ordered {
+		f.gatherRest(w, epoch)
 	}
 	if len(f.gathered) == 0 {
 		return
@@ -82,7 +99,7 @@ func (f *filler[In, B]) endEpoch(w *worker) {
 }
 
 // emit makes a batch of what was gathered, and hands it on. It lies in the slot of the first row; no row of that slot is still
-// being written or given out, because the gathered ones end in it or behind it.
+// being written or will be given out, because what was gathered ends with its last row or behind it.
 func (f *filler[In, B]) emit(w *worker) {
 	target, rows := f.gathered[0].slot, len(f.gathered)
 	for i, s := range f.slots {

@@ -33,7 +33,7 @@ type FillOpts struct {
 //
 // At most Workers operations run at once. Two batches are being filled at a time, or more where n is smaller than Workers.
 func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
-	nd := &node{name: o.Name, kind: kindFill, workers: o.Workers, buffer: o.Buffer, ordered: true, gate: o.Gate, policy: o.Failures, up: in.node}
+	nd := &node{name: o.Name, kind: kindFill, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, up: in.node}
 	nd.settle()
 	if n < 1 {
 		nd.mistake("batches of %d rows", n)

@@ -37,6 +37,7 @@ type filler[In, B any] struct {
 	taken     int64      // the position behind the item that was taken last
 
 	closer[B]
+	scatter[B]
 }
 
 // A slot is a batch that is being filled.
@@ -46,6 +47,11 @@ type slot[B any] struct {
 	live   int  // rows given out that are neither lost, moved away nor handed on, as far as the closer has come
 	hope   int  // rows given out that are not known to be lost
 	closed bool // no more rows are given out
+
+	// In completion order:
+	epoch   int        // that closed it
+	free    []int      // rows given back
+	written []entry[B] // rows that are written
 }
 
 func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Store[B], op func(context.Context, In, B, int) error, dropLast bool) *filler[In, B] {
@@ -85,10 +91,11 @@ func (f *filler[In, B]) work(w *worker) {
 	}
 }
 
-// A placing is how a worker knows its item: the number in the line, and the row.
+// A placing is what a worker knows of its item. In completion order it comes into the line only when it is settled, and has no
+// number before.
 type placing[B any] struct {
+	entry[B]
 	number int64
-	seat   seat[B]
 }
 
 // next waits for a row and an item, in this order: the item stays where it is counted until there is a row for it.
@@ -97,7 +104,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 	defer f.mu.Unlock()
 	for !f.over && !f.halted {
 		switch {
-		case f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.waiting > f.ahead):
+		case f.barrier != nil, f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.waiting > f.ahead):
 			w.beforeWait()
 			f.turn.Wait()
 			w.tick(&w.blocked)
@@ -132,6 +139,9 @@ func (f *filler[In, B]) await(w *worker) bool {
 // whole batches: after a loss, that is a slot with just the rows that are missing, so that those behind it need not
 // be moved.
 func (f *filler[In, B]) hasRow() bool {
+	if !f.ordered {
+		return f.roomySlot() != nil
+	}
 	if f.slot == nil {
 		return false
 	}
@@ -145,37 +155,53 @@ func (f *filler[In, B]) hasRow() bool {
 	return f.slot != nil
 }
 
-// place gives an item the next row.
+// place gives an item a row.
 func (f *filler[In, B]) place(t ticket) placing[B] {
-	s := seat[B]{f.slot, f.slot.next}
+	f.waiting++
+	f.taken = t.hi
+	at := placing[B]{entry: entry[B]{kind: item, epoch: f.epoch, ticket: t}}
+	if !f.ordered {
+		f.flying++
+		at.seat = f.roomySlot().freeRow()
+		at.seat.slot.live++
+		return at
+	}
+	at.seat = seat[B]{f.slot, f.slot.next}
 	f.slot.next++
 	f.slot.live++
 	f.slot.hope++
 	f.claim++
-	f.waiting++
-	f.taken = t.hi
-	return placing[B]{f.line.push(entry[B]{kind: item, epoch: f.epoch, seat: s, ticket: t}), s}
+	at.number = f.line.push(at.entry)
+	return at
 }
 
 // pass puts a message without an item into the line.
 func (f *filler[In, B]) pass(w *worker, e entry[B]) {
-	f.line.push(e)
-	switch {
-	case e.kind == mark:
-		f.epoch++
-		f.claim = 0
-		if f.slot != nil && f.slot.next > 0 {
-			f.slot.closed = true
-			f.slot = nil
-		}
-		f.over = e.last
-	case e.kind == fatal:
-		f.over = true
-	}
-	if f.over {
+	if e.kind == mark || e.kind == fatal {
+		f.over = e.last || e.kind == fatal
+		f.endSeats()
 		f.turn.Broadcast()
 	}
+	if !f.ordered && e.kind != gone && f.flying > 0 {
+		f.barrier = &e
+		return
+	}
+	f.line.push(e)
 	f.close(w)
+}
+
+// endSeats begins the rows of the next epoch. A slot that nobody has a row of goes with it.
+func (f *filler[In, B]) endSeats() {
+	for _, s := range f.slots {
+		if s.next > 0 && !s.closed {
+			s.closed, s.epoch = true, f.epoch
+		}
+	}
+	if f.slot != nil && f.slot.closed {
+		f.slot = nil
+	}
+	f.epoch++
+	f.claim = 0
 }
 
 // reserve gets a new slot from the store, without the lock.
@@ -226,30 +252,42 @@ func (f *filler[In, B]) write(w *worker, in In, to seat[B]) (err error, ok bool)
 
 // settled notes what became of an item.
 func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
+	e := at.entry
+	e.settled = true
+	switch {
+	case err == nil:
+	case errors.Is(err, Skip):
+		w.skipped.Add(1)
+		e.kind = gone
+	default:
+		e.kind, e.news = failed, &news{stage: f.stage, err: err}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.line.at(at.number)
-	e.settled = true
-	if err != nil {
-		e.kind = gone
-		if errors.Is(err, Skip) {
-			w.skipped.Add(1)
-		} else {
-			e.kind = failed
-			e.news = &news{stage: f.stage, err: err}
-		}
+	if e.kind != item {
 		f.waiting--
-		at.seat.slot.hope--
+		f.turn.Broadcast()
+	}
+	if e.kind == failed && f.raises {
+		f.over = true
+		f.haltAbove()
+	}
+	if f.ordered {
+		f.settle(at.number, e)
+	} else {
+		f.settleAnywhere(e)
+	}
+	f.close(w)
+}
+
+func (f *filler[In, B]) settle(number int64, e entry[B]) {
+	*f.line.at(number) = e
+	if e.kind != item {
+		e.seat.slot.hope--
 		if e.epoch == f.epoch {
 			f.claim--
 		}
-		f.turn.Broadcast()
-		if e.kind == failed && f.raises {
-			f.over = true
-			f.haltAbove()
-		}
 	}
-	f.close(w)
 }
 
 // halt releases the workers that wait for a row.

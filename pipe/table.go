@@ -1,0 +1,58 @@
+package pipe
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// String is a table for people: a line per stage, with the share of their lives that its workers spent on each thing, and how
+// full the queue behind it was.
+func (s Stats) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "stage\tworkers\tin\tout\tlost\tskipped\tstarved\tbusy\tblocked\tgated\tp50\tp99\tqueue\t\n")
+	for i, t := range s.Stages {
+		life := t.Starved + t.Busy + t.Blocked + t.Gated
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t", t.Name, t.Workers, t.In, t.Out, t.Lost, t.Skipped)
+		for _, part := range []time.Duration{t.Starved, t.Busy, t.Blocked, t.Gated} {
+			fmt.Fprintf(w, "%s\t", percent(part, life))
+		}
+		fmt.Fprintf(w, "%s\t%s\t", t.mayBe(t.P50), t.mayBe(t.P99))
+		if i < len(s.Queues) {
+			fmt.Fprintf(w, "%.1f/%d", s.Queues[i].Mean, s.Queues[i].Cap)
+		}
+		fmt.Fprint(w, "\t\n")
+	}
+	w.Flush() // into memory: no error
+	fmt.Fprintf(&b, "%d items in %s; the consumer waited %s of it\n", s.Yielded, short(s.Elapsed), percent(s.Waited, s.Elapsed))
+	return b.String()
+}
+
+// mayBe shows a percentile: nothing where there is none, and a mark where only some operations were timed.
+func (t StageStats) mayBe(d time.Duration) string {
+	switch {
+	case len(t.Times) == 0:
+		return "-"
+	case t.Sampled:
+		return "~" + short(d)
+	}
+	return short(d)
+}
+
+func percent(part, whole time.Duration) string {
+	if whole <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(part)/float64(whole))
+}
+
+// short keeps three digits.
+func short(d time.Duration) string {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
