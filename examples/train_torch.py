@@ -12,11 +12,11 @@ import torch
 
 
 def main(folder, epochs=2):
-    photographs = hr.files(folder, label="parent").decode_image()
-    train = photographs.shuffle(seed=0).random_resized_crop(64).random_flip().batch(32, drop_last=True).to("torch")
-    check = photographs.resize(72).center_crop(64).batch(64).to("torch")
+    photographs = hr.files(folder, label="parent")
+    train = photographs.shuffle(seed=0).decode_image().random_resized_crop(64).random_flip().batch(32, drop_last=True)
+    check = photographs.decode_image().resize(72).center_crop(64).batch(64)
 
-    with train.loader(epochs=epochs) as loader, check.loader() as checks:
+    with train.to("torch").loader(epochs=epochs) as loader, check.to("torch").loader() as checks:
         model = torch.nn.Sequential(
             torch.nn.Conv2d(3, 16, 5, stride=4),
             torch.nn.ReLU(),

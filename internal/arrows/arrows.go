@@ -13,6 +13,8 @@ var arrows = []arrow{
 
 	{"sample", "tensor", "a field's value is a tensor"},
 
+	{"pipe/pipetest", "pipe", "the suite that every source has to pass"},
+
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 
 	{"media", "media/internal/orient", "the same turns and mirrors for every decoder"},
@@ -22,11 +24,17 @@ var arrows = []arrow{
 	{"media/turbo", "media/internal/resample", "the same weights for every decoder"},
 	{"media/turbo", "C", "libjpeg-turbo; the one place where C is called"},
 
+	{"media/internal/decodertest", "media", "the suite that every decoder has to pass"},
+	{"media/internal/decodertest", "media/internal/testjpeg", "on files of every layout"},
+	{"media/internal/decodertest", "internal/oracle", "against pixels from elsewhere"},
+	{"media/internal/decodertest", "pgregory.net/rapid", "and on random ones"},
+
 	{"recipe", "sample", "a schema flows along the edges of the graph"},
 	{"recipe", "tensor", "schemas name dtypes and shapes"},
 	{"recipe", "media", "image operations know what they do to a shape"},
 	{"recipe/fuse", "recipe", "it rewrites the steps of a recipe"},
 	{"recipe/fuse", "media", "into one plan that a decoder carries out"},
+	{"recipe/fuse", "order", "random operations get their names in the draws' key"},
 
 	{"stats", "pipe", "it turns the engine's numbers into text"},
 
@@ -41,6 +49,7 @@ var arrows = []arrow{
 	{".", "recipe", "the top: what the user wrote down"},
 	{".", "recipe/fuse", "the top: as the engine should run it"},
 	{".", "sample", "the top: what travels through the engine"},
+	{".", "stats", "the top: a loader's numbers, with text"},
 	{".", "store", "the top: where the bytes lie"},
 	{".", "tensor", "the top: what a batch consists of"},
 

@@ -17,17 +17,20 @@ type forbidden struct {
 	instead string
 }
 
+// code stands before a pattern that comments may contain.
+const code = `(?m)^[^/\n]*`
+
 // The patterns are put together from parts, so that this file does not contain them.
 var words = []forbidden{
 	{regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`), "*.go *.py *.c *.h *.sh *.md", nil,
 		"do it, or write an issue"},
-	{regexp.MustCompile(`\bt\.Skip` + `(Now|f)?\(`), "*_test.go", nil,
+	{regexp.MustCompile(code + `\bt\.Skip` + `(Now|f)?\(`), "*_test.go", nil,
 		"a test that may not run hides a gap; build tags and testing.Short say openly what is left out"},
-	{regexp.MustCompile(`\blog\.(Print|Fatal|Panic)`), "*.go", isTest,
+	{regexp.MustCompile(code + `\blog\.(Print|Fatal|Panic)`), "*.go", isTest,
 		"return the error; the program's entry reports it once"},
-	{regexp.MustCompile(`\bfmt\.Print(f|ln)?\(`), "*.go", talksToPeople,
+	{regexp.MustCompile(code + `\bfmt\.Print(f|ln)?\(`), "*.go", talksToPeople,
 		"standard output belongs to the program; write to an io.Writer that the caller gives"},
-	{regexp.MustCompile(`time\.Sleep\(`), "pipe/*_test.go", nil,
+	{regexp.MustCompile(code + `time\.Sleep\(`), "pipe/*_test.go", nil,
 		"testing/synctest has a clock that waits for nobody"},
 	{regexp.MustCompile(`[ \t]+\n`), "*.py *.sh *.md", nil,
 		"no blanks at the end of a line"},
