@@ -42,14 +42,25 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(dst []byte
 func (s *goScratch) stage(dst []byte, stride int, stage *Stage, x0, y0, width, height int) {
 	at := stage.Target()
 	Blacken(dst, stride, stage.Window.Width, stage.Window.Height, at)
-	between := at.Width * 3
-	s.rows = grow(s.rows, between*height)
+	if at.Width == 0 || at.Height == 0 {
+		return
+	}
+	dst = dst[at.Y*stride+at.X*3:]
+	before, after := width*3, at.Width*3 // bytes of a row
+	if resample.VerticalFirst(&s.x, &s.y) {
+		s.rows = grow(s.rows, before)
+		for i, span := range s.y.Spans {
+			resample.Column(s.rows, s.in, before, y0, span, s.y.Weights)
+			resample.Row(dst[i*stride:], s.rows, x0, &s.x)
+		}
+		return
+	}
+	s.rows = grow(s.rows, after*height)
 	for y := range height {
-		resample.Row(s.rows[y*between:], s.in[y*width*3:], x0, &s.x)
+		resample.Row(s.rows[y*after:], s.in[y*before:], x0, &s.x)
 	}
 	for i, span := range s.y.Spans {
-		row := dst[(at.Y+i)*stride+at.X*3:]
-		resample.Column(row[:between], s.rows, between, y0, span, s.y.Weights)
+		resample.Column(dst[i*stride:][:after], s.rows, after, y0, span, s.y.Weights)
 	}
 }
 

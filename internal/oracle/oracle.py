@@ -98,8 +98,8 @@ def transform(args, pixels):
         "hflip": F.hflip,
     }
     img = image(args, pixels)
-    for step in args["steps"]:
-        img = steps[step["name"]](img, *(step["args"] or []))
+    for step in args["steps"] or ():
+        img = steps[step["name"]](img, *(step["args"] or ()))
     return picture(img)
 
 

@@ -232,14 +232,15 @@ static void decode_rows(hr_decoder *d, const hr_job *job) {
 	j_decompress_ptr c = &d->jpeg;
 	const extent e = begin_part(c, job);
 	const size_t stride = (e.size + HR_PAD + 63) / 64 * 64;
-	JSAMPROW rows[HR_ROWS];
-	const uint8_t *needed[HR_ROWS];
-	for (int i = 0; i < HR_ROWS; i++) {
-		rows[i] = d->rows.data + i * stride;
-		needed[i] = rows[i] + e.skip;
-	}
+	const int held = hr_stream_held(&d->stream);
 	for (int done = 0; done < e.rows;) {
 		int want = e.rows - done < HR_ROWS ? e.rows - done : HR_ROWS, have = 0;
+		JSAMPROW rows[HR_ROWS];
+		const uint8_t *needed[HR_ROWS];
+		for (int i = 0; i < want; i++) {
+			rows[i] = d->rows.data + (done + i) % held * stride;
+			needed[i] = rows[i] + e.skip;
+		}
 		while (have < want)
 			have += jpeg_read_scanlines(c, rows + have, want - have);
 		if (job->upright)
@@ -289,14 +290,14 @@ static int begin_stream(hr_decoder *d, const hr_kernels *k, const hr_job *job, u
 	x.weights = x_weights;
 	y.spans = y_spans;
 	y.weights = y_weights;
-	return hr_stream_begin(&d->stream, k, x, y, dst, stride);
+	return hr_stream_begin(&d->stream, k, x, y, job->vertical_first, dst, stride);
 }
 
 int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
               const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans, const int32_t *y_weights) {
 	size_t part = (size_t)job->cols * job->rows * 3;
 	if (!begin_stream(d, k, job, dst, stride, x_spans, x_weights, y_spans, y_weights) ||
-	    !hr_buffer_need(&d->rows, HR_ROWS * ((size_t)job->width * 3 + HR_PAD + 64)))
+	    !hr_buffer_need(&d->rows, hr_stream_held(&d->stream) * ((size_t)job->width * 3 + HR_PAD + 64)))
 		return out_of_memory(d);
 	if (!job->upright && (!hr_buffer_need(&d->part, part) || !hr_buffer_need(&d->turned, part + HR_PAD)))
 		return out_of_memory(d);

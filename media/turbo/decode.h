@@ -16,6 +16,7 @@ typedef struct {
 	int32_t turned_cols, turned_rows; // the same, turned upright
 	int32_t origin, step_x, step_y; // pixel of the part, counted row by row, that is upright pixel (0,0); steps to the next ones
 	int32_t upright;                // nothing is to be turned
+	int32_t vertical_first;         // the vertical pass comes before the horizontal one
 	hr_axis x, y;                   // without their pointers, which are handed over beside it
 } hr_job;
 

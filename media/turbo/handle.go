@@ -57,5 +57,8 @@ func freeIdle() {
 	idle.list = nil
 }
 
-// live is the number of pieces of C memory that are out.
-func live() int { return int(C.hr_live()) }
+// memory says what C memory all decoders have taken: pieces so far, pieces and bytes not given back.
+func memory() (taken, live, bytes int) {
+	m := C.hr_memory_now()
+	return int(m.taken), int(m.live), int(m.bytes)
+}

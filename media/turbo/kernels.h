@@ -23,6 +23,7 @@ typedef struct {
 	int32_t n;        // number of spans
 	int32_t taps;     // length of the longest
 	int32_t lo;       // input pixel with which the rows handed to a kernel begin
+	int32_t width;    // input pixels from there that are looked at
 	int32_t identity; // every span is one pixel of weight 1: nothing is resized
 	uint64_t version; // differs from that of every other axis, and is not 0
 } hr_axis;

@@ -9,22 +9,37 @@ enum { align = 64, row_align = 128, first_block = 256 << 10 };
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-static long live;
+static hr_memory now;
 
+// Every piece has its size in front of it.
 void *hr_alloc(size_t n) {
-	void *p = aligned_alloc(align, round_up(n, align));
-	if (p)
-		__atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
-	return p;
+	size_t all = round_up(n, align) + align;
+	size_t *p = aligned_alloc(align, all);
+	if (!p)
+		return NULL;
+	*p = all;
+	__atomic_add_fetch(&now.taken, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&now.live, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&now.bytes, all, __ATOMIC_RELAXED);
+	return (uint8_t *)p + align;
 }
 
 void hr_release(void *p) {
-	if (p)
-		__atomic_sub_fetch(&live, 1, __ATOMIC_RELAXED);
-	free(p);
+	if (!p)
+		return;
+	size_t *front = (size_t *)((uint8_t *)p - align);
+	__atomic_sub_fetch(&now.live, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&now.bytes, *front, __ATOMIC_RELAXED);
+	free(front);
 }
 
-long hr_live(void) { return __atomic_load_n(&live, __ATOMIC_RELAXED); }
+hr_memory hr_memory_now(void) {
+	return (hr_memory){
+		.taken = __atomic_load_n(&now.taken, __ATOMIC_RELAXED),
+		.live = __atomic_load_n(&now.live, __ATOMIC_RELAXED),
+		.bytes = __atomic_load_n(&now.bytes, __ATOMIC_RELAXED),
+	};
+}
 
 int hr_buffer_need(hr_buffer *b, size_t size) {
 	if (size <= b->size)

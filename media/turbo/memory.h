@@ -12,8 +12,14 @@
 // Memory from the system, aligned to 64 bytes, and back.
 void *hr_alloc(size_t n);
 void hr_release(void *p);
-// Pieces of it that are out.
-long hr_live(void);
+
+typedef struct {
+	long taken, live; // pieces taken so far, and not given back
+	long bytes;       // of those not given back
+} hr_memory;
+
+// What all decoders have.
+hr_memory hr_memory_now(void);
 
 typedef struct {
 	uint8_t *data; // aligned to 64 bytes

@@ -2,27 +2,30 @@
 
 #include <string.h>
 
-int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, uint8_t *dst, ptrdiff_t stride) {
+static int padded(int pixels) { return (pixels * 3 + HR_PAD + 63) / 64 * 64; }
+
+int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, uint8_t *dst, ptrdiff_t stride) {
 	int repack = s->version != x.version || s->kernels != k || !s->packed.data;
 	if (repack)
 		s->version = 0;
 	s->kernels = k;
 	s->x = x;
 	s->y = y;
+	s->vertical_first = vertical_first;
 	s->dst = dst;
 	s->stride = stride;
 	s->first = s->next = y.lo;
-	s->last = y.n ? y.spans[y.n - 1].start + y.spans[y.n - 1].len : y.lo;
+	s->last = y.lo + y.width;
 	s->out = 0;
 	s->ring = y.taps + HR_ROWS;
-	s->width = (x.n * 3 + HR_PAD + 63) / 64 * 64;
-	if (!hr_buffer_need(&s->between, (size_t)s->ring * s->width) ||
-	    !hr_buffer_need(&s->taps, sizeof(uint8_t *) * (y.taps + 1)))
+	s->narrow_width = padded(x.n);
+	s->between_width = vertical_first ? padded(x.width) : s->narrow_width;
+	size_t between = (size_t)(vertical_first ? HR_ROWS : s->ring) * s->between_width;
+	if (!hr_buffer_need(&s->between, between) || !hr_buffer_need(&s->kept, sizeof(uint8_t *) * (s->ring + y.taps)) ||
+	    !hr_buffer_need(&s->narrow, (size_t)HR_ROWS * s->narrow_width))
 		return 0;
-	if (x.identity)
-		return 1;
-	if (repack) {
-		if (!hr_buffer_need(&s->packed, k->packed(&x) + 64))
+	if (repack && !x.identity) {
+		if (!hr_buffer_need(&s->packed, k->packed(&x)))
 			return 0;
 		k->pack(&x, s->packed.data);
 		s->version = x.version;
@@ -30,15 +33,30 @@ int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, uin
 	return 1;
 }
 
-static uint8_t *between(hr_stream *s, int row) { return s->between.data + (size_t)(row % s->ring) * s->width; }
+int hr_stream_held(const hr_stream *s) { return s->vertical_first ? s->ring : HR_ROWS; }
+
+static const uint8_t **kept(hr_stream *s, int row) { return (const uint8_t **)s->kept.data + row % s->ring; }
+
+// The rows of one span, below each other.
+static const uint8_t *const *below(hr_stream *s, hr_span span) {
+	const uint8_t **taps = (const uint8_t **)s->kept.data + s->ring;
+	for (int i = 0; i < span.len; i++)
+		taps[i] = *kept(s, span.start + i);
+	return taps;
+}
+
+// Whether everything has come that the next row of the result needs.
+static int is_ready(const hr_stream *s) {
+	return s->out < s->y.n && s->y.spans[s->out].start + s->y.spans[s->out].len <= s->next;
+}
 
 // An axis that resizes nothing copies, forwards or backwards.
 static void copy(const hr_axis *x, const uint8_t *src, uint8_t *dst) {
+	const uint8_t *in = src + (ptrdiff_t)(x->spans[0].start - x->lo) * 3;
 	if (x->n == 1 || x->spans[0].start < x->spans[1].start) {
-		memcpy(dst, src + (ptrdiff_t)(x->spans[0].start - x->lo) * 3, (size_t)x->n * 3);
+		memcpy(dst, in, (size_t)x->n * 3);
 		return;
 	}
-	const uint8_t *in = src + (ptrdiff_t)(x->spans[0].start - x->lo) * 3;
 	for (int i = 0; i < x->n; i++, in -= 3, dst += 3) {
 		dst[0] = in[0];
 		dst[1] = in[1];
@@ -46,47 +64,63 @@ static void copy(const hr_axis *x, const uint8_t *src, uint8_t *dst) {
 	}
 }
 
-// Writes the rows of the result for which everything has come.
-static void columns(hr_stream *s) {
-	const uint8_t **taps = (const uint8_t **)s->taps.data;
-	for (; s->out < s->y.n; s->out++) {
-		const hr_span span = s->y.spans[s->out];
-		if (span.start + span.len > s->next)
-			return;
-		uint8_t *dst = s->dst + s->out * s->stride;
-		if (s->y.identity) {
-			memcpy(dst, between(s, span.start), (size_t)s->x.n * 3);
-			continue;
-		}
-		for (int k = 0; k < span.len; k++)
-			taps[k] = between(s, span.start + k);
-		s->kernels->column(dst, s->x.n * 3, taps, s->y.weights + span.at, span.len);
-	}
-}
-
-void hr_stream_rows(hr_stream *s, const uint8_t *const *rows, int n) {
-	if (!s->x.n)
-		return;
+static void across_then_down(hr_stream *s, const uint8_t *const *rows, int n) {
 	uint8_t *to[HR_ROWS];
 	for (int i = 0; i < n; i++) {
-		to[i] = between(s, s->next + i);
+		to[i] = s->between.data + (size_t)((s->next + i) % s->ring) * s->between_width;
+		*kept(s, s->next + i) = to[i];
 		if (s->x.identity)
 			copy(&s->x, rows[i], to[i]);
 	}
 	if (!s->x.identity)
 		s->kernels->rows(&s->x, s->packed.data, rows, to, n);
-	s->next += n;
-	columns(s);
+	for (s->next += n; is_ready(s); s->out++) {
+		const hr_span span = s->y.spans[s->out];
+		uint8_t *dst = s->dst + s->out * s->stride;
+		if (s->y.identity)
+			memcpy(dst, *kept(s, span.start), (size_t)s->x.n * 3);
+		else
+			s->kernels->column(dst, s->x.n * 3, below(s, span), s->y.weights + span.at, span.len);
+	}
+}
+
+static void down_then_across(hr_stream *s, const uint8_t *const *rows, int n) {
+	for (int i = 0; i < n; i++)
+		*kept(s, s->next + i) = rows[i];
+	for (s->next += n; is_ready(s);) {
+		const uint8_t *from[HR_ROWS];
+		uint8_t *to[HR_ROWS];
+		int done = 0;
+		for (; done < HR_ROWS && is_ready(s); done++, s->out++) {
+			const hr_span span = s->y.spans[s->out];
+			uint8_t *between = s->between.data + (size_t)done * s->between_width;
+			s->kernels->column(between, s->x.width * 3, below(s, span), s->y.weights + span.at, span.len);
+			from[done] = between;
+			to[done] = s->narrow.data + (size_t)done * s->narrow_width;
+		}
+		s->kernels->rows(&s->x, s->packed.data, from, to, done);
+		for (int i = 0; i < done; i++)
+			memcpy(s->dst + (s->out - done + i) * s->stride, to[i], (size_t)s->x.n * 3);
+	}
+}
+
+void hr_stream_rows(hr_stream *s, const uint8_t *const *rows, int n) {
+	if (s->vertical_first)
+		down_then_across(s, rows, n);
+	else
+		across_then_down(s, rows, n);
 }
 
 void hr_stream_trim(hr_stream *s) {
 	hr_buffer_trim(&s->packed);
+	hr_buffer_trim(&s->kept);
 	hr_buffer_trim(&s->between);
-	hr_buffer_trim(&s->taps);
+	hr_buffer_trim(&s->narrow);
 }
 
 void hr_stream_free(hr_stream *s) {
 	hr_buffer_free(&s->packed);
+	hr_buffer_free(&s->kept);
 	hr_buffer_free(&s->between);
-	hr_buffer_free(&s->taps);
+	hr_buffer_free(&s->narrow);
 }

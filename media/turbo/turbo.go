@@ -90,13 +90,17 @@ func (h *handle) tables(stage *media.Stage) {
 	v := stage.Visible()
 	h.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Flip)
 	h.y.Set(stage.Crop.Height, stage.Height, v.Y, v.Height, false)
-	h.job.x = axis(&h.x)
-	h.job.y = axis(&h.y)
+	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
+	h.job.vertical_first = 0
+	if resample.VerticalFirst(&h.x, &h.y) {
+		h.job.vertical_first = 1
+	}
 }
 
 func axis(t *resample.Table) C.hr_axis {
-	lo, _ := t.Bounds()
-	a := C.hr_axis{n: C.int32_t(len(t.Spans)), taps: C.int32_t(t.Taps), lo: C.int32_t(lo), version: C.uint64_t(t.Version)}
+	lo, hi := t.Bounds()
+	a := C.hr_axis{n: C.int32_t(len(t.Spans)), taps: C.int32_t(t.Taps), lo: C.int32_t(lo), width: C.int32_t(hi - lo),
+		version: C.uint64_t(t.Version)}
 	if t.Identity() {
 		a.identity = 1
 	}

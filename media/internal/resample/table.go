@@ -39,6 +39,15 @@ func (t *Table) Set(in, out, first, n int, flip bool) {
 	}
 }
 
+// VerticalFirst tells the order of the passes, which matters because there is rounding in between: the vertical one comes first
+// where it shortens the picture by more than twice what the horizontal one takes from its width.
+func VerticalFirst(x, y *Table) bool {
+	if x.Identity() || y.Identity() {
+		return false
+	}
+	return y.In > y.Out && y.In-y.Out > 2*(x.In-x.Out)
+}
+
 // Identity reports whether the table copies its window unchanged.
 func (t *Table) Identity() bool { return t.In == t.Out }
 
