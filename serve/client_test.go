@@ -5,11 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"image"
-	"image/color"
-	"image/jpeg"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -238,30 +233,6 @@ func (c *client) quiet(d time.Duration) {
 		c.t.Fatalf("%v came: %.200s", f.Kind, f.Payload)
 	case <-time.After(d):
 	}
-}
-
-// photographs makes a folder of n JPEGs, every one different, in two classes.
-func photographs(t *testing.T, n int) string {
-	t.Helper()
-	root := t.TempDir()
-	for i := range n {
-		dir := filepath.Join(root, fmt.Sprintf("class%d", i%2))
-		os.MkdirAll(dir, 0o755)
-		m := image.NewRGBA(image.Rect(0, 0, 40+i%7, 33+i%5))
-		for y := range m.Rect.Dy() {
-			for x := range m.Rect.Dx() {
-				m.Set(x, y, color.RGBA{uint8(x*5 + i), uint8(y * 7), uint8(i * 11), 255})
-			}
-		}
-		var b bytes.Buffer
-		if err := jpeg.Encode(&b, m, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%03d.jpg", i)), b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return root
 }
 
 // recipeFor decodes, crops to 16×16 and batches by four, with a shuffle.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +11,13 @@ import (
 
 	"headrace/arena"
 	"headrace/internal/leak"
+	"headrace/internal/phototest"
 	"headrace/wire"
 )
 
 func TestAnEpochArrivesWhole(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(photographs(t, 22)), `{"epochs":1}`)
+	c := open(t, recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)
 	if c.opened.Rows != 4 || c.opened.BatchesPerEpoch != 6 || !slices.Equal(c.opened.Classes, []string{"class0", "class1"}) {
 		t.Fatalf("%+v", c.opened)
 	}
@@ -57,7 +57,7 @@ func TestAnEpochArrivesWhole(t *testing.T) {
 // An engine that ran ahead of its client without bound would fill memory, or wait for the socket.
 func TestNoMoreThanPrefetchBatchesAreSentAhead(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(photographs(t, 40)), `{"epochs":1,"prefetch":3}`)
+	c := open(t, recipeFor(phototest.Folder(t, 40)), `{"epochs":1,"prefetch":3}`)
 	for range 3 {
 		c.batch()
 	}
@@ -66,7 +66,7 @@ func TestNoMoreThanPrefetchBatchesAreSentAhead(t *testing.T) {
 
 func TestTheNextEpochIsMadeAhead(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(photographs(t, 8)), `{"epochs":2}`)
+	c := open(t, recipeFor(phototest.Folder(t, 8)), `{"epochs":2}`)
 	for range 2 {
 		c.batch()
 		c.next(wire.Next{Taken: 1})
@@ -83,7 +83,7 @@ func TestTheNextEpochIsMadeAhead(t *testing.T) {
 
 func TestStartGoesOnFromAnyBatchWithTheSamePixels(t *testing.T) {
 	leak.Check(t)
-	root := photographs(t, 22)
+	root := phototest.Folder(t, 22)
 	want := open(t, recipeFor(root), `{"epochs":1,"workers":1}`)
 	batches, pixels, _ := want.epoch()
 	for i, at := range batches {
@@ -115,7 +115,7 @@ func TestStartGoesOnFromAnyBatchWithTheSamePixels(t *testing.T) {
 
 func TestAStateOfAnotherRecipeIsRefused(t *testing.T) {
 	leak.Check(t)
-	root := photographs(t, 8)
+	root := phototest.Folder(t, 8)
 	c := open(t, recipeFor(root), `{"epochs":1}`)
 	state := strings.Replace(string(c.opened.State), `"samples":8`, `"samples":9`, 1)
 	c.stream = 2
@@ -132,8 +132,8 @@ func TestAStateOfAnotherRecipeIsRefused(t *testing.T) {
 
 func TestABadSampleStopsTheStreamAndNamesItself(t *testing.T) {
 	leak.Check(t)
-	root := photographs(t, 12)
-	spoil(t, root, "005.jpg")
+	root := phototest.Folder(t, 12)
+	phototest.Spoil(t, root, "005.jpg")
 	c := open(t, recipeFor(root), `{"epochs":1}`)
 	for {
 		f := c.receive()
@@ -152,9 +152,9 @@ func TestABadSampleStopsTheStreamAndNamesItself(t *testing.T) {
 
 func TestSkippedSamplesAreReportedBeforeTheBatchThatCountsThem(t *testing.T) {
 	leak.Check(t)
-	root := photographs(t, 22)
-	spoil(t, root, "005.jpg")
-	spoil(t, root, "014.jpg")
+	root := phototest.Folder(t, 22)
+	phototest.Spoil(t, root, "005.jpg")
+	phototest.Spoil(t, root, "014.jpg")
 	c := open(t, recipeFor(root), `{"epochs":1,"on_error":"skip","max_errors":2}`)
 	var lost []int64
 	rows := 0
@@ -191,7 +191,7 @@ func TestSkippedSamplesAreReportedBeforeTheBatchThatCountsThem(t *testing.T) {
 
 func TestQuarantinedSamplesAreNotTried(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(photographs(t, 12)), `{"epochs":1,"on_error":"skip"}`)
+	c := open(t, recipeFor(phototest.Folder(t, 12)), `{"epochs":1,"on_error":"skip"}`)
 	var state map[string]any
 	json.Unmarshal(c.opened.State, &state)
 	state["quarantine"] = []int{3}
@@ -226,7 +226,7 @@ func TestQuarantinedSamplesAreNotTried(t *testing.T) {
 
 func TestAConsumerThatHoldsEverythingIsTold(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(photographs(t, 60)), `{"epochs":1,"hold_limit":26000}`) // eight batches of 3,200 bytes
+	c := open(t, recipeFor(phototest.Folder(t, 60)), `{"epochs":1,"hold_limit":26000}`) // eight batches of 3,200 bytes
 	held := []wire.Slot{}
 	unpooled := 0
 	for {
@@ -258,7 +258,7 @@ func TestAConsumerThatHoldsEverythingIsTold(t *testing.T) {
 func TestAClientThatVanishesLeavesNothing(t *testing.T) {
 	leak.Check(t)
 	before := arena.Live()
-	c := open(t, recipeFor(photographs(t, 60)), `{}`)
+	c := open(t, recipeFor(phototest.Folder(t, 60)), `{}`)
 	c.batch()
 	c.conn.Close()
 	for deadline := time.Now().Add(10 * time.Second); arena.Live() > before; time.Sleep(time.Millisecond) {
@@ -271,7 +271,7 @@ func TestAClientThatVanishesLeavesNothing(t *testing.T) {
 // TestHostileSessions feeds what no client of ours sends. Each gets an error and costs nobody else anything.
 func TestHostileSessions(t *testing.T) {
 	leak.Check(t)
-	good := recipeFor(photographs(t, 4))
+	good := recipeFor(phototest.Folder(t, 4))
 	for name, c := range map[string]struct {
 		kind    wire.Kind
 		payload string
@@ -313,7 +313,7 @@ func TestHostileSessions(t *testing.T) {
 
 func TestReleasingWhatWasNeverSentEndsTheSession(t *testing.T) {
 	leak.Check(t)
-	c := open(t, recipeFor(photographs(t, 40)), `{}`)
+	c := open(t, recipeFor(phototest.Folder(t, 40)), `{}`)
 	c.next(wire.Next{Released: []wire.Slot{{Segment: 7, Slot: 7}}})
 	for {
 		f, err := c.conn.Receive()
@@ -326,17 +326,5 @@ func TestReleasingWhatWasNeverSentEndsTheSession(t *testing.T) {
 		if f.Descriptor >= 0 {
 			os.NewFile(uintptr(f.Descriptor), "").Close()
 		}
-	}
-}
-
-// spoil cuts a photograph short.
-func spoil(t *testing.T, root, name string) {
-	t.Helper()
-	paths, _ := filepath.Glob(filepath.Join(root, "*", name))
-	if len(paths) != 1 {
-		t.Fatalf("%d files are called %s", len(paths), name)
-	}
-	if err := os.Truncate(paths[0], 300); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -148,7 +148,7 @@ func (c *Conn) fill(n int) error {
 		if rightsErr := c.takeRights(c.oob[:oobGot], flags); rightsErr != nil {
 			return rightsErr
 		}
-		c.buf = c.buf[:len(c.buf)+got]
+		c.buf = c.buf[:len(c.buf)+max(0, got)] // -1 goes with an error
 		if err == nil && got > 0 {
 			continue
 		}

@@ -1,0 +1,358 @@
+package headrace
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/media"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+)
+
+// row is a sample as a consumer sees it.
+type row struct {
+	key    string
+	label  int64
+	pixels string
+}
+
+func parseRecipe(t *testing.T, steps string, args ...any) recipe.Recipe {
+	t.Helper()
+	r, err := recipe.Parse(fmt.Appendf(nil, `{"headrace":1,"seed":7,"steps":[`+steps+`]}`, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// augmented reads a folder in a random order with random crops and flips.
+func augmented(t *testing.T, root, batch string) recipe.Recipe {
+	return parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},{"op":"shuffle","args":{"seed":3}},
+		{"op":"decode_image"},{"op":"random_resized_crop","args":{"size":16}},{"op":"random_flip"},{"op":"batch","args":%s}`, root, batch)
+}
+
+func openLoader(t *testing.T, r recipe.Recipe, c Config, o Options) *Loader {
+	t.Helper()
+	l, err := Open(t.Context(), r, c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := l.Start(l.Info().State, nil); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// drain returns the batches of an epoch, row by row.
+func drain(t *testing.T, l *Loader) [][]row {
+	t.Helper()
+	var all [][]row
+	for {
+		b, err := l.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, rows(t, b))
+		b.Release()
+	}
+}
+
+func rows(t *testing.T, b *Batch) []row {
+	t.Helper()
+	image, ok := b.Tensor("image")
+	if !ok || image.Shape[0] != b.Rows() {
+		t.Fatalf("the images are %v of %d rows", image.Shape, b.Rows())
+	}
+	label, _ := b.Tensor("label")
+	keys := b.Text("key")
+	n := len(image.Data) / b.Rows()
+	out := make([]row, b.Rows())
+	for i := range out {
+		out[i] = row{keys[i], int64(binary.NativeEndian.Uint64(label.Data[8*i:])), string(image.Data[i*n : (i+1)*n])}
+	}
+	return out
+}
+
+// sequential is what the loader should yield for augmented recipes, by a plain loop over the files.
+func sequential(t *testing.T, root string, epoch int, keep func(key string) bool) []row {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "*", "*.jpg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	steps := []media.Step{
+		{Op: media.RandomResizedCrop{Height: 16, Width: 16}, ID: order.OpID("random_resized_crop")},
+		{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("random_flip")},
+	}
+	permutation := order.Permute(int64(len(paths)), 3, epoch)
+	var out []row
+	for pos := range int64(len(paths)) {
+		index := permutation.At(pos)
+		if !keep(paths[index]) {
+			continue
+		}
+		data, err := os.ReadFile(paths[index])
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := media.Probe(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan media.Plan
+		if err := media.MakePlan(info, true, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
+			t.Fatal(err)
+		}
+		decoder, err := media.DecoderFor(media.JPEG)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pixels := make([]byte, 16*16*3)
+		if err := decoder.DecodeInto(pixels, 48, data, &info, &plan); err != nil {
+			t.Fatal(err)
+		}
+		label := int64(0)
+		if strings.Contains(paths[index], "class1") {
+			label = 1
+		}
+		out = append(out, row{paths[index], label, string(pixels)})
+	}
+	return out
+}
+
+func all(string) bool { return true }
+
+func TestBatchesAreThoseOfASequentialLoop(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	for _, workers := range []int{1, 2, 16} {
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(2), Workers: &workers}, Options{})
+		for epoch := range 2 {
+			want := slices.Collect(slices.Chunk(sequential(t, root, epoch, all), 4))
+			compare(t, fmt.Sprintf("%d workers, epoch %d", workers, epoch), drain(t, l), want)
+		}
+		if _, err := l.Next(t.Context()); !errors.Is(err, pipe.ErrDone) {
+			t.Fatalf("after the last epoch: %v", err)
+		}
+	}
+}
+
+func compare(t *testing.T, what string, got, want [][]row) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d batches, expected %d", what, len(got), len(want))
+	}
+	for i := range got {
+		for r := range want[i] {
+			if len(got[i]) != len(want[i]) || got[i][r] != want[i][r] {
+				t.Fatalf("%s: batch %d has other rows (%d, expected %d; the first other is %d)", what, i, len(got[i]), len(want[i]), r)
+			}
+		}
+	}
+}
+
+func TestSkippedSamplesLeaveFullBatches(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	bad := []string{"003.jpg", "017.jpg", "018.jpg", "036.jpg"}
+	for _, name := range bad {
+		phototest.Spoil(t, root, name)
+	}
+	good := func(key string) bool { return !slices.Contains(bad, filepath.Base(key)) }
+	want := slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4))
+	for _, workers := range []int{1, 2, 8} {
+		var lost []string
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
+			Options{Lost: func(l Lost) { lost = append(lost, filepath.Base(l.Key)) }})
+		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), want)
+		if slices.Sort(lost); !slices.Equal(lost, bad) {
+			t.Fatalf("lost %v, expected %v", lost, bad)
+		}
+		if e := l.Epoch(); e.Lost != 4 || e.Samples != 33 || !e.Last {
+			t.Fatalf("%+v", e)
+		}
+	}
+}
+
+func TestTooManyLostNamesTheOneTooMany(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 20)
+	phototest.Spoil(t, root, "003.jpg")
+	phototest.Spoil(t, root, "004.jpg")
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})
+	for {
+		b, err := l.Next(t.Context())
+		if err == nil {
+			b.Release()
+			continue
+		}
+		if !errors.Is(err, ErrTooManyLost) || !strings.Contains(err.Error(), ".jpg") {
+			t.Fatal(err)
+		}
+		return
+	}
+}
+
+// Ranks cut each global batch into contiguous slices: put together they are the batches of one rank alone.
+func TestRanksTogetherAreTheGlobalBatch(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	whole := drain(t, openLoader(t, augmented(t, root, `{"global_size":8}`), Config{Epochs: new(1)}, Options{}))
+	for _, world := range []int{2, 3, 4} {
+		joined := make([][]row, len(whole))
+		for rank := range world {
+			l := openLoader(t, augmented(t, root, `{"global_size":8}`), Config{Epochs: new(1), Rank: rank, WorldSize: world}, Options{})
+			part := drain(t, l)
+			if len(part) != len(whole) {
+				t.Fatalf("rank %d of %d has %d batches, one alone %d", rank, world, len(part), len(whole))
+			}
+			for i := range part {
+				joined[i] = append(joined[i], part[i]...)
+			}
+		}
+		compare(t, fmt.Sprintf("%d ranks", world), joined, whole)
+	}
+}
+
+func TestResumeAfterEveryBatchIsTheUninterruptedRun(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	bad := []string{"003.jpg", "017.jpg", "018.jpg"}
+	for _, name := range bad {
+		phototest.Spoil(t, root, name)
+	}
+	r := augmented(t, root, `{"size":4}`)
+	config := Config{Epochs: new(2), OnError: Skip, Workers: new(3)}
+	var states []State
+	var want [][]row
+	l := openLoader(t, r, config, Options{})
+	for len(states) < 18 {
+		b, err := l.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, want = append(states, l.State()), append(want, rows(t, b))
+		b.Release()
+	}
+	for i, from := range states {
+		l := openLoader(t, r, config, Options{})
+		if err := l.Start(from, nil); err != nil {
+			t.Fatal(err)
+		}
+		for k := i + 1; k < len(want); {
+			b, err := l.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, fmt.Sprintf("cut after batch %d, batch %d", i, k), [][]row{rows(t, b)}, want[k:k+1])
+			b.Release()
+			k++
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	root := phototest.Folder(t, 6)
+	empty := t.TempDir()
+	for want, open := range map[string]func() (*Loader, error){
+		"memory is 1000 bytes, and one batch of 4 rows takes": func() (*Loader, error) {
+			return Open(t.Context(), augmented(t, root, `{"size":4}`), Config{Memory: new(int64(1000))}, Options{})
+		},
+		empty: func() (*Loader, error) {
+			return Open(t.Context(), augmented(t, empty, `{"size":4}`), Config{}, Options{})
+		},
+		"no-such-folder": func() (*Loader, error) {
+			return Open(t.Context(), augmented(t, root+"/no-such-folder", `{"size":4}`), Config{}, Options{})
+		},
+		"rank is 5": func() (*Loader, error) {
+			return Open(t.Context(), augmented(t, root, `{"size":4}`), Config{Rank: 5}, Options{})
+		},
+		"it needs batch at its end": func() (*Loader, error) {
+			return Open(t.Context(), parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/"}},{"op":"decode_image"}`, root), Config{}, Options{})
+		},
+	} {
+		l, err := open()
+		if err == nil {
+			l.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+}
+
+func TestDropLastAndPaths(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 10)
+	r := parseRecipe(t, `{"op":"files","args":{"pairs":[["class0/000.jpg",5],["class1/001.jpg",-6],["class0/002.jpg",7]],"root":%q}},
+		{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,9]}},{"op":"batch","args":{"size":2,"drop_last":true}}`, root)
+	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
+	got := drain(t, l)
+	if len(got) != 1 || got[0][0].key != "class0/000.jpg" || got[0][0].label != 5 || got[0][1].label != -6 || len(got[0][0].pixels) != 8*9*3 {
+		t.Fatalf("%d batches, the first of keys %q %q", len(got), got[0][0].key, got[0][1].key)
+	}
+	if l.Info().BatchesPerEpoch != 1 {
+		t.Fatalf("%d batches were promised", l.Info().BatchesPerEpoch)
+	}
+}
+
+func TestNextEndsWithItsContext(t *testing.T) {
+	leak.Check(t)
+	l := openLoader(t, augmented(t, phototest.Folder(t, 40), `{"size":4}`), Config{}, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for { // what is ready may still come
+		b, err := l.Next(ctx)
+		if errors.Is(err, context.Canceled) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Release()
+	}
+}
+
+func TestStatsOutliveTheRun(t *testing.T) {
+	leak.Check(t)
+	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	drain(t, l)
+	l.Close()
+	s := l.Stats()
+	if len(s.Stages) != 3 || s.Stages[1].In != 8 || s.Stages[1].Bytes == 0 || s.Yielded != 2 {
+		t.Fatalf("%+v", s)
+	}
+	if s.Memory.Used != 0 {
+		t.Fatalf("%d bytes of the budget are still held", s.Memory.Used)
+	}
+	if !bytes.Contains([]byte(s.Decoder), []byte("go")) {
+		t.Fatalf("the decoder is %q in a program without C", s.Decoder)
+	}
+}
