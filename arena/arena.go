@@ -41,12 +41,11 @@ type Arena struct {
 	budget    *budget.Budget
 	announce  func(Segment) error
 
-	opening sync.Mutex // held while the pool's segment is made
-
 	mu        sync.Mutex
 	segments  map[uint32]*segment
 	made      uint32 // segments made, the next one's ID
 	pool      *segment
+	opening   bool        // the pool is being made
 	free      []*cell     // of the pool, most recently freed last
 	count     [states]int // slots in each state; of those in free only the pool's
 	unpooled  int
@@ -130,8 +129,6 @@ func (a *Arena) notLeased(segment, index uint32) error {
 // Close ends the arena: waiting reservers return ErrClosed, whatever fills, is sealed or leased is dropped, and the segments go. The consumer's own
 // mappings stay valid. A segment with taken or abandoned slots goes when the last of them is given back. Those who fill slots must have stopped.
 func (a *Arena) Close() error {
-	a.opening.Lock() // a pool that is being made is dropped too
-	defer a.opening.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {

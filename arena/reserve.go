@@ -24,6 +24,7 @@ func (a *Arena) Reserve(ctx context.Context) (*Slot, error) {
 			a.mu.Unlock()
 			return nil, ErrClosed
 		case noPool:
+			a.opening = true
 			a.mu.Unlock()
 			if err := a.openPool(); err != nil {
 				return nil, err
@@ -55,7 +56,7 @@ type outlook int
 
 const (
 	ended       outlook = iota // the arena is closed
-	noPool                     // the pool is not made yet
+	noPool                     // the pool is not made, and nobody is making it
 	aSlot                      // a slot is free
 	later                      // something will become free: whoever has it does not wait for us
 	perhaps                    // nothing is free unless one of the batches in the making is finished without another slot
@@ -73,6 +74,8 @@ func (a *Arena) outlook(impatient bool) outlook {
 	switch {
 	case a.closed:
 		return ended
+	case a.opening:
+		return later
 	case a.pool == nil:
 		return noPool
 	case len(a.free) > 0:
@@ -144,29 +147,26 @@ func (a *Arena) reserveUnpooled() (*Slot, error) {
 	return a.handle(&s.cells[0]), nil
 }
 
-// openPool makes the pool, once.
+// openPool makes the pool. The others wait meanwhile as they do for a slot.
 func (a *Arena) openPool() error {
-	a.opening.Lock()
-	defer a.opening.Unlock()
-	a.mu.Lock()
-	opened := a.pool != nil || a.closed
-	a.mu.Unlock()
-	if opened {
-		return nil
-	}
 	s, err := a.openSegment("headrace-pool", a.slots)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.opening = false
+	a.wake()
+	if err == nil && a.closed {
+		s.unmap()
+		err = ErrClosed
+	}
 	if err != nil {
 		return err
 	}
 	s.pooled = true
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.add(s)
 	a.pool = s
 	for i := range s.cells {
 		a.free = append(a.free, &s.cells[len(s.cells)-1-i]) // slot 0 is the first to be taken
 	}
-	a.wake()
 	return nil
 }
 
