@@ -145,8 +145,8 @@ func (l *Loader) makeMemory() error {
 		Slots: l.config.Prefetch + 1 + 2, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.options.Announce,
 	})
 	if errors.Is(err, budget.ErrTooSmall) {
-		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch: %w",
-			ErrConfig, limit, l.layout.rows, l.layout.bytes, err)
+		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
+			ErrConfig, limit, l.layout.rows, l.layout.bytes)
 	}
 	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.options.Held}
 	return err

@@ -21,6 +21,7 @@ type client struct {
 	stream   uint32
 	segments map[uint32]mapping
 	opened   opened
+	notes    []string
 }
 
 type mapping struct {
@@ -75,6 +76,7 @@ func connect(t *testing.T) *wire.Conn {
 	}
 	t.Cleanup(func() {
 		s.Close()
+		s.CloseDescriptors()
 		ours.Close()
 		if err := <-ended; err != nil {
 			t.Errorf("the control connection ended with %v", err)
@@ -126,13 +128,17 @@ func (c *client) next(n wire.Next) {
 	}
 }
 
-// receive returns the next frame, SEGMENT frames apart: these it maps.
+// receive returns the next frame. SEGMENT frames it maps, and notes it keeps.
 func (c *client) receive() wire.Frame {
 	c.t.Helper()
 	for {
 		f, err := c.conn.Receive()
 		if err != nil {
 			c.t.Fatal(err)
+		}
+		if f.Kind == wire.KindNote {
+			c.notes = append(c.notes, string(f.Payload))
+			continue
 		}
 		if f.Kind != wire.KindSegment {
 			return f
@@ -219,19 +225,20 @@ func (c *client) epoch() (batches []*wire.Batch, pixels [][]byte, e wire.Epoch) 
 	}
 }
 
-// quiet fails if a frame comes within the time.
+// quiet fails if a frame comes within the time, and then hangs up.
 func (c *client) quiet(d time.Duration) {
 	c.t.Helper()
 	came := make(chan wire.Frame, 1)
 	go func() {
+		defer close(came)
 		if f, err := c.conn.Receive(); err == nil {
 			came <- f
 		}
 	}()
-	select {
-	case f := <-came:
+	time.Sleep(d)
+	c.conn.Close()
+	if f, ok := <-came; ok {
 		c.t.Fatalf("%v came: %.200s", f.Kind, f.Payload)
-	case <-time.After(d):
 	}
 }
 

@@ -30,6 +30,7 @@ type engine struct {
 	page     *page
 	cpus     int
 	sessions sync.WaitGroup
+	warn     sync.Once // of what concerns all sessions
 }
 
 // Serve runs the engine until its client is gone: until the control connection and every session have ended, or ctx ends, or the parent process

@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"sync/atomic"
+	"syscall"
 
 	"headrace"
 	"headrace/arena"
+	"headrace/media"
 	"headrace/recipe"
 	"headrace/stats"
 	"headrace/wire"
@@ -41,10 +44,15 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 		s.pump.stop()
 		s.loader.Close()
 	}
-	if err != nil {
+	if err != nil && !vanished(err) {
 		slog.Error("session ended", "session", number, "error", err)
 		s.report(err)
 	}
+}
+
+// vanished tells whether err is only the client's going away, in whatever way its end of the socket was closed.
+func vanished(err error) bool {
+	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (s *session) serve(ctx context.Context) error {
@@ -95,7 +103,7 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	options := headrace.Options{Gate: s.engine.gate, Announce: s.announce, Held: s.held, Lost: s.lost, Warn: s.note}
 	if s.engine.page != nil {
 		options.InFlight = func() headrace.InFlight {
-			return cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()}
+			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})
 		}
 	}
 	s.stream.Store(1)
@@ -111,6 +119,12 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
 		return err
 	}
+	s.engine.warn.Do(func() {
+		if d := headrace.Decoder(); d == (media.GoJPEG{}).Name() {
+			s.note("decoder", "this engine was built without C and decodes JPEG with Go's decoder: several times slower, and with other pixels"+
+				" than libjpeg-turbo where chroma is subsampled; install libjpeg's headers and build again")
+		}
+	})
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 

@@ -328,3 +328,13 @@ func TestReleasingWhatWasNeverSentEndsTheSession(t *testing.T) {
 		}
 	}
 }
+
+// These tests are a program without C, whose slow decoder nobody should have to discover by measuring.
+func TestADecoderInGoIsTold(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(phototest.Folder(t, 8)), `{"epochs":1}`)
+	c.epoch()
+	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "built without C") {
+		t.Fatalf("notes: %q", c.notes)
+	}
+}
