@@ -21,7 +21,7 @@ func BenchmarkWarm(b *testing.B) {
 	b.SetBytes(benchmarkBytes)
 	for b.Loop() {
 		s := reserve(b, a)
-		fillWith(s.Bytes(), 1)
+		clear(s.Bytes())
 		do(b, s.Drop)
 	}
 }
@@ -35,7 +35,7 @@ func BenchmarkFirstTouch(b *testing.B) {
 	for b.Loop() {
 		a.SetWaiting(true)
 		s := reserve(b, a)
-		fillWith(s.Bytes(), 1)
+		clear(s.Bytes())
 		do(b, s.Drop)
 	}
 }
