@@ -19,7 +19,7 @@ func (f *filler[In, B]) close(w *worker) {
 	for !f.halted {
 		if e, ok := f.line.pop(); ok {
 			f.conclude(w, e)
-		} else if !f.sweep() {
+		} else if !f.sweep() && !f.compact(w) {
 			break
 		}
 		f.turn.Broadcast()
@@ -108,8 +108,14 @@ func (f *filler[In, B]) emit(w *worker) {
 			break
 		}
 	}
+	if f.slot == target {
+		f.slot = nil
+	}
 	f.mu.Unlock()
-	err := guard(func() error { return f.seal(w, target.b) })
+	err := guard(func() error {
+		f.move(w)
+		return f.store.Seal(target.b, rows)
+	})
 	w.tick(&w.busy)
 	if err == nil {
 		m := msg[B]{kind: item, val: target.b, ticket: f.ticket}
@@ -135,17 +141,47 @@ func (f *filler[In, B]) emit(w *worker) {
 	}
 }
 
-// seal moves the gathered rows to where they belong, in order, and seals the batch. A row never moves to one that is still
-// needed: the k-th survivor is in its own slot at row k or later, and slots behind are behind.
-func (f *filler[In, B]) seal(w *worker, b B) error {
+// move brings the gathered rows to where they belong, in order. A row never goes where one is that is still needed: the k-th
+// survivor is in its own slot at row k or later, and slots behind are behind.
+func (f *filler[In, B]) move(w *worker) {
 	target := f.gathered[0].slot
 	for k, s := range f.gathered {
 		if s.slot != target || s.row != k {
-			f.store.Move(b, k, s.slot.b, s.row)
+			f.store.Move(target.b, k, s.slot.b, s.row)
 			w.moved.Add(1)
 		}
 	}
-	return f.store.Seal(b, len(f.gathered))
+}
+
+// compact makes rows when there are none and nothing is being written: what was gathered moves to the front of its slot, which
+// gives out the rows behind. So a store need not have another slot for a batch to be completed. It reports whether there was
+// something to do.
+func (f *filler[In, B]) compact(w *worker) bool {
+	if !f.ordered || f.over || f.line.len() > 0 || len(f.gathered) == 0 || f.hasRow() {
+		return false
+	}
+	newest, target := f.slot, f.gathered[0].slot
+	f.mu.Unlock()
+	err := guard(func() error { f.move(w); return nil })
+	f.mu.Lock()
+	if err != nil {
+		f.haltAbove()
+		f.send(w, msg[B]{kind: fatal, ticket: f.ticket, news: &news{stage: f.stage, err: err}})
+		return true
+	}
+	for k := range f.gathered {
+		f.gathered[k].slot.live--
+		f.gathered[k] = seat[B]{target, k}
+		target.live++
+	}
+	if f.slot == newest { // else the store has just given one, which may be in use already
+		target.closed = false
+		target.next, target.hope = len(f.gathered), len(f.gathered)
+		if newest != target {
+			f.begin(target)
+		}
+	}
+	return true
 }
 
 // send hands a message on, without the lock. After a fatal one nothing follows.

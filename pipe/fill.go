@@ -6,9 +6,8 @@ import "context"
 // are written. Reserve may wait, until ctx ends; the others should not. Reserve is called by one goroutine at a time, and so
 // are the others, but not Reserve and the others together.
 //
-// A batch that was reserved is sealed or dropped, exactly once. A sealed batch that nobody takes is dropped too, unless
-// Discard says otherwise. An error stops the run. While a batch waits to be completed, rows of it and of the batch behind it
-// may be needed: a store that can hold one batch only is stuck as soon as an item is lost.
+// A batch that was reserved is sealed or dropped, exactly once; one whose Seal returns an error is dropped. A sealed batch that
+// nobody takes is dropped too, unless Discard says otherwise. An error stops the run.
 type Store[B any] interface {
 	Reserve(ctx context.Context) (B, error)
 	Move(dst B, to int, src B, from int) // copies a row that is written

@@ -26,7 +26,8 @@ type filler[In, B any] struct {
 	turn      sync.Cond // there may be a row, or nothing to wait for
 	line      line[B]
 	slots     []*slot[B] // reserved, and neither sealed nor dropped
-	slot      *slot[B]   // of them the one that gives out rows; may be nil
+	slot      *slot[B]   // of them the newest, which gives out rows; may be nil
+	spare     *slot[B]   // of them one that was reserved when there were rows again; may be nil
 	reserving bool       // a worker waits for the store
 	over      bool       // nothing more is taken
 	halted    bool       // and nothing more is closed
@@ -135,24 +136,35 @@ func (f *filler[In, B]) await(w *worker) bool {
 	return f.in.wait(w)
 }
 
-// hasRow tells whether the newest slot has a row to give. It gives none any more as soon as the rows that were given out make
-// whole batches: after a loss, that is a slot with just the rows that are missing, so that those behind it need not
-// be moved.
+// hasRow tells whether a slot has a row to give. The newest gives none any more as soon as the rows that may yet survive make
+// whole batches: after a loss, that is a slot with just the rows that are missing, so that those behind it need not be
+// moved.
 func (f *filler[In, B]) hasRow() bool {
 	if !f.ordered {
 		return f.roomySlot() != nil
 	}
-	if f.slot == nil {
+	if s := f.slot; s != nil {
+		if s.hope == 0 || s.live == 0 {
+			s.next, s.hope = 0, 0 // nobody has or needs a row of it
+		}
+		if s.next == 0 || s.next < f.n && f.claim%f.n != 0 {
+			return true
+		}
+	}
+	if f.spare == nil {
 		return false
 	}
-	if f.slot.hope == 0 {
-		f.slot.next = 0 // whatever was given out is lost: begin again
-	}
-	if f.slot.next == f.n || f.slot.next > 0 && f.claim%f.n == 0 {
+	f.begin(f.spare)
+	f.spare = nil
+	return true
+}
+
+// begin makes a slot the newest.
+func (f *filler[In, B]) begin(s *slot[B]) {
+	if f.slot != nil {
 		f.slot.closed = true
-		f.slot = nil
 	}
-	return f.slot != nil
+	f.slot = s
 }
 
 // place gives an item a row.
@@ -224,8 +236,16 @@ func (f *filler[In, B]) reserve(w *worker) {
 	f.turn.Broadcast()
 	switch {
 	case err == nil:
-		f.slot = &slot[B]{b: b}
-		f.slots = append(f.slots, f.slot)
+		fresh := &slot[B]{b: b}
+		f.slots = append(f.slots, fresh)
+		if !f.ordered {
+			break
+		}
+		if f.hasRow() {
+			f.spare = fresh
+		} else {
+			f.begin(fresh)
+		}
 	case w.ctx.Err() == nil && !f.over:
 		f.haltAbove()
 		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: one(f.taken), news: &news{stage: f.stage, err: err}})
@@ -305,7 +325,7 @@ func (f *filler[In, B]) leave() {
 	var left []*slot[B]
 	if f.crew == 0 {
 		left = slices.Clone(f.slots)
-		f.slots, f.slot = nil, nil
+		f.slots, f.slot, f.spare = nil, nil, nil
 	}
 	f.mu.Unlock()
 	for _, s := range left {

@@ -64,12 +64,12 @@ func (m *mapStage[In, Out]) work(w *worker) {
 
 // operateAll works on a run of inputs. It returns how many results there are: fewer than inputs when the stage has to stop.
 func (m *mapStage[In, Out]) operateAll(w *worker, inputs []msg[In], results []msg[Out]) int {
-	if inputs[0].kind == item && !w.enter() {
-		m.in.discardAll(inputs)
-		return 0
-	}
 	defer w.leave()
 	for i := range inputs {
+		if inputs[i].kind == item && !w.enter() {
+			m.in.discardAll(inputs[i:])
+			return i
+		}
 		results[i] = m.operate(w, &inputs[i])
 		if results[i].kind == failed && w.ctx.Err() != nil {
 			m.in.discardAll(inputs[i+1:])

@@ -102,19 +102,20 @@ func AddBytes(ctx context.Context, n int64) {
 	}
 }
 
-// enter gets a permit from the stage's gate, if it has one. It returns false when the stage was stopped meanwhile.
+// enter gets a permit from the stage's gate, if it has one and the worker does not hold one already. It returns false when the
+// stage was stopped meanwhile.
 func (w *worker) enter() bool {
 	g := w.stage.gate
-	if g == nil {
+	if g == nil || w.permit >= 0 {
 		return true
 	}
-	var ok bool
-	w.permit, ok = g.enter(w)
+	permit, ok := g.enter(w)
+	w.permit = permit
 	return ok
 }
 
 func (w *worker) leave() {
-	if w.stage.gate != nil {
+	if w.permit >= 0 {
 		w.stage.gate.leave(w.permit)
 		w.permit = -1
 	}
