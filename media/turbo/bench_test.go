@@ -4,6 +4,7 @@ package turbo
 
 import (
 	"bufio"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,11 +23,14 @@ func BenchmarkFiles(b *testing.B) {
 	files := benchFiles(b)
 	for _, name := range []string{"val", "train"} {
 		for _, workers := range []int{1, 2} {
-			b.Run(name+"/"+string(rune('0'+workers)), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%d", name, workers), func(b *testing.B) {
+				before := cpu()
 				for b.Loop() {
 					epoch(b, files, name == "train", workers)
 				}
-				b.ReportMetric(float64(len(files)*b.N)/b.Elapsed().Seconds(), "images/s")
+				images := float64(len(files) * b.N)
+				b.ReportMetric(images/b.Elapsed().Seconds(), "images/s")
+				b.ReportMetric((cpu()-before)/images*1000, "cpu-s/1k")
 			})
 		}
 	}
@@ -65,6 +69,15 @@ func epoch(b *testing.B, files []string, train bool, workers int) {
 		})
 	}
 	group.Wait()
+}
+
+// cpu is the time that all threads have computed, in seconds.
+func cpu() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
 type worker struct {

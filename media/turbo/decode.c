@@ -10,6 +10,10 @@
 // More scans than any real picture has: each costs a pass over all coefficients, and a few bytes can ask for one.
 enum { max_scans = 500 };
 
+// Where a row begins in memory that is aligned: libjpeg-turbo writes aligned rows past the caches, and reading them back at once
+// would wait for main memory.
+enum { misalign = 8 };
+
 // Columns and rows beyond the part that is needed, so that the interpolation of chroma sees its neighbours.
 enum { margin = 2 };
 
@@ -231,14 +235,14 @@ static extent begin_part(j_decompress_ptr c, const hr_job *job) {
 static void decode_rows(hr_decoder *d, const hr_job *job) {
 	j_decompress_ptr c = &d->jpeg;
 	const extent e = begin_part(c, job);
-	const size_t stride = (e.size + HR_PAD + 63) / 64 * 64;
+	const size_t stride = (misalign + e.size + HR_PAD + 63) / 64 * 64;
 	const int held = hr_stream_held(&d->stream);
 	for (int done = 0; done < e.rows;) {
 		int want = e.rows - done < HR_ROWS ? e.rows - done : HR_ROWS, have = 0;
 		JSAMPROW rows[HR_ROWS];
 		const uint8_t *needed[HR_ROWS];
 		for (int i = 0; i < want; i++) {
-			rows[i] = d->rows.data + (done + i) % held * stride;
+			rows[i] = d->rows.data + (done + i) % held * stride + misalign;
 			needed[i] = rows[i] + e.skip;
 		}
 		while (have < want)
@@ -297,7 +301,7 @@ int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8
               const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans, const int32_t *y_weights) {
 	size_t part = (size_t)job->cols * job->rows * 3;
 	if (!begin_stream(d, k, job, dst, stride, x_spans, x_weights, y_spans, y_weights) ||
-	    !hr_buffer_need(&d->rows, hr_stream_held(&d->stream) * ((size_t)job->width * 3 + HR_PAD + 64)))
+	    !hr_buffer_need(&d->rows, hr_stream_held(&d->stream) * (misalign + (size_t)job->width * 3 + HR_PAD + 64)))
 		return out_of_memory(d);
 	if (!job->upright && (!hr_buffer_need(&d->part, part) || !hr_buffer_need(&d->turned, part + HR_PAD)))
 		return out_of_memory(d);
