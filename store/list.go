@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 	"strings"
 
@@ -69,23 +71,34 @@ func status(path string) (st unix.Stat_t, err error) {
 
 // missing says how far a path exists.
 func missing(root, p string) error {
-	what := fmt.Sprintf("%q does not exist", p)
-	near := path.Clean(under(root, p))
-	for near != "/" && near != "." {
-		near = path.Dir(near)
-		st, err := status(near)
-		if err != nil {
-			continue
-		}
-		if st.Mode&unix.S_IFMT == unix.S_IFDIR {
-			what += fmt.Sprintf("; the nearest folder that does is %q", near)
-		} else {
-			what += fmt.Sprintf("; %q is a file", near)
-		}
-		break
+	at := path.Clean(under(root, p))
+	if st, err := status(at); err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return notExist(fmt.Sprintf("%q is a file and no folder", p))
 	}
-	return fmt.Errorf("%s: %w", what, unix.ENOENT)
+	if target, err := os.Readlink(at); err == nil {
+		return notExist(fmt.Sprintf("%q is a link to %q, which does not exist", p, target))
+	}
+	for at != "/" && at != "." {
+		at = path.Dir(at)
+		st, err := status(at)
+		switch {
+		case err != nil:
+			continue
+		case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+			return notExist(fmt.Sprintf("%q does not exist; the nearest folder that does is %q", p, at))
+		default:
+			return notExist(fmt.Sprintf("%q does not exist; %q is a file and no folder", p, at))
+		}
+	}
+	return notExist(fmt.Sprintf("%q does not exist", p))
 }
+
+// notExist is a text that stands for fs.ErrNotExist, without repeating it.
+type notExist string
+
+func (e notExist) Error() string { return string(e) }
+
+func (e notExist) Is(target error) bool { return target == fs.ErrNotExist }
 
 // nothing says why a listing is empty, as far as that can be told.
 func (w *walker) nothing() error {

@@ -44,6 +44,9 @@ func parsePattern(text string) (*pattern, error) {
 		return nil, fmt.Errorf("store: the pattern %q names folders; write %q for the files in them, or %q for all below", text, text+"*", text+"**")
 	}
 	p := &pattern{text: text, base: strings.Join(append(parts[:first:first], ""), "/")}
+	if folder := strings.TrimRight(p.base, "/"); folder != "" {
+		p.base = folder + "/" // slashes before the first wildcard count once
+	}
 	for _, part := range parts[first:] {
 		if part == ".." {
 			return nil, fmt.Errorf("store: the pattern %q has .. after a wildcard", text)
