@@ -84,14 +84,17 @@ func (t *tally) verdict() *news {
 	return &news{stage: t.why.stage, err: err, final: true}
 }
 
-// resume counts what a ledger already holds.
-func (t *tally) resume(l *ledger, source *stage) {
+// resume counts what a ledger already holds. It reports whether that is tolerated: a state can be saved between the item at which
+// a share is judged and the failure.
+func (t *tally) resume(l *ledger, source *stage) bool {
 	t.seen = l.finished()
 	t.lost = int64(len(l.lost))
-	if t.lost > 0 {
-		t.last = one(l.lost[t.lost-1])
-		t.why = &news{stage: source, err: errLostBefore}
+	if t.lost == 0 {
+		return true
 	}
+	t.last = one(l.lost[t.lost-1])
+	t.why = &news{stage: source, err: errLostBefore}
+	return !t.policy.Skip || t.tolerated()
 }
 
 func (t *tally) reset() { *t = tally{policy: t.policy} }

@@ -45,7 +45,9 @@ func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 		tally:    tally{policy: o.config.Failures},
 		ledger:   newLedger(o.plan(source.name).saved),
 	}
-	r.tally.resume(r.ledger, source)
+	if !r.tally.resume(r.ledger, source) {
+		r.setDoom()
+	}
 	return r
 }
 
@@ -156,8 +158,12 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 func (r *Run[T]) finish(m *msg[T]) {
 	r.record(m)
 	if !r.tally.pass(m.ticket.size()) {
-		r.doom = &msg[T]{kind: fatal, ticket: r.tally.last, news: r.tally.verdict()}
+		r.setDoom()
 	}
+}
+
+func (r *Run[T]) setDoom() {
+	r.doom = &msg[T]{kind: fatal, ticket: r.tally.last, news: r.tally.verdict()}
 }
 
 // lose deals with items that were dropped or lost.

@@ -77,18 +77,22 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 		}
 	}()
 	for v, err := range s.source.Items(w.ctx, epoch, pos) {
+		m := s.message(v, err, pos)
 		if w.ctx.Err() != nil {
-			s.out.discard(v)
+			s.out.discardMsg(m)
 			return false
 		}
 		if done != nil && done.has(pos) {
-			s.out.discard(v)
+			s.out.discardMsg(m)
 			pos++
 			continue
 		}
+		if err == nil {
+			w.out.Add(1)
+		}
 		w.in.Add(1)
 		w.timeItem()
-		s.out.put(s.message(w, v, err, pos), w.last)
+		s.out.put(m, w.last)
 		if err != nil && s.raises {
 			return false
 		}
@@ -100,9 +104,8 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	return w.ctx.Err() == nil
 }
 
-func (s *sourceStage[T]) message(w *worker, v T, err error, pos int64) msg[T] {
+func (s *sourceStage[T]) message(v T, err error, pos int64) msg[T] {
 	if err == nil {
-		w.out.Add(1)
 		return msg[T]{kind: item, val: v, ticket: one(pos)}
 	}
 	return msg[T]{kind: failed, ticket: one(pos), news: &news{stage: s.stage, err: err}}
