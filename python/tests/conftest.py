@@ -91,6 +91,11 @@ def digests(batches: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [digest(batch) for batch in batches]
 
 
+def load(description: hr.Pipeline) -> list[tuple[Any, ...]]:
+    with description.loader(epochs=1) as loader:
+        return digests(loader)
+
+
 def children() -> set[int]:
     """Processes that this one has started and that are there, zombies as well."""
     found = set()

@@ -97,7 +97,7 @@ def test_a_file_that_vanishes(own_photos):
 
 
 def test_a_folder_in_a_list(own_photos):
-    with pytest.raises(hr.SampleError, match="directory"):
+    with pytest.raises(hr.SampleError, match="folder"):
         list(description([own_photos]).loader(epochs=1))
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import headrace as hr
-from conftest import augmented, children, digests, engine_pid, files_of, pipeline, run_python, running
+from conftest import augmented, children, digests, engine_pid, pipeline, run_python, running
 
 
 def in_child(work) -> None:
@@ -254,15 +254,19 @@ def test_forks_in_one_thread_while_another_waits_for_batches(photos):
 
 
 def test_spawned_processes_take_the_pipeline(photos):
-    context = multiprocessing.get_context("spawn")
-    description = hr.files(files_of(photos)).decode_image().resize(32).center_crop(32).batch(4)
-    with context.Pool(1) as pool, description.loader(epochs=1) as loader:
-        assert pool.apply(count, [description]) == sum(len(b["key"]) for b in loader)
-
-
-def count(description) -> int:
-    with description.loader(epochs=1) as loader:
-        return sum(len(b["key"]) for b in loader)
+    # In a program of its own, because multiprocessing leaves its resource tracker running.
+    done = run_python(
+        """
+        import multiprocessing, sys
+        from conftest import augmented, digests, load
+        if __name__ == "__main__":
+            description = augmented(sys.argv[1])
+            with multiprocessing.get_context("spawn").Pool(1) as pool, description.loader(epochs=1) as loader:
+                assert pool.apply(load, [description]) == digests(loader)
+        """,
+        photos,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_writes_of_the_parent_reach_no_engine_after_release(photos):

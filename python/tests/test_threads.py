@@ -11,6 +11,7 @@ import headrace as hr
 from conftest import files_of, pipeline
 
 
+@pytest.mark.filterwarnings("ignore::headrace.HeadraceWarning")  # each of them holds a batch
 def test_threads_share_an_epoch(photos):
     with pipeline(photos, 1).loader(epochs=1) as loader:
         loop, lock, keys, failures = iter(loader), threading.Lock(), [], []

@@ -14,7 +14,9 @@ _FIRST_CELL = 4096
 _CELLS = 256
 _CELL_SIZE = 256
 _CELL = Struct("<IIIIqqq")  # busy, session, stream, bytes of the key, epoch, position, index
+_READ = 1 << 20
 _WORDS = 16 << 10
+_BEGINNINGS = ("panic:", "fatal error:", "SIG", "runtime:", "unexpected fault")  # of what Go prints when it falls
 _SHOWN_LINES = 12
 _SHOWN_SAMPLES = 8
 
@@ -97,7 +99,7 @@ def _telling(words: str) -> list[str]:
     """The lines that say why: of a crash its beginning, else the end."""
     lines = words.rstrip().splitlines()
     for i, line in enumerate(lines):
-        if line.startswith(("panic:", "fatal error:", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "runtime:", "unexpected fault")):
+        if line.startswith(_BEGINNINGS):
             return lines[max(0, i - 2) : i + _SHOWN_LINES]
     return lines[-_SHOWN_LINES:]
 
@@ -140,5 +142,14 @@ def read_words(fd: int) -> str:
     size = os.fstat(fd).st_size
     offset = os.lseek(fd, 0, os.SEEK_CUR)
     end = offset if 0 < offset < size else size
-    begin = max(0, end - _WORDS)
-    return os.pread(fd, end - begin, begin).decode("utf-8", "replace")
+    begin = max(0, end - _READ)
+    return _newest(os.pread(fd, end - begin, begin).decode("utf-8", "replace"))
+
+
+def _newest(text: str) -> str:
+    """The last 16 KiB; of a crash, which prints the stacks of all goroutines, the first 16 KiB, a few lines before it included."""
+    lines = text.splitlines(keepends=True)
+    for i, line in enumerate(lines):
+        if line.startswith(_BEGINNINGS):
+            return "".join(lines[max(0, i - 10) :])[:_WORDS]
+    return text[-_WORDS:]

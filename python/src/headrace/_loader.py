@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from . import _arrays, _failures, _fork, _wire
 from ._engine import manager
 from ._frontier import Frontier, Identity
-from ._memory import Lease
+from ._memory import Lease, Return
 from ._recovery import Recovery
 from ._session import Gone, Session, warn
 from ._stats import Stats
@@ -136,6 +136,7 @@ class Loader:
         self._stats: dict[str, Any] = {}
         self._adrift = False  # an exception came before the engine was told where to go on
         self._lock = RLock()
+        self._warned = False  # that batches are held
         self._inside = False  # somebody is in next()
         self._refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader
         self.errors = Errors()
@@ -287,7 +288,9 @@ class Loader:
         ahead = bytes(buffer[start + 56 : texts])
         token = bytes(buffer[start : start + 8])
         segment = session.segments[number]
-        lease = Lease(segment, session.released.append)
+        lease = Lease(segment)
+        way_back = Return(lease, session.returned.append)
+        way_back.token = b""
         batch = self._layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, bytes(buffer[texts:end]))
         if self._convert is not None:
             batch = self._convert(batch)
@@ -296,16 +299,28 @@ class Loader:
         # Nothing is called between these lines: see _wire.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
-        lease.token = token
+        session.leases[token] = way_back
+        way_back.token = token
         session.taken += 1
         self._hand = hand
         self._recovery.deaths = 0
         if flags & _wire.UNPOOLED:
             del session.segments[number]  # the lease is all that needs it
+            self._warn_of_held_batches()
         # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
         if not told:
             session.next(0)
         return hand
+
+    def _warn_of_held_batches(self) -> None:
+        if self._warned:
+            return
+        self._warned = True
+        text = (
+            "headrace: the program holds all batches of the pool, so that further ones take memory of their own,"
+            f" up to hold_limit ({self._opened['hold_limit']:,} bytes); let go of batches, or copy what is to be kept"
+        )
+        warnings.warn(text, HeadraceWarning, stacklevel=5)
 
     def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:
         """Handle a frame that is no batch of the stream at hand."""
@@ -317,14 +332,14 @@ class Loader:
             session.give_back(payload, end)
         elif kind == _wire.LOST and stream == session.stream:
             self._lose(session, payload, end)
+        elif kind == _wire.EPOCH and stream == session.stream:
+            self._end_epoch(loop, session, payload, end)
+        elif kind == _wire.ERROR and stream in (0, session.stream):
+            self._fail(session, payload, end)
         else:
             session.channel.skip(end)
             if kind == _wire.NOTE:
                 warn(payload, 5)
-            elif kind == _wire.EPOCH and stream == session.stream:
-                self._end_epoch(loop, json.loads(payload)["epoch"])
-            elif kind == _wire.ERROR and stream in (0, session.stream):
-                self._fail(payload)
 
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
@@ -340,17 +355,27 @@ class Loader:
         errors._kept += kept
         self._lost = old + place
 
-    def _end_epoch(self, loop: Loop, epoch: int) -> None:
-        """Take an EPOCH frame; one of an epoch whose loop was left after its last batch says nothing new."""
-        if epoch < loop.epoch:
-            return
-        if self._frontier.epoch == epoch:  # nothing came after the last batch but samples that were lost
-            self._frontier = Frontier(epoch + 1)
-        loop.done = True
+    def _end_epoch(self, loop: Loop, session: Session, payload: bytes, end: int) -> None:
+        """Take an EPOCH frame. One of an epoch whose loop was left after its last batch says nothing new."""
+        epoch = json.loads(payload)["epoch"]
+        frontier = self._frontier
+        if frontier.epoch == epoch:  # after the last batch, samples were lost
+            frontier = Frontier(epoch + 1)
+        done = epoch >= loop.epoch
+        channel = session.channel
+        # Nothing is called between these lines: see _wire.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        self._frontier = frontier
+        loop.done = done
 
-    def _fail(self, payload: bytes) -> NoReturn:
+    def _fail(self, session: Session, payload: bytes, end: int) -> NoReturn:
         """Raise what an ERROR frame says. Every code but "held" has ended the stream, and some the session."""
         code, error = _failures.parse(payload)
+        channel = session.channel
+        # Nothing is called between these lines: see _wire.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         if code != "held":
             self._failure = error
         if code in ("protocol", "recipe", "source"):

@@ -1,8 +1,8 @@
 """Segments that are mapped from the engine, and leases on their slots.
 
 An array's base is its batch's lease. The lease keeps the mapping alive, and when the last array, slice or tensor over it has gone,
-it puts the slot on the list of those to give back; `next()` tells the engine. Finalizers run in any thread at any moment, so that
-appending is all they do.
+its slot is put on the list of those to give back; `next()` tells the engine. Leases end in any thread at any moment, so that this
+is a weak reference's callback, and nothing but an append in C: no lock, and nothing that a signal handler could interrupt.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import weakref
+from typing import Any
 
 from . import _fork
 from .errors import MemoryRefused
@@ -17,7 +19,6 @@ from .errors import MemoryRefused
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 _PROT_READ, _PROT_WRITE = 1, 2
 _MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED, _MAP_NORESERVE = 0x01, 0x02, 0x10, 0x4000
@@ -39,51 +40,93 @@ class Segment:
     The mmap module is not used, because a forked child has to map anew over the same addresses.
     """
 
-    __slots__ = ("__weakref__", "address", "fd", "size", "slot_bytes")
+    __slots__ = ("__weakref__", "_mapped", "fds", "size", "slot_bytes")
 
     def __init__(self, fd: int, slot_bytes: int, size: int) -> None:
-        self.fd = -1  # ours from adopt() on
+        sweep()
         self.slot_bytes = slot_bytes
         self.size = size
-        self.address = 0
-        address = _mmap(None, size, _PROT_READ | _PROT_WRITE, _MAP_SHARED, fd, 0)
-        if address == _FAILED:
+        self.fds: list[int] = []  # the descriptor, once it is ours to close
+        self._mapped: list[int] = []  # the address
+        end = _End(self, _ended.append)
+        end.left = (self._mapped, size, self.fds)
+        _watched.add(end)
+        # From within C into the list: no exception of a signal handler can come between the mapping and its being noted.
+        self._mapped.extend(map(_mmap, (None,), (size,), (_PROT_READ | _PROT_WRITE,), (_MAP_SHARED,), (fd,), (0,)))
+        if self._mapped[0] == _FAILED:
             number = ctypes.get_errno()
+            del self._mapped[0]
             raise MemoryRefused(
                 f"headrace: cannot map {size:,} bytes of batches: {os.strerror(number)}"
                 f" ({errno.errorcode.get(number, number)}); raise the limit of address space (ulimit -v), or let go of batches"
             )
-        self.address = address
         _fork.share(self)
+
+    @property
+    def address(self) -> int:
+        """Where slot 0 begins."""
+        return self._mapped[0]
 
     def after_fork(self) -> None:
         """In the child: put private pages in place of the shared ones, so that its writes stay its own."""
-        if not self.address or self.fd < 0:
+        if not (self._mapped and self.fds):
             return
         flags = _MAP_PRIVATE | _MAP_FIXED | _MAP_NORESERVE
-        if _mmap(self.address, self.size, _PROT_READ | _PROT_WRITE, flags, self.fd, 0) == _FAILED:
+        if _mmap(self.address, self.size, _PROT_READ | _PROT_WRITE, flags, self.fds[0], 0) == _FAILED:
             # Better a child that dies by a write than a parent whose batches change.
             _mprotect(self.address, self.size, _PROT_READ)
 
-    # Defaults, because names of this module may be gone when the interpreter ends.
-    def __del__(self, unmap: Callable[..., int] = _munmap, close: Callable[[int], None] = os.close) -> None:
-        if self.address:
-            unmap(self.address, self.size)
-        if self.fd >= 0:
-            close(self.fd)
+    def __del__(self) -> None:
+        _free(self._mapped, self.size, self.fds)
+
+
+class _End(weakref.ref[Segment]):
+    """Remembers what a segment has to let go of, should an exception cut its finalizer off."""
+
+    __slots__ = ("left",)
+    left: tuple[list[int], int, list[int]]
+
+
+_watched: set[_End] = set()
+_ended: list[Any] = []
+
+
+def sweep() -> None:
+    """Finish what finalizers of segments had to leave."""
+    while _ended:
+        end = _ended[-1]
+        _free(*end.left)
+        _watched.discard(end)
+        _ended.remove(end)
+
+
+# Defaults, because names of this module may be gone when the interpreter ends.
+def _free(
+    mapped: list[int],
+    size: int,
+    fds: list[int],
+    unmap: Callable[[int, int], int] = _munmap,
+    close: Callable[[int], None] = os.close,
+) -> None:
+    done: list[int | None] = []
+    if mapped:  # taken from its list and undone in one go, from within C: never twice
+        done.extend(map(unmap, map(mapped.pop, (0,)), (size,)))
+    if fds:
+        done.extend(map(close, map(fds.pop, (0,))))
 
 
 class Lease:
     """The right to one slot, and the base of every array that lies in it."""
 
-    __slots__ = ("__array_interface__", "_give_back", "_segment", "token")
+    __slots__ = ("__array_interface__", "__weakref__", "_segment")
 
-    def __init__(self, segment: Segment, give_back: Callable[[bytes], None]) -> None:
+    def __init__(self, segment: Segment) -> None:
         self._segment = segment
-        self._give_back = give_back
-        self.token: bytes | None = None  # names the slot to the engine; set once the batch counts as taken
         self.__array_interface__: dict[str, Any]  # of the field that an array is being made for
 
-    def __del__(self) -> None:
-        if self.token is not None:
-            self._give_back(self.token)
+
+class Return(weakref.ref[Lease]):
+    """A slot's way back. Made with a list's append as its callback, and kept, it comes to that list when the lease has ended."""
+
+    __slots__ = ("token",)
+    token: bytes  # names the slot to the engine; empty until the batch was taken, for what was not taken is not given back

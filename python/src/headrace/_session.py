@@ -8,7 +8,7 @@ import warnings
 from struct import Struct
 
 from . import _failures, _wire
-from ._memory import Segment
+from ._memory import Return, Segment, sweep
 from .errors import HeadraceWarning, MemoryRefused, ProtocolError
 
 TYPE_CHECKING = False
@@ -47,7 +47,9 @@ class Session:
         self.channel = connection.channel
         self.stream = 1
         self.segments: dict[int, Segment] = {}
-        self.released: list[bytes] = []  # tokens of slots to give back; finalizers append to it
+        self.leases: dict[bytes, Return] = {}  # by token
+        self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
+        self.unwanted: list[bytes] = []  # tokens of slots that were never leased
         self.taken = 0  # batches of this stream since the last NEXT
         self._dead = False
         self._poller = select.poll()
@@ -96,15 +98,20 @@ class Session:
 
     def next(self, flags: int) -> None:
         """Tell the engine what was taken and what is given back."""
-        released, channel = self.released, self.channel
-        n = len(released)
-        header = _NEXT.pack(16 + 8 * n, _wire.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, n, 0)
-        frame = header + b"".join(released[:n])
+        channel, returned, leases = self.channel, self.returned, self.leases
+        n = len(returned)
+        tokens = [ended.token for ended in returned[:n] if ended.token]
+        for token in tokens:
+            leases.pop(token, None)
+        tokens += self.unwanted
+        header = _NEXT.pack(16 + 8 * len(tokens), _wire.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), 0)
+        frame = header + b"".join(tokens)
         # Nothing is called between these lines: see _wire.
         channel.out += frame
         channel.out_seq = channel.out_seq + 1 & 0xFFFFFFFF
         self.taken = 0
-        del released[:n]
+        del returned[:n]
+        del self.unwanted[:]
         channel.flush()
 
     def map(self, payload: bytes, end: int) -> None:
@@ -121,7 +128,7 @@ class Session:
         fd = channel.descriptors[0]
         segment = Segment(fd, slot_bytes, size)
         # Nothing is called between these lines: see _wire.
-        segment.fd = fd
+        segment.fds += (fd,)
         del channel.descriptors[0]
         self.segments[number] = segment
         channel.start = end
@@ -134,7 +141,7 @@ class Session:
         # Nothing is called between these lines: see _wire.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
-        self.released += token
+        self.unwanted += token
         if flags & _wire.UNPOOLED:
             del segments[number]
 
@@ -191,3 +198,4 @@ class Session:
         """End the session; mappings that leases hold stay. May be called again."""
         self.segments = {}
         self.connection.close()
+        sweep()

@@ -101,6 +101,8 @@ class Channel:
     def receive(self) -> bool:
         """Read what has arrived; tell whether anything had."""
         self._settle()
+        if self.ended:
+            return False
         if self.start == self._end:
             self.start = self._end = 0
         elif len(self._buffer) - self._end < _LEAST_ROOM:
