@@ -33,6 +33,8 @@ func choose(limit string) *C.hr_kernels {
 
 func level() *C.hr_kernels { return chosen.Load() }
 
+func levelName() string { return C.GoString(level().name) }
+
 // levels are the names of the sets that this processor can run.
 func levels() []string {
 	var names []string
