@@ -44,9 +44,12 @@ func code(err error) wire.Code {
 	var known codedError
 	var held *arena.HeldError
 	var bad *sample.Error
+	var mistake *recipe.Error
 	switch {
 	case errors.As(err, &known):
 		return known.code
+	case errors.As(err, &mistake):
+		return wire.CodeRecipe
 	case errors.Is(err, wire.ErrProtocol):
 		return wire.CodeProtocol
 	case errors.As(err, &held):

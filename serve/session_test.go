@@ -284,6 +284,7 @@ func TestHostileSessions(t *testing.T) {
 		"unknown setting":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"wrokers":2}}`, wire.CodeRecipe},
 		"negative rank":       {wire.KindOpen, `{"recipe":` + good + `,"config":{"rank":-1}}`, wire.CodeRecipe},
 		"skip with ranks":     {wire.KindOpen, `{"recipe":` + good + `,"config":{"on_error":"skip","world_size":2}}`, wire.CodeRecipe},
+		"nothing to stack":    {wire.KindOpen, `{"recipe":{"headrace":1,"steps":[{"op":"files","args":{"pattern":"/"}},{"op":"batch","args":{"size":2}}]},"config":{}}`, wire.CodeRecipe},
 		"budget too small":    {wire.KindOpen, `{"recipe":` + good + `,"config":{"memory":1000}}`, wire.CodeRecipe},
 		"missing folder":      {wire.KindOpen, `{"recipe":` + recipeFor("/no/such/folder") + `,"config":{}}`, wire.CodeSource},
 		"position beyond end": {wire.KindOpen, `{"recipe":` + good + `,"config":{},"state":{"position":99}}`, wire.CodeRecipe},
