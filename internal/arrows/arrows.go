@@ -13,6 +13,9 @@ var arrows = []arrow{
 
 	{"sample", "tensor", "a field's value is a tensor"},
 
+	{"internal/leak", "arena", "tests end with no segment open"},
+	{"internal/leak", "go.uber.org/goleak", "and with no goroutine"},
+
 	{"pipe/pipetest", "pipe", "the suite that every source has to pass"},
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
@@ -58,6 +61,7 @@ var arrows = []arrow{
 	{"serve", "budget", "its errors get a code of the protocol"},
 	{"serve", "internal/machine", "usable cores, for the gate that all sessions share"},
 	{"serve", "internal/version", "the greeting names it"},
+	{"serve", "media", "the engine says once when it decodes without C"},
 	{"serve", "pipe", "failures and epochs become messages"},
 	{"serve", "recipe", "a session begins with one"},
 	{"serve", "sample", "the identity of a sample goes into the crash page and into errors"},
