@@ -145,11 +145,10 @@ func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
 func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[T] {
 	r.mu.Lock()
 	if !r.takeable() && ctx.Err() == nil {
-		stop := context.AfterFunc(ctx, func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.ready.Broadcast()
-		})
+		stop := func() bool { return true }
+		if ctx.Done() != nil {
+			stop = context.AfterFunc(ctx, r.rouse)
+		}
 		w.beforeWait()
 		r.await(ctx)
 		stop()
@@ -163,6 +162,13 @@ func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[
 	return h
 }
 
+// rouse lets all who wait look again.
+func (r *ring[T]) rouse() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready.Broadcast()
+}
+
 // wait waits until the head can be taken, by this worker or another. It returns false when nothing more comes.
 func (r *ring[T]) wait(w *worker) bool {
 	r.mu.Lock()
@@ -171,8 +177,8 @@ func (r *ring[T]) wait(w *worker) bool {
 		w.beforeWait()
 		r.await(nil)
 		w.tick(&w.starved)
-		if r.takers > 0 && r.takeable() {
-			r.ready.Signal() // whoever was signalled need not be the one who takes
+		if r.takers > 0 && r.filled > 1 && r.takeable() {
+			r.ready.Signal() // this worker takes one at most
 		}
 	}
 	return !r.ended && !r.aborted

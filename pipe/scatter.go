@@ -50,6 +50,9 @@ func (f *filler[In, B]) settleAnywhere(e entry[B]) {
 // gatherSlot adds a row to its own slot.
 func (f *filler[In, B]) gatherSlot(w *worker, e entry[B]) {
 	s := e.seat.slot
+	if s.written == nil {
+		s.written = make([]entry[B], 0, f.n)
+	}
 	s.written = append(s.written, e)
 	if len(s.written) == f.n {
 		f.gatherAll(w, s)

@@ -1,0 +1,92 @@
+package pipe_test
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+// What an item costs on its way, with operations that do nothing: ns/op is per item. E18.
+
+func BenchmarkSource(b *testing.B) {
+	consume(b, numbers(b), b.N)
+}
+
+func BenchmarkMap(b *testing.B) {
+	for _, o := range []pipe.Opts{
+		{Name: "workers=1", Workers: 1, Buffer: 64},
+		{Name: "workers=1,ordered", Workers: 1, Buffer: 64, Ordered: true},
+		{Name: "workers=4", Workers: 4, Buffer: 64},
+		{Name: "workers=4,ordered", Workers: 4, Buffer: 64, Ordered: true},
+		{Name: "workers=4,ordered,buffer=2", Workers: 4, Ordered: true},
+		{Name: "workers=4,ordered,gate", Workers: 4, Buffer: 64, Ordered: true, Gate: pipe.NewGate(2)},
+	} {
+		b.Run(o.Name, func(b *testing.B) { consume(b, pipe.Map(numbers(b), same, o), b.N) })
+	}
+}
+
+func BenchmarkThreeMaps(b *testing.B) {
+	f := numbers(b)
+	for _, name := range []string{"one", "two", "three"} {
+		f = pipe.Map(f, same, pipe.Opts{Name: name, Workers: 4, Buffer: 64, Ordered: true})
+	}
+	consume(b, f, b.N)
+}
+
+func BenchmarkBatch(b *testing.B) {
+	consume(b, pipe.Batch(numbers(b), 32, pipe.BatchOpts{Name: "batch"}), (b.N+31)/32)
+}
+
+func BenchmarkFill(b *testing.B) {
+	for _, o := range []pipe.FillOpts{
+		{Name: "workers=1,ordered", Workers: 1, Ordered: true},
+		{Name: "workers=4,ordered", Workers: 4, Ordered: true},
+		{Name: "workers=4", Workers: 4},
+	} {
+		b.Run(o.Name, func(b *testing.B) {
+			write := func(_ context.Context, v int, batch []int, row int) error {
+				batch[row] = v
+				return nil
+			}
+			consume(b, pipe.Fill(numbers(b), 32, plainStore{32}, write, o), (b.N+31)/32)
+		})
+	}
+}
+
+func same(_ context.Context, v int) (int, error) { return v, nil }
+
+func numbers(b *testing.B) pipe.Flow[int] { return pipe.From("numbers", pipetest.Numbers{N: b.N}) }
+
+func consume[T any](b *testing.B, f pipe.Flow[T], want int) {
+	b.ReportAllocs()
+	run, err := pipe.Start(context.Background(), f, pipe.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer run.Close()
+	got := 0
+	for {
+		_, err := run.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		got++
+	}
+	if got != want {
+		b.Fatalf("%d items, wanted %d", got, want)
+	}
+}
+
+// plainStore is a store of plain slices.
+type plainStore struct{ n int }
+
+func (s plainStore) Reserve(context.Context) ([]int, error)      { return make([]int, s.n), nil }
+func (s plainStore) Move(dst []int, to int, src []int, from int) { dst[to] = src[from] }
+func (s plainStore) Seal([]int, int) error                       { return nil }
+func (s plainStore) Drop([]int)                                  {}
