@@ -1,0 +1,6 @@
+//go:build asan || race || msan
+
+package turbo
+
+// instrumented: the compiler adds allocations of its own.
+const instrumented = true

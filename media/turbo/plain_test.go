@@ -1,0 +1,5 @@
+//go:build !asan && !race && !msan
+
+package turbo
+
+const instrumented = false
