@@ -102,7 +102,7 @@ func (c *checker) op(i int) Op {
 		c.wrong(i, "op", "%w", unknownOp(s.Op))
 		return Op{}
 	case reflect.TypeOf(s.Args) != reflect.TypeOf(op.New()):
-		c.wrong(i, "args", "are %T: %s takes %T", s.Args, s.Op, op.New())
+		c.wrong(i, "args", "has arguments of the type %T: takes %T", s.Args, op.New())
 		return Op{}
 	}
 	return op
@@ -116,7 +116,7 @@ func (c *checker) input(i int) (in sample.Schema, ok bool) {
 		c.wrong(i, "", "is a source and can only begin a recipe")
 		return nil, true
 	case place == Source && len(s.From) > 0:
-		c.wrong(i, "from", "is %v: a source reads no other step", s.From)
+		c.wrong(i, "from", "is %q: a source reads no other step", s.From)
 		return nil, true
 	case place == Source:
 		return nil, true
@@ -180,13 +180,17 @@ func (c *checker) order(i, from int) {
 func (c *checker) readers() {
 	readers := make(map[int][]string)
 	for i, s := range c.steps {
+		if c.ops[i].Place == Source || i == 0 {
+			continue
+		}
 		from := i - 1
 		if len(s.From) == 1 {
-			from = c.find(s.From[0])
+			// Where it is wrong, which was found already, the step before counts as read.
+			if f := c.find(s.From[0]); f >= 0 && f < i {
+				from = f
+			}
 		}
-		if c.ops[i].Place != Source && from >= 0 && from < i {
-			readers[from] = append(readers[from], s.Name)
-		}
+		readers[from] = append(readers[from], s.Name)
 	}
 	for i := range c.steps {
 		switch {

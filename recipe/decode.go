@@ -122,74 +122,88 @@ func takes(t reflect.Type) string {
 
 // into fills one argument.
 func (d decoder) into(v value, dst reflect.Value, path string) {
-	if !d.fill(v, dst, path) {
+	var bad badText
+	switch err := d.fill(v, dst, path); {
+	case err == nil:
+	case errors.As(err, &bad):
+		d.wrong(path, fmt.Errorf("is %s, which %w", v.describe(), err))
+	default:
 		d.wrong(path, fmt.Errorf("is %s: takes %s", v.describe(), takes(dst.Type())))
 	}
 }
 
-// fill reports false where v is not what dst takes.
-func (d decoder) fill(v value, dst reflect.Value, path string) bool {
+// errKind says that a value is not what an argument takes. What that is, takes says.
+var errKind = errors.New("recipe: a value of another kind")
+
+func (d decoder) fill(v value, dst reflect.Value, path string) error {
 	if own, ok := dst.Addr().Interface().(json.Unmarshaler); ok {
-		return v.kind() != 'n' && own.UnmarshalJSON(v) == nil
+		if v.kind() == 'n' {
+			return errKind
+		}
+		return own.UnmarshalJSON(v)
 	}
-	switch dst.Kind() {
-	case reflect.Pointer:
+	switch kind := dst.Kind(); {
+	case kind == reflect.Pointer:
 		dst.Set(reflect.New(dst.Type().Elem()))
 		return d.fill(v, dst.Elem(), path)
-	case reflect.Slice:
-		return d.slice(v, dst, path)
-	case reflect.Array:
-		return d.array(v, dst, path)
-	case reflect.String:
+	case kind == reflect.String:
 		s, err := unquote(v, false)
 		dst.SetString(s)
-		return err == nil
-	case reflect.Bool:
+		return err
+	case kind == reflect.Bool && v.kind() == 'b':
 		dst.SetBool(v[0] == 't')
-		return v.kind() == 'b'
+		return nil
+	case kind == reflect.Slice && v.kind() == '[':
+		d.slice(v, dst, path)
+		return nil
+	case kind == reflect.Array && v.kind() == '[':
+		return d.array(v, dst, path)
+	case v.kind() == '0':
+		return number(v, dst)
 	}
-	if v.kind() != '0' {
-		return false
-	}
+	return errKind
+}
+
+func number(v value, dst reflect.Value) error {
 	switch dst.Kind() {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(string(v), 10, dst.Type().Bits())
 		dst.SetInt(n)
-		return err == nil
+		return err
 	case reflect.Uint64:
 		n, err := strconv.ParseUint(string(v), 10, 64)
 		dst.SetUint(n)
-		return err == nil
+		return err
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(string(v), 64)
 		dst.SetFloat(x)
-		return err == nil
+		return err
 	}
-	return false
+	return errKind
 }
 
-func (d decoder) slice(v value, dst reflect.Value, path string) bool {
-	if v.kind() != '[' {
-		return false
-	}
+func (d decoder) slice(v value, dst reflect.Value, path string) {
 	dst.Set(reflect.MakeSlice(dst.Type(), 0, 0)) // a list that is empty was given, too
+	// A path to each of a million elements would cost more than reading them.
+	_, whole := reflect.New(dst.Type().Elem()).Interface().(json.Unmarshaler)
 	for i, e := range v.elements() {
 		dst.Grow(1)
 		dst.SetLen(i + 1)
-		d.into(e, dst.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		if !whole || d.fill(e, dst.Index(i), "") != nil {
+			d.into(e, dst.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		}
 	}
-	return true
 }
 
-func (d decoder) array(v value, dst reflect.Value, path string) bool {
-	if v.kind() != '[' {
-		return false
-	}
+func (d decoder) array(v value, dst reflect.Value, path string) error {
 	n := 0
 	for i, e := range v.elements() {
 		if n++; i < dst.Len() {
 			d.into(e, dst.Index(i), fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
-	return n == dst.Len()
+	if n != dst.Len() {
+		return errKind
+	}
+	return nil
 }

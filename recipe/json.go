@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"unicode/utf8"
 )
 
 // value is a JSON value as it is written. It is looked into piece by piece: a recipe may list millions of paths, and a tree of them would
@@ -32,10 +33,10 @@ type nothing struct{}
 
 func (*nothing) UnmarshalJSON([]byte) error { return nil }
 
-// position turns the number of bytes read into line and column, both from 1.
+// position turns the number of bytes read into line and column, both from 1, the column in characters.
 func position(doc []byte, read int) (line, column int) {
 	before := string(doc[:min(max(read-1, 0), len(doc))])
-	return 1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[1+strings.LastIndexByte(before, '\n'):])
 }
 
 func (v value) kind() byte {

@@ -23,7 +23,7 @@ func list(known []string) string {
 
 // nearest returns the known name from which the fewest mistakes of typing lead to name; "" where that would be no mistake of typing.
 func nearest(name string, known []string) string {
-	best, fewest := "", max(1, len(name)/2)+1
+	best, fewest := "", max(1, len(name)/3)+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), k); d < fewest {
 			best, fewest = k, d

@@ -100,11 +100,11 @@ func (p *parser) step(number int, v value) (s Step) {
 }
 
 func unknownOp(name string) error {
-	near, hint := nearest(name, names()), ""
-	if near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
+	hint := "there are " + list(names())
+	if near := nearest(name, names()); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return fmt.Errorf("is %q: there is no operation of this name%s", name, hint)
+	return fmt.Errorf("is %q: there is no operation of this name; %s", name, hint)
 }
 
 // from reads the name of a step or a list of them.

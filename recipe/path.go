@@ -47,6 +47,11 @@ func (p *Path) UnmarshalJSON(b []byte) error {
 
 var errText = errors.New("takes text")
 
+// badText says what is wrong with something that is text.
+type badText string
+
+func (e badText) Error() string { return string(e) }
+
 // unquote reads a JSON string. With bytes, lone surrogates from \udc80 to \udcff are the bytes from 0x80 to 0xff; all others are
 // refused, as they are in no text.
 func unquote(b []byte, bytes bool) (string, error) {
@@ -55,7 +60,7 @@ func unquote(b []byte, bytes bool) (string, error) {
 	}
 	b = b[1 : len(b)-1]
 	if !utf8.Valid(b) {
-		return "", errors.New("is not valid UTF-8")
+		return "", badText("is not valid UTF-8")
 	}
 	out := make([]byte, 0, len(b))
 	for len(b) > 0 {
@@ -75,13 +80,13 @@ func unquote(b []byte, bytes bool) (string, error) {
 		case bytes && c >= 0xdc80 && c <= 0xdcff:
 			out = append(out, byte(c))
 		default:
-			return "", fmt.Errorf(`has the lone surrogate \u%04x, which stands for nothing`, c)
+			return "", badText(fmt.Sprintf(`has the lone surrogate \u%04x, which stands for nothing`, c))
 		}
 	}
 	return string(out), nil
 }
 
-var errEscape = errors.New("has an escape that JSON does not know")
+const errEscape = badText("has an escape that JSON does not know")
 
 // escape reads the escape at the beginning of b, and the second half of a pair too.
 func escape(b []byte) (c rune, n int, err error) {

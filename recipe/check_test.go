@@ -1,0 +1,342 @@
+package recipe_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	files  = recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent"}}
+	decode = recipe.Step{Op: "decode_image"}
+	resize = recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}}}
+	crop   = recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224}}}
+	flip   = recipe.Step{Op: "random_flip"}
+	batch  = recipe.Step{Args: &recipe.Batch{Size: 32}}
+)
+
+func steps(s ...recipe.Step) recipe.Recipe { return recipe.Recipe{Steps: s} }
+
+func TestSchemasAlongTheWay(t *testing.T) {
+	unlabelled := recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a"}}}
+	pairs := recipe.Step{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "a", Label: 1}}}}
+	exact := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 10, Width: 20}}}
+	for _, c := range []struct {
+		r    recipe.Recipe
+		want string
+	}{
+		{steps(files), "bytes bytes, label int64, key text"},
+		{steps(unlabelled), "bytes bytes, key text"},
+		{steps(pairs), "bytes bytes, label int64, key text"},
+		{steps(files, recipe.Step{Op: "shuffle"}), "bytes bytes, label int64, key text"},
+		{steps(files, decode), "image uint8 [?, ?, 3], label int64, key text"},
+		{steps(unlabelled, recipe.Step{Args: &recipe.DecodeImage{To: "x"}}), "x uint8 [?, ?, 3], key text"},
+		{steps(files, decode, resize), "image uint8 [?, ?, 3], label int64, key text"},
+		{steps(files, decode, exact), "image uint8 [10, 20, 3], label int64, key text"},
+		{steps(files, decode, exact, resize), "image uint8 [256, 512, 3], label int64, key text"},
+		{steps(files, decode, resize, crop), "image uint8 [224, 224, 3], label int64, key text"},
+		{steps(files, decode, recipe.Step{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}}}, flip), "image uint8 [3, 4, 3], label int64, key text"},
+		{steps(files, decode, crop, batch), "image uint8 [224, 224, 3], label int64, key text"},
+		{steps(unlabelled, decode, crop, recipe.Step{Args: &recipe.Batch{GlobalSize: 7}}), "image uint8 [224, 224, 3], key text"},
+	} {
+		schema, err := c.r.Check()
+		if err != nil {
+			t.Errorf("%v: %v", c.r, err)
+		} else if got := schema.String(); got != c.want || schema.Check() != nil {
+			t.Errorf("%v: %s, want %s", c.r, got, c.want)
+		}
+	}
+}
+
+func TestWhatCheckRefuses(t *testing.T) {
+	with := func(args recipe.Args) recipe.Step { return recipe.Step{Args: args} }
+	for _, c := range []struct {
+		r    recipe.Recipe
+		want []string
+	}{
+		{recipe.Recipe{}, []string{`has no steps: it begins with a source such as files`}},
+
+		// files
+		{steps(recipe.Step{Op: "files"}), []string{`step "files" (#1): has nothing to read: give pattern, paths or pairs`}},
+		{steps(with(&recipe.Files{Pattern: "a", Paths: []recipe.Path{"b"}})), []string{`step "files" (#1): takes only one of pattern, paths and pairs`}},
+		{steps(with(&recipe.Files{Paths: []recipe.Path{}})), []string{`step "files" (#1): paths is empty: there is nothing to read`}},
+		{steps(with(&recipe.Files{Pairs: []recipe.Pair{}})), []string{`step "files" (#1): pairs is empty: there is nothing to read`}},
+		{steps(with(&recipe.Files{Paths: []recipe.Path{"a", ""}})), []string{`step "files" (#1): paths[1] is empty`}},
+		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a\x00"}}})), []string{`step "files" (#1): pairs[0] has a path that contains a zero byte`}},
+		{steps(with(&recipe.Files{Pattern: "\x00", Root: "data", Label: "folder", MaxBytes: -1})), []string{
+			`step "files" (#1): pattern contains a zero byte`,
+			`step "files" (#1): root is "data": takes the absolute path of a folder`,
+			`step "files" (#1): label is "folder": takes "parent" or null`,
+			`step "files" (#1): max_bytes is -1: takes a number from 1 on`,
+		}},
+		{steps(with(&recipe.Files{Pairs: []recipe.Pair{{Path: "a"}}, Label: "parent"})), []string{`step "files" (#1): label is "parent", but pairs bring labels of their own`}},
+
+		// images
+		{steps(files, crop), []string{`step "center_crop" (#2): has no image to work on, only bytes bytes, label int64, key text; put decode_image before it`}},
+		{steps(files, decode, recipe.Step{Op: "resize"}), []string{`step "resize" (#3): lacks the argument size`}},
+		{steps(files, decode, decode), []string{
+			`step "decode_image_2" (#3): field is "bytes": the samples have the fields image, label, key`,
+			`step "decode_image_2" (#3): to is "image": the samples have a field of this name already`,
+		}},
+		{steps(files, with(&recipe.DecodeImage{Field: "key", To: "label", Mode: "fast"})), []string{
+			`step "decode_image" (#2): mode is "fast": takes "exact"`,
+			`step "decode_image" (#2): field is "key", which is text: takes a field of bytes`,
+			`step "decode_image" (#2): to is "label": the samples have a field of this name already`,
+		}},
+		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 3, Width: 4}, MaxSize: 5})), []string{`step "resize" (#3): max_size is 5, but size says both height and width`}},
+		{steps(files, decode, with(&recipe.Resize{Size: recipe.Size{Height: 300}, MaxSize: 200})), []string{
+			`step "resize" (#3): is not possible: media: impossible geometry: resize: max_size 200 must be greater than size 300`,
+		}},
+		{steps(files, decode, with(&recipe.CenterCrop{Size: recipe.Size{Height: -3}}), with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 1 << 40}}), batch), []string{
+			`step "center_crop" (#3): is not possible: media: impossible geometry: center_crop to a height of -3 and a width of -3 pixels`,
+			`step "random_resized_crop" (#4): is not possible: media: impossible geometry: random_resized_crop to a height of 1099511627776 and a width of 1099511627776 pixels`,
+			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it`,
+		}},
+		{steps(files, decode, with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 3}, Scale: &[2]float64{0, 0}, Ratio: &[2]float64{2, 1}})), []string{
+			`step "random_resized_crop" (#3): scale is [0 0]: takes two rising shares, above 0 and up to 1`,
+			`step "random_resized_crop" (#3): ratio is [2 1]: takes two rising numbers above 0`,
+		}},
+		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: takes a probability, from 0 to 1`}},
+
+		// batch
+		{steps(files, decode, resize, batch), []string{
+			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it`,
+		}},
+		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image before it`}},
+		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): takes either size or global_size`}},
+		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): takes either size or global_size`}},
+		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: takes a number from 1 to 2147483647`}},
+		{steps(files, decode, crop, with(&recipe.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: takes a number from 1 to 2147483647`}},
+		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches: that has to be the last step`}},
+
+		// order
+		{steps(decode), []string{`step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`}},
+		{steps(files, decode, recipe.Step{Op: "shuffle"}), []string{
+			`step "shuffle" (#3): comes after "decode_image": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
+		}},
+		{steps(files, recipe.Step{Op: "shuffle"}, recipe.Step{Op: "shuffle"}), []string{
+			`step "shuffle_2" (#3): comes after "shuffle": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
+		}},
+		{steps(files, files), []string{`step "files_2" (#2): is a source and can only begin a recipe`}},
+
+		// names and edges
+		{steps(files, recipe.Step{Op: "decode_image", Name: "files"}), []string{`step "files" (#2): name is that of step #1 too`}},
+		{steps(files, decode, flip, flip, recipe.Step{Op: "random_flip", Name: "random_flip_2"}), []string{`step "random_flip_2" (#5): name is that of step #4 too`}},
+		{steps(files, recipe.Step{Op: "decode_image", Name: "a b"}), []string{`step "a b" (#2): name is "a b": takes letters, digits, and _ . - after the first letter`}},
+		{steps(files, recipe.Step{Op: "decode_image", From: []string{"file"}}, crop), []string{
+			`step "decode_image" (#2): from is "file": there is no step of this name; did you mean "files"?`,
+		}},
+		{steps(files, recipe.Step{Op: "decode_image", From: []string{"center_crop"}}, crop), []string{
+			`step "decode_image" (#2): from is "center_crop", which does not come before it`,
+		}},
+		{steps(files, decode, crop, recipe.Step{Op: "random_flip", From: []string{"decode_image"}}), []string{
+			`step "decode_image" (#2): is read by several steps: center_crop, random_flip`,
+			`step "center_crop" (#3): is read by no step`,
+		}},
+		{steps(files, decode, recipe.Step{Op: "random_flip", From: []string{"decode_image", "files"}}), []string{
+			`step "random_flip" (#3): from is ["decode_image" "files"]: random_flip reads one step`,
+		}},
+		{steps(recipe.Step{Args: files.Args, From: []string{"x"}}), []string{`step "files" (#1): from is ["x"]: a source reads no other step`}},
+
+		// what only Go programs can write
+		{steps(recipe.Step{}), []string{`step #1: has no operation`}},
+		{steps(recipe.Step{Op: "resise"}), []string{`step "resise" (#1): op is "resise": there is no operation of this name; did you mean "resize"?`}},
+		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: takes *recipe.DecodeImage`}},
+	} {
+		schema, err := c.r.Check()
+		if err == nil {
+			t.Errorf("%v gives %v, want the error %q", c.r, schema, c.want)
+			continue
+		}
+		if diff := cmp.Diff(c.want, strings.Split(strings.ReplaceAll(err.Error(), "recipe: ", ""), "\n")); diff != "" {
+			t.Errorf("%v:\n%s", c.r, diff)
+		}
+	}
+}
+
+func TestCompleteChangesNothing(t *testing.T) {
+	r := steps(files, decode, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 4, Width: 4}}}, flip)
+	before, err := json.Marshal(r.Steps[2].Args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Complete()
+	if r.Steps[1].Args != nil || r.Steps[1].Name != "" || r.Steps[0].Args.(*recipe.Files).MaxBytes != 0 {
+		t.Errorf("the recipe became %+v", r)
+	}
+	if after, _ := json.Marshal(r.Steps[2].Args); string(after) != string(before) {
+		t.Errorf("%s became %s", before, after)
+	}
+	if again := c.Complete(); !cmp.Equal(again, c) {
+		t.Errorf("completing twice gives another recipe:\n%s", cmp.Diff(c, again))
+	}
+}
+
+func TestNames(t *testing.T) {
+	r := steps(files, decode, flip, recipe.Step{Op: "random_flip", Name: "mirror"}, flip, recipe.Step{Op: "random_flip", From: []string{"random_flip_3"}}).Complete()
+	var got []string
+	for _, s := range r.Steps {
+		got = append(got, s.Name)
+		if s.From != nil {
+			t.Errorf("%q reads %q, which is the step before", s.Name, s.From)
+		}
+	}
+	if diff := cmp.Diff([]string{"files", "decode_image", "random_flip", "mirror", "random_flip_3", "random_flip_4"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestString(t *testing.T) {
+	for _, c := range []struct {
+		r    recipe.Recipe
+		want string
+	}{
+		{recipe.Recipe{}, ""},
+		{
+			steps(files, recipe.Step{Op: "shuffle"}, decode, resize, crop, flip, flip, batch),
+			`files(pattern="data", label="parent") → shuffle → decode_image → resize(size=256) → center_crop(size=224) → random_flip → random_flip_2 → batch(size=32)`,
+		},
+		{
+			steps(recipe.Step{Args: &recipe.Files{Pattern: "a<b\xff", Root: "/x"}}, recipe.Step{Name: "d", Args: &recipe.DecodeImage{Orient: new(false), Field: "bytes"}}, recipe.Step{Args: &recipe.RandomFlip{P: new(0.25)}, Name: "mirror"}),
+			`files(pattern="a<b\udcff") → d: decode_image(orient=false) → mirror: random_flip(p=0.25)`,
+		},
+		{
+			steps(recipe.Step{Args: &recipe.Files{Paths: []recipe.Path{"a", "b", "c", "d"}}}, recipe.Step{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 3, Width: 4}, Scale: &[2]float64{0.5, 1}}}),
+			`files(paths=["a", … 4 in all]) → random_resized_crop(size=[3,4], scale=[0.5,1])`,
+		},
+		{
+			steps(recipe.Step{Args: &recipe.Files{Pattern: recipe.Path(strings.Repeat("long/", 50))}}),
+			`files(pattern="long/long/long/long/long/long…g/long/long/long/long/long/")`,
+		},
+		{steps(files, decode, recipe.Step{Op: "random_flip", From: []string{"files"}}), "files(pattern=\"data\", label=\"parent\")\ndecode_image\nrandom_flip ← files"},
+		{steps(recipe.Step{Op: "what"}), "what"},
+	} {
+		if got := c.r.String(); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	base := func() recipe.Recipe {
+		return recipe.Recipe{Seed: 5, Steps: []recipe.Step{files, {Op: "shuffle"}, decode, resize, crop, batch}}
+	}
+	const pinned = "83e49cbab204b3b40882f4c4aae0f31d70fad04aa9f33ea3d9cf6c1d277c338e"
+	if got := base().Fingerprint(); got != pinned {
+		t.Errorf("the fingerprint became %s: states that were saved cannot be restored any more", got)
+	}
+	edit := func(i int, s recipe.Step) recipe.Recipe {
+		r := base()
+		r.Steps[i] = s
+		return r
+	}
+	for name, r := range map[string]recipe.Recipe{
+		"root":                edit(0, recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
+		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(5))}}),
+		"defaults":            edit(2, recipe.Step{Name: "decode_image", From: []string{"shuffle"}, Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true)}}),
+		"a square":            edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
+	} {
+		if r.Fingerprint() != pinned {
+			t.Errorf("%s changes the fingerprint of what gives the same samples", name)
+		}
+	}
+	seed := base()
+	seed.Seed = 6
+	for name, r := range map[string]recipe.Recipe{
+		"the seed":            seed,
+		"pattern":             edit(0, recipe.Step{Args: &recipe.Files{Pattern: "other", Label: "parent"}}),
+		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(6))}}),
+		"orient":              edit(2, recipe.Step{Args: &recipe.DecodeImage{Orient: new(false)}}),
+		"size":                edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 225}}}),
+		"a name":              edit(4, recipe.Step{Name: "crop", Args: crop.Args}),
+		"batch":               edit(5, recipe.Step{Args: &recipe.Batch{Size: 33}}),
+	} {
+		if r.Fingerprint() == pinned {
+			t.Errorf("%s does not change the fingerprint", name)
+		}
+	}
+}
+
+func TestRecipeInsideJSON(t *testing.T) {
+	r := recipe.Recipe{Seed: 1, Steps: []recipe.Step{{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "\xff", Label: 3}}, Root: "/\xfe"}}, decode, crop, batch}}
+	text, err := json.Marshal(map[string]any{"recipe": r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct{ Recipe recipe.Recipe }
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r.Complete(), back.Recipe); diff != "" {
+		t.Errorf("%s\n%s", text, diff)
+	}
+}
+
+// Help texts and schemas are made of these.
+func TestEverythingIsDocumented(t *testing.T) {
+	for _, op := range recipe.Ops() {
+		if !strings.HasSuffix(op.Doc, ".") || strings.ToUpper(op.Doc[:1]) != op.Doc[:1] {
+			t.Errorf("%s: the doc is no sentence: %q", op.Name, op.Doc)
+		}
+		args := op.Arguments()
+		if n := reflect.TypeOf(op.New()).Elem().NumField(); len(args) != n {
+			t.Errorf("%s has %d arguments of %d fields", op.Name, len(args), n)
+		}
+		for _, a := range args {
+			if a.Name != strings.ToLower(a.Name) || a.Doc == "" || a.Takes == "" || strings.HasPrefix(a.Takes, "recipe.") {
+				t.Errorf("%s: %+v", op.Name, a)
+			}
+		}
+	}
+}
+
+// sharpen is an operation of somebody else.
+type sharpen struct {
+	Amount float64 `json:"amount" doc:"how much"`
+}
+
+func (s *sharpen) Check(in sample.Schema) (sample.Schema, error) {
+	return in.With("sharp", sample.TensorType(tensor.Float32)), nil
+}
+
+type blunt struct{}
+
+func (blunt) Check(in sample.Schema) (sample.Schema, error) { return in, nil }
+
+func TestRegister(t *testing.T) {
+	op := recipe.Op{Name: "sharpen", Doc: "Sharpens.", New: func() recipe.Args { return new(sharpen) }}
+	if err := recipe.Register(op); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recipe.Parse([]byte(wrap(`{"op":"files","args":{"pattern":"a"}},{"op":"sharpen","args":{"amount":0.5}}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&sharpen{0.5}, r.Steps[1].Args); diff != "" {
+		t.Error(diff)
+	}
+	if schema, err := r.Check(); err != nil || schema.String() != "bytes bytes, key text, sharp float32" {
+		t.Errorf("%v, %v", schema, err)
+	}
+	for _, c := range []struct {
+		op   recipe.Op
+		want string
+	}{
+		{op, `recipe: there is an operation "sharpen" already`},
+		{recipe.Op{Name: "sharpen_more", New: op.New}, `recipe: operation "sharpen_more": its arguments *recipe_test.sharpen belong to "sharpen" already`},
+		{recipe.Op{Name: "blunt", New: func() recipe.Args { return blunt{} }}, `recipe: operation "blunt": its arguments are recipe_test.blunt: takes a pointer to a struct`},
+		{recipe.Op{Name: "nil", New: func() recipe.Args { return nil }}, `recipe: operation "nil": its arguments are <nil>: takes a pointer to a struct`},
+		{recipe.Op{Name: "a b", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "a b": its name is "a b": takes letters, digits, and _ . - after the first letter`},
+	} {
+		if err := recipe.Register(c.op); err == nil || err.Error() != c.want {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}

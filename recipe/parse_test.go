@@ -1,0 +1,193 @@
+package recipe_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"headrace/recipe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// wrap makes a recipe of steps.
+func wrap(steps string) string { return `{"headrace":1,"steps":[` + steps + `]}` }
+
+func TestParse(t *testing.T) {
+	got, err := recipe.Parse([]byte(`
+	{"seed": 18446744073709551615, "headrace": 1, "steps": [
+		{"op": "files", "args": {"pattern": "data/*/\udcff.jpg", "root": "/home/me", "label": "parent", "max_bytes": 1000}},
+		{"op": "shuffle", "args": {"seed": 7}},
+		{"op": "decode_image", "name": "decode", "from": ["shuffle"], "args": {"to": "x", "orient": false}},
+		{"op": "resize", "from": "decode", "args": {"size": 256, "max_size": null}},
+		{"op": "resize", "args": {"size": [224, 192]}},
+		{"op": "center_crop", "args": {"size": [200, 200]}},
+		{"op": "random_resized_crop", "args": {"size": 128, "scale": [0.5, 1], "ratio": null}},
+		{"op": "random_flip", "args": {"p": 0}},
+		{"op": "random_flip"},
+		{"op": "batch", "args": {"global_size": 256, "drop_last": true}}
+	]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := recipe.Recipe{Seed: 1<<64 - 1, Steps: []recipe.Step{
+		{Op: "files", Name: "files", Args: &recipe.Files{Pattern: "data/*/\xff.jpg", Root: "/home/me", Label: "parent", MaxBytes: 1000}},
+		{Op: "shuffle", Name: "shuffle", Args: &recipe.Shuffle{Seed: new(uint64(7))}},
+		{Op: "decode_image", Name: "decode", Args: &recipe.DecodeImage{Field: "bytes", To: "x", Mode: "exact", Orient: new(false)}},
+		{Op: "resize", Name: "resize", Args: &recipe.Resize{Size: recipe.Size{Height: 256}}},
+		{Op: "resize", Name: "resize_2", Args: &recipe.Resize{Size: recipe.Size{Height: 224, Width: 192}}},
+		{Op: "center_crop", Name: "center_crop", Args: &recipe.CenterCrop{Size: recipe.Size{Height: 200}}},
+		{Op: "random_resized_crop", Name: "random_resized_crop", Args: &recipe.RandomResizedCrop{
+			Size: recipe.Size{Height: 128}, Scale: &[2]float64{0.5, 1}, Ratio: &[2]float64{3. / 4, 4. / 3},
+		}},
+		{Op: "random_flip", Name: "random_flip", Args: &recipe.RandomFlip{P: new(0.0)}},
+		{Op: "random_flip", Name: "random_flip_2", Args: &recipe.RandomFlip{P: new(0.5)}},
+		{Op: "batch", Name: "batch", Args: &recipe.Batch{GlobalSize: 256, DropLast: true}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParseListsOfFiles(t *testing.T) {
+	got, err := recipe.Parse([]byte(wrap(`{"op":"files","args":{"paths":["a","\udc80","é"]}}, {"op":"files","args":{"pairs":[["a",1],["\udcff",-2]]}}, {"op":"files","args":{"paths":[]}}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []recipe.Args{
+		&recipe.Files{Paths: []recipe.Path{"a", "\x80", "é"}, MaxBytes: 1 << 30},
+		&recipe.Files{Pairs: []recipe.Pair{{Path: "a", Label: 1}, {Path: "\xff", Label: -2}}, MaxBytes: 1 << 30},
+		&recipe.Files{Paths: []recipe.Path{}, MaxBytes: 1 << 30},
+	}
+	for i, s := range got.Steps {
+		if diff := cmp.Diff(want[i], s.Args); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// operations lists all that are registered: other tests register their own.
+func operations() string {
+	var all []string
+	for _, op := range recipe.Ops() {
+		all = append(all, op.Name)
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestWhatParseRefuses(t *testing.T) {
+	for _, c := range []struct{ doc, want string }{
+		{`[]`, `recipe: is []: takes an object like {"headrace": 1, "steps": […]}`},
+		{`{}`, `recipe: lacks the version of its notation: "headrace": 1
+recipe: lacks the key "steps"`},
+		{`{"headrace":2,"steps":[]}`, `recipe: headrace is 2: this engine reads version 1 of recipes`},
+		{`{"headrace":"1","steps":[]}`, `recipe: headrace is "1": this engine reads version 1 of recipes`},
+		{`{"headrace":1,"steps":{}}`, `recipe: steps is an object: takes a list of steps`},
+		{`{"headrace":1,"sed":3,"steps":[]}`, `recipe: unknown key "sed": did you mean "seed"? takes headrace, seed, steps`},
+		{`{"headrace":1,"seed":-3,"steps":[]}`, `recipe: seed is -3: takes a whole number from 0 on`},
+		{`{"headrace":1,"seed":1.5,"steps":[]}`, `recipe: seed is 1.5: takes a whole number from 0 on`},
+		{`{"headrace":1,"seed":1,"seed":2,"steps":[]}`, `recipe: seed is given twice`},
+		{`{"headrace":1,"\ud800":2,"steps":[]}`, `recipe: has the key "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{wrap(`3`), `recipe: step #1: is 3: takes an object like {"op": "resize", "args": {"size": 256}}`},
+		{wrap(`{"args":{}}`), `recipe: step #1: lacks the key "op"`},
+		{wrap(`{"op":3}`), `recipe: step #1: op is 3: takes text`},
+		{wrap(`{"op":"resise"}`), `recipe: step "resise" (#1): op is "resise": there is no operation of this name; did you mean "resize"?`},
+		{wrap(`{"op":"tokenize"}`), `recipe: step "tokenize" (#1): op is "tokenize": there is no operation of this name; there are ` + operations()},
+		{wrap(`{"op":"resize","arg":{"size":3}}`), `recipe: step "resize" (#1): unknown key "arg": did you mean "args"? takes op, name, from, args`},
+		{wrap(`{"op":"resize","name":["a"]}`), `recipe: step "resize" (#1): name is ["a"]: takes text`},
+		{wrap(`{"op":"resize","from":3}`), `recipe: step "resize" (#1): from is 3: takes the name of a step, or a list of names`},
+		{wrap(`{"op":"resize","from":["a",{}]}`), `recipe: step "resize" (#1): from[1] is an object: takes text`},
+		{wrap(`{"op":"resize","args":[256]}`), `recipe: step "resize" (#1): takes an object of arguments, not [256]`},
+		{wrap(`{"op":"files"},{"op":"shuffle"},{"op":"resize","args":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size`},
+		{wrap(`{"op":"resize","args":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "interpolation": takes size, max_size`},
+		{wrap(`{"op":"resize","args":{"size":"big"}}`), `recipe: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
+		{wrap(`{"op":"resize","args":{"size":256.0}}`), `recipe: step "resize" (#1): size is 256.0: takes a whole number, or [height, width]`},
+		{wrap(`{"op":"resize","args":{"size":0}}`), `recipe: step "resize" (#1): size is 0: takes a whole number, or [height, width]`},
+		{wrap(`{"op":"resize","args":{"size":[1,2,3]}}`), `recipe: step "resize" (#1): size is [1,2,3]: takes a whole number, or [height, width]`},
+		{wrap(`{"op":"resize","args":{"size":[1,null]}}`), `recipe: step "resize" (#1): size is [1,null]: takes a whole number, or [height, width]`},
+		{wrap(`{"op":"resize","args":{"size":3,"size":4}}`), `recipe: step "resize" (#1): size is given twice`},
+		{wrap(`{"op":"resize","args":{"max_size":99999999999999999999}}`), `recipe: step "resize" (#1): max_size is 99999999999999999999: takes a whole number`},
+		{wrap(`{"op":"decode_image","args":{"orient":1}}`), `recipe: step "decode_image" (#1): orient is 1: takes true or false`},
+		{wrap(`{"op":"decode_image","args":{"to":true}}`), `recipe: step "decode_image" (#1): to is true: takes text`},
+		{wrap(`{"op":"random_flip","args":{"p":"0.5"}}`), `recipe: step "random_flip" (#1): p is "0.5": takes a number`},
+		{wrap(`{"op":"random_flip","args":{"p":1e999}}`), `recipe: step "random_flip" (#1): p is 1e999: takes a number`},
+		{wrap(`{"op":"random_resized_crop","args":{"scale":[1],"ratio":[1,"a"]}}`), `recipe: step "random_resized_crop" (#1): scale is [1]: takes a list of 2, each a number
+recipe: step "random_resized_crop" (#1): ratio[1] is "a": takes a number`},
+		{wrap(`{"op":"files","args":{"pattern":3}}`), `recipe: step "files" (#1): pattern is 3: takes text`},
+		{wrap(`{"op":"files","args":{"pattern":"\ud800"}}`), `recipe: step "files" (#1): pattern is "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{wrap(`{"op":"files","args":{"paths":"a.jpg"}}`), `recipe: step "files" (#1): paths is "a.jpg": takes a list, each text`},
+		{wrap(`{"op":"files","args":{"paths":["a",3,null]}}`), `recipe: step "files" (#1): paths[1] is 3: takes text
+recipe: step "files" (#1): paths[2] is null: takes text`},
+		{wrap(`{"op":"files","args":{"pairs":[["a",0],["b"],["c","d"],[1,2],["e",1.5],["f",1,2],"g",[null,1]]}}`), `recipe: step "files" (#1): pairs[1] is ["b"]: takes a [path, label] pair
+recipe: step "files" (#1): pairs[2] is ["c","d"]: takes a [path, label] pair
+recipe: step "files" (#1): pairs[3] is [1,2]: takes a [path, label] pair
+recipe: step "files" (#1): pairs[4] is ["e",1.5]: takes a [path, label] pair
+recipe: step "files" (#1): pairs[5] is ["f",1,2]: takes a [path, label] pair
+recipe: step "files" (#1): pairs[6] is "g": takes a [path, label] pair
+recipe: step "files" (#1): pairs[7] is [null,1]: takes a [path, label] pair`},
+		{wrap(`{"op":"files","args":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},{"op":"bath"}`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, root, label, max_bytes
+recipe: step "bath" (#2): op is "bath": there is no operation of this name; did you mean "batch"?`},
+	} {
+		r, err := recipe.Parse([]byte(c.doc))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", c.doc, err, c.want)
+		}
+		if len(r.Steps) > 0 {
+			t.Errorf("%s: a recipe came with the error", c.doc)
+		}
+	}
+}
+
+// Whoever points at a place in a file needs to know where a mistake is, not only how it reads.
+func TestErrorsTellTheirPlace(t *testing.T) {
+	_, err := recipe.Parse([]byte(wrap(`{"op":"files","args":{"paths":["a",3]}}`)))
+	var e *recipe.Error
+	if !errors.As(err, &e) || e.Step != 1 || e.Name != "files" || e.Path != "args.paths[1]" {
+		t.Errorf("got %+v of %v", e, err)
+	}
+	_, err = recipe.Recipe{Steps: []recipe.Step{{Op: "files"}, {Op: "decode_image", Args: &recipe.DecodeImage{Mode: "fast"}}}}.Check()
+	var modes []string
+	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		if e := e.(*recipe.Error); e.Step == 2 {
+			modes = append(modes, e.Path)
+		}
+	}
+	if diff := cmp.Diff([]string{"args.mode"}, modes); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, doc := range []string{
+		wrap(`{"op":"files","args":{"pattern":"data/*/\udcff.jpg","root":"/home/me","label":"parent"}},{"op":"shuffle"},{"op":"decode_image","name":"d"},{"op":"resize","from":"d","args":{"size":256}},{"op":"center_crop","args":{"size":[3,4]}},{"op":"random_flip"},{"op":"random_flip"},{"op":"batch","args":{"size":32}}`),
+		wrap(`{"op":"files","args":{"pairs":[["a",1]],"paths":["b"],"max_bytes":7}},{"op":"random_resized_crop","args":{"size":9,"scale":[0.1,0.2]}}`),
+		`{"headrace":1,"seed":5,"steps":[]}`,
+		`{"headrace":1,`,
+	} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		r, err := recipe.Parse(doc)
+		if err != nil {
+			return
+		}
+		_, _ = r.Check()
+		_ = r.String()
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := recipe.Parse(text)
+		if err != nil {
+			t.Fatalf("%s became %s, which is refused: %v", doc, text, err)
+		}
+		again, err := json.Marshal(back)
+		if err != nil || string(again) != string(text) || !cmp.Equal(r, back) {
+			t.Fatalf("%s became %s became %s, %v\n%s", doc, text, again, err, cmp.Diff(r, back))
+		}
+		if r.Fingerprint() != back.Fingerprint() {
+			t.Fatalf("%s: the fingerprint changed", doc)
+		}
+	})
+}
