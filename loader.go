@@ -175,13 +175,16 @@ func (l *Loader) endEpoch() {
 // Epoch tells what became of the epoch that ended last.
 func (l *Loader) Epoch() EpochSummary { return l.ended }
 
-// State returns the place after the batch that Next returned last.
+// State returns the place after the batch that Next returned last; after an epoch's last batch that is the beginning of the next epoch.
 func (l *Loader) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	place := l.place
 	if l.run != nil {
 		place = l.run.State().Sources[l.source.name]
+	}
+	if n := l.info.SamplesPerEpoch; n > 0 && place.Low >= n { // the last batch ends its epoch, before io.EOF says so
+		place = pipe.SourceState{Epoch: place.Epoch + 1}
 	}
 	s := l.info.State.at(place)
 	s.Quarantine = l.work.quarantine
