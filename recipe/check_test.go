@@ -264,6 +264,25 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+// A list stands in the fingerprint with all its paths and labels, and their order.
+func TestFingerprintOfLists(t *testing.T) {
+	seen := make(map[string]string)
+	for _, f := range []recipe.Files{
+		{Paths: []recipe.Path{"a", "b"}}, {Paths: []recipe.Path{"b", "a"}}, {Paths: []recipe.Path{"ab"}}, {Paths: []recipe.Path{"a"}}, {Paths: []recipe.Path{}},
+		{Pairs: []recipe.Pair{{Path: "a"}, {Path: "b"}}}, {Pairs: []recipe.Pair{{Path: "a", Label: 1}, {Path: "b"}}}, {Pairs: []recipe.Pair{{Path: "a"}, {Path: "b", Label: 1}}},
+	} {
+		r := steps(recipe.Step{Args: &f})
+		if other := seen[r.Fingerprint()]; other != "" {
+			t.Errorf("%v and %s have one fingerprint", r, other)
+		}
+		seen[r.Fingerprint()] = r.String()
+		f.Root = "/elsewhere"
+		if seen[steps(recipe.Step{Args: &f}).Fingerprint()] == "" {
+			t.Errorf("the root changes the fingerprint of %v", r)
+		}
+	}
+}
+
 func TestRecipeInsideJSON(t *testing.T) {
 	r := recipe.Recipe{Seed: 1, Steps: []recipe.Step{{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "\xff", Label: 3}}, Root: "/\xfe"}}, decode, crop, batch}}
 	text, err := json.Marshal(map[string]any{"recipe": r})

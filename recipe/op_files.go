@@ -1,8 +1,12 @@
 package recipe
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -43,9 +47,31 @@ func (f Files) complete() Args {
 	return &f
 }
 
-// identity leaves out the folder in which relative paths start: the data may move.
+// identity leaves out the folder in which relative paths start, as the data may move, and has the digest of a list in its place, as
+// it may be long.
 func (f Files) identity(Recipe) Args {
 	f.Root = ""
+	h := sha256.New()
+	add := func(p Path, label int64) {
+		var sizes [16]byte
+		binary.LittleEndian.PutUint64(sizes[:], uint64(len(p)))
+		binary.LittleEndian.PutUint64(sizes[8:], uint64(label))
+		h.Write(sizes[:])
+		io.WriteString(h, string(p))
+	}
+	for _, p := range f.Paths {
+		add(p, 0)
+	}
+	for _, p := range f.Pairs {
+		add(p.Path, p.Label)
+	}
+	digest := Path(hex.EncodeToString(h.Sum(nil)))
+	if f.Paths != nil {
+		f.Paths = []Path{digest}
+	}
+	if f.Pairs != nil {
+		f.Pairs = []Pair{{Path: digest}}
+	}
 	return &f
 }
 
