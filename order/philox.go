@@ -35,7 +35,6 @@ func pair(a, b uint64) block {
 }
 
 func (b block) low() uint64  { return uint64(b[0]) | uint64(b[1])<<32 }
-func (b block) high() uint64 { return uint64(b[2]) | uint64(b[3])<<32 }
 
 // below maps 64 random bits to [0, n) by their high part. The bias is below n / 2⁶⁴.
 func below(random, n uint64) uint64 {

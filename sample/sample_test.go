@@ -148,7 +148,7 @@ func TestErrorNamesTheSample(t *testing.T) {
 		t.Error("the cause cannot be found")
 	}
 	odd := (&sample.Error{Key: "line\nbreak\xff", Err: fs.ErrNotExist}).Error()
-	if strings.ContainsAny(odd, "\n\xff") {
+	if strings.Contains(odd, "\n") || strings.Contains(odd, "\xff") {
 		t.Errorf("raw bytes of a name in the message: %q", odd)
 	}
 }
