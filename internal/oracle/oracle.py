@@ -4,9 +4,11 @@ import base64
 import io
 import json
 import sys
+import warnings
 
 questions, answers = sys.stdin.buffer, sys.stdout.buffer
 sys.stdout = sys.stderr  # what a library prints must not get between the answers
+warnings.simplefilter("ignore")
 
 
 def main():
@@ -70,7 +72,8 @@ def decode(args, data):
 
 
 def orientation(args, data):
-    return opened(data).getexif().get(0x0112, 1), b""
+    o = opened(data).getexif().get(0x0112, 1)
+    return o if isinstance(o, int) else 1, b""
 
 
 def transpose(args, pixels):
