@@ -34,7 +34,7 @@ func pair(a, b uint64) block {
 	return block{uint32(a), uint32(a >> 32), uint32(b), uint32(b >> 32)}
 }
 
-func (b block) low() uint64  { return uint64(b[0]) | uint64(b[1])<<32 }
+func (b block) low() uint64 { return uint64(b[0]) | uint64(b[1])<<32 }
 
 // below maps 64 random bits to [0, n) by their high part. The bias is below n / 2⁶⁴.
 func below(random, n uint64) uint64 {

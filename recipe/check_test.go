@@ -100,8 +100,8 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it`,
 		}},
 		{steps(files, decode, with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 3}, Scale: &[2]float64{0, 0}, Ratio: &[2]float64{2, 1}})), []string{
-			`step "random_resized_crop" (#3): scale is [0 0]: takes two rising shares, above 0 and up to 1`,
-			`step "random_resized_crop" (#3): ratio is [2 1]: takes two rising numbers above 0`,
+			`step "random_resized_crop" (#3): scale is [0, 0]: takes two rising shares, above 0 and up to 1`,
+			`step "random_resized_crop" (#3): ratio is [2, 1]: takes two rising numbers above 0`,
 		}},
 		{steps(files, decode, with(&recipe.RandomFlip{P: new(1.5)})), []string{`step "random_flip" (#3): p is 1.5: takes a probability, from 0 to 1`}},
 

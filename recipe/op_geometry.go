@@ -115,10 +115,10 @@ func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
 	var errs []error
 	// Zero is a default to package media, and here a mistake.
 	if s := c.Scale; s != nil && !(s[0] > 0 && s[0] <= s[1] && s[1] <= 1) {
-		errs = append(errs, arg("scale", "is %v: takes two rising shares, above 0 and up to 1", *s))
+		errs = append(errs, arg("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))
 	}
 	if r := c.Ratio; r != nil && !(r[0] > 0 && r[0] <= r[1]) {
-		errs = append(errs, arg("ratio", "is %v: takes two rising numbers above 0", *r))
+		errs = append(errs, arg("ratio", "is [%v, %v]: takes two rising numbers above 0", r[0], r[1]))
 	}
 	return checkGeometry(in, c, c.Size, errs)
 }

@@ -2,13 +2,20 @@
 //
 //	fmt.Println(stats.Text(stats.Snapshot{Stats: run.Stats()}))
 //
-//	The stage decode limits: its 2 workers are busy 97 % of the time.
-//	125 batches of 4000 samples in 12.3 s, 325 samples/s; the consumer waited 11.9 s of it.
+//	The stage decode_image+…+batch limits: its 2 workers are busy for 98 % of the time.
+//	125 batches; 4000 samples in 12.3 s, 324 samples/s; the consumer waited 11 s of it.
 //
-//	stage        in   out  lost  ops/s  starved  busy  blocked      p50      p99
-//	files      4012  4012     0    326      0 %   1 %     99 %  ~410 ns  ~1.2 µs
-//	│ 13.6 of 14 waiting; empty 0 %, full 94 % of the time
-//	read ×6    …
+//	stage                                in   out  lost  ops/s  starved  busy  blocked      p50      p99
+//	files                              4012  4012     0    325      0 %  <1 %    >99 %  ~410 ns  ~1.2 µs
+//	│ 0.98 of 1 ready; empty for 0 %, full for 98 % of the time
+//	read ×6                            4009  4007     0    325      1 %  12 %     86 %  1.23 ms    20 ms
+//	│ 11.4 of 12 ready; empty for 1 %, full for 90 % of the time
+//	decode_image+random_resized_crop   4000   127     0    324      1 %  98 %     <1 %     5 ms      1 s
+//	+random_flip+batch ×2
+//	│ 0.04 of 2 ready for the consumer; empty for 96 %, full for <1 % of the time
+//
+// A stage's times are shares of its workers' lives: starved waits for the stage before, blocked for the stage behind, gated for a processor. A
+// percentile with ~ is of some operations only, for they are fast.
 //
 // Text has no colours and no lines of more than 100 characters.
 //

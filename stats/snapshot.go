@@ -39,5 +39,17 @@ type Document struct {
 	Text string `json:"text"`
 }
 
-// Report returns the numbers with their text.
-func Report(s Snapshot) Document { return Document{s, Text(s)} }
+// Report returns the numbers with their text. Lists are empty where there is nothing to list, and never null in JSON.
+func Report(s Snapshot) Document {
+	d := Document{s, Text(s)}
+	d.Stages, d.Queues = orEmpty(d.Stages), orEmpty(d.Queues)
+	d.Memory.Purposes = orEmpty(d.Memory.Purposes)
+	return d
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

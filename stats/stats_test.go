@@ -150,3 +150,13 @@ func TestReportJSON(t *testing.T) {
 		t.Errorf("memory is %v", m)
 	}
 }
+
+func TestReportOfNothingHasLists(t *testing.T) {
+	text, err := json.Marshal(stats.Report(stats.Snapshot{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "null") {
+		t.Errorf("a client would have to expect null: %s", text)
+	}
+}
