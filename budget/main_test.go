@@ -1,0 +1,36 @@
+package budget
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// now acquires what must be granted at once.
+func now(t testing.TB, b *Budget, order uint64, n int64) Grant {
+	t.Helper()
+	g, err := b.Acquire(t.Context(), order, "test", n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// wantEmpty fails where anything was left behind.
+func wantEmpty(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, b *Budget) {
+	t.Helper()
+	s := b.Stats()
+	if s.Used != 0 || s.Waiting != 0 || b.holders.len() != 0 {
+		t.Fatalf("left behind: %+v, %d holders", s, b.holders.len())
+	}
+	for _, p := range s.Purposes {
+		if p.Used != 0 {
+			t.Fatalf("left behind: %+v", p)
+		}
+	}
+}
