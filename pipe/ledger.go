@@ -11,7 +11,7 @@ import (
 const StateVersion = 1
 
 // A State is where a run stands: everything that its consumer was given, or was told to be lost, and nothing else. The zero
-// State is the beginning; version 0 of another, written by hand, is taken for the current one.
+// State is the beginning.
 type State struct {
 	Version int                    `json:"version"`
 	Sources map[string]SourceState `json:"sources"`

@@ -81,10 +81,10 @@ func (m *mapStage[In, Out]) operateAll(w *worker, inputs []msg[In], results []ms
 			return i + 1
 		}
 		if i == 0 && len(inputs) > 1 {
-			w.timeFirst()
+			w.timeFirst(inputs[0].kind == item)
 		}
 	}
-	w.timeRun(len(inputs))
+	w.timeRun(len(inputs), inputs[0].kind == item)
 	return len(inputs)
 }
 

@@ -80,15 +80,6 @@ func (s spec) name(k int) string {
 	return fmt.Sprint("stage", k)
 }
 
-func (s spec) allOrdered() bool {
-	for _, st := range s.stages {
-		if !st.ordered && st.workers > 1 {
-			return false
-		}
-	}
-	return true
-}
-
 // An event is what a consumer sees: an item, the end of an epoch, or the failure, with the losses told before it and the state
 // after it.
 type event struct {

@@ -7,7 +7,6 @@ import "time"
 // operation ends the streak.
 type pace struct {
 	streak int
-	size   int
 	unread int  // items since the clock was read, where that is not done for each
 	timing bool // the clock was read right before this item
 }

@@ -18,16 +18,16 @@ type Policy struct {
 func (p Policy) mistakes() []error {
 	var all []error
 	if !(p.Rate >= 0 && p.Rate <= 1) {
-		all = append(all, fmt.Errorf("Rate is %v, not a share between 0 and 1", p.Rate))
+		all = append(all, fmt.Errorf("a Rate of %v is not a share between 0 and 1", p.Rate))
 	}
 	if p.After < 0 {
-		all = append(all, fmt.Errorf("After is %d", p.After))
+		all = append(all, fmt.Errorf("an After of %d", p.After))
 	}
 	if p.Skip && p.Count == 0 && p.Rate == 0 {
-		all = append(all, errors.New("Skip is set, but neither Count nor Rate: set Count to -1 to tolerate any number"))
+		all = append(all, errors.New("with Skip, but without Count and Rate, it tolerates nothing: a Count of -1 tolerates any number"))
 	}
 	if !p.Skip && (p.Count != 0 || p.Rate != 0 || p.After != 0) {
-		all = append(all, errors.New("Count, Rate and After mean nothing without Skip"))
+		all = append(all, errors.New("without Skip, it has no use for Count, Rate and After"))
 	}
 	return all
 }

@@ -119,7 +119,7 @@ func (r *ring[T]) take(w *worker, buf []msg[T], shares int) haul[T] {
 	r.mu.Lock()
 	if !r.takeable() {
 		w.beforeWait()
-		r.await(nil)
+		r.await(context.Background())
 		w.tick(&w.starved)
 	}
 	h, broken := r.haul(buf, shares, w.last)
@@ -175,7 +175,7 @@ func (r *ring[T]) wait(w *worker) bool {
 	defer r.mu.Unlock()
 	if !r.takeable() {
 		w.beforeWait()
-		r.await(nil)
+		r.await(context.Background())
 		w.tick(&w.starved)
 		if r.takers > 0 && r.filled > 1 && r.takeable() {
 			r.ready.Signal() // this worker takes one at most
@@ -190,7 +190,7 @@ func (r *ring[T]) takeable() bool {
 }
 
 func (r *ring[T]) await(ctx context.Context) {
-	for !r.takeable() && (ctx == nil || ctx.Err() == nil) {
+	for !r.takeable() && ctx.Err() == nil {
 		r.takers++
 		r.ready.Wait()
 		r.takers--

@@ -156,7 +156,7 @@ func (q QueueStats) plus(r QueueStats) QueueStats {
 
 // mergeBuckets adds two lists that are in order of UpTo.
 func mergeBuckets(a, b []Bucket) []Bucket {
-	all := make([]Bucket, 0, len(a)+len(b))
+	var all []Bucket
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].UpTo < b[0].UpTo:

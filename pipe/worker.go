@@ -34,21 +34,25 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 	return since
 }
 
-// timeRun ends a run of operations: their time is accounted for, and tells the pace how fast they are.
-func (w *worker) timeRun(n int) {
+// timeRun ends a run of inputs: their time is accounted for, and tells the pace how fast they are. The time of a single one
+// is a sample if it was an operation.
+func (w *worker) timeRun(n int, operated bool) {
 	d := w.tick(&w.busy)
-	if n == 1 {
-		w.stage.times.add(d)
-	} else {
+	if n > 1 {
 		n-- // the first was timed by itself
+	} else if operated {
+		w.stage.times.add(d)
 	}
 	w.pace.took(n, d)
 }
 
-// timeFirst times the first operation of a longer run, as a sample for all of them.
-func (w *worker) timeFirst() {
-	w.stage.times.add(w.tick(&w.busy))
-	w.stage.sampled.Store(true)
+// timeFirst times the first input of a longer run, as a sample for all of them.
+func (w *worker) timeFirst(operated bool) {
+	d := w.tick(&w.busy)
+	if operated {
+		w.stage.times.add(d)
+		w.stage.sampled.Store(true)
+	}
 }
 
 // timeItem ends one item of a stage whose items are not timed: the source, and the consumer.
@@ -65,6 +69,8 @@ func (w *worker) timeOp() {
 		w.pace.took(n, d)
 		if n == 1 {
 			w.stage.times.add(d)
+		} else {
+			w.stage.sampled.Store(true)
 		}
 	}
 }

@@ -1,0 +1,304 @@
+package pipe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+var errBad = errors.New("bad")
+
+// failing fails for some values, after a while.
+func failing(bad ...int) func(context.Context, int) (int, error) {
+	return func(ctx context.Context, v int) (int, error) {
+		if _, err := restless(ctx, v); err != nil {
+			return 0, err
+		}
+		if slices.Contains(bad, v) {
+			return 0, fmt.Errorf("value %d: %w", v, errBad)
+		}
+		return v, nil
+	}
+}
+
+// drain reads until something else than an item comes.
+func drain[T any](run *pipe.Run[T]) (all []T, err error) {
+	for {
+		v, err := run.Next(context.Background())
+		if err != nil {
+			return all, err
+		}
+		all = append(all, v)
+	}
+}
+
+// After a failure at position p all outputs before p come, and then the failure, for ever.
+func TestE33FailureComesOutOfTheLoop(t *testing.T) {
+	for _, workers := range []int{1, 2, 8} {
+		for _, bad := range []int{0, 1, 13, 29} {
+			synctest.Test(t, func(t *testing.T) {
+				f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 30}), failing(bad, bad+1, bad+3), pipe.Opts{Name: "map", Workers: workers, Ordered: true})
+				run := start(t, f, pipe.Config{})
+				defer run.Close()
+				got, err := drain(run)
+				stage := (*pipe.StageError)(nil)
+				if !errors.As(err, &stage) || stage.Stage != "map" || stage.Pos != int64(bad) || stage.Epoch != 0 || !errors.Is(err, errBad) {
+					t.Errorf("%d workers, %d is bad: %v", workers, bad, err)
+				}
+				if !slices.Equal(got, upTo(bad)) {
+					t.Errorf("%d workers, %d is bad: %v", workers, bad, got)
+				}
+				if _, again := run.Next(context.Background()); again != err {
+					t.Errorf("the second time: %v", again)
+				}
+				if low := run.State().Sources["numbers"].Low; low != int64(bad) {
+					t.Errorf("the state says %d, %d is bad", low, bad)
+				}
+			})
+		}
+	}
+}
+
+func TestE32SourceFailureComesAfterWhatWasMade(t *testing.T) {
+	for name, fail := range map[string]func(int, int64) error{
+		"error": func(_ int, pos int64) error {
+			if pos == 7 {
+				return errBad
+			}
+			return nil
+		},
+		"panic": func(_ int, pos int64) error {
+			if pos == 7 {
+				panic(errBad)
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 30, Fail: fail}), restless, pipe.Opts{Name: "map", Workers: 3})
+				run := start(t, f, pipe.Config{})
+				defer run.Close()
+				got, err := drain(run)
+				stage := (*pipe.StageError)(nil)
+				if !errors.As(err, &stage) || stage.Stage != "numbers" || stage.Pos != 7 || !errors.Is(err, errBad) {
+					t.Errorf("%v", err)
+				}
+				if slices.Sort(got); !slices.Equal(got, upTo(7)) {
+					t.Errorf("%v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestE29Count(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		for _, own := range []bool{false, true} {
+			for failures := 0; failures <= 5; failures++ {
+				t.Run(fmt.Sprintf("ordered %v own %v failures %d", ordered, own, failures), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						policy := pipe.Policy{Skip: true, Count: 3}
+						o := pipe.Opts{Name: "map", Workers: 4, Ordered: ordered}
+						c := pipe.Config{}
+						var lost []pipe.Loss
+						c.Hooks.Lost = func(l pipe.Loss) { lost = append(lost, l) }
+						if own {
+							o.Failures = &policy
+						} else {
+							c.Failures = policy
+						}
+						f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 30}), failing([]int{2, 3, 11, 17, 20}[:failures]...), o)
+						run := start(t, f, c)
+						defer run.Close()
+						got, err := drain(run)
+						if failures <= 3 {
+							if err != io.EOF || len(got) != 30-failures || len(lost) != failures {
+								t.Errorf("%v, %v, %v", got, lost, err)
+							}
+							return
+						}
+						stage := (*pipe.StageError)(nil)
+						if !errors.As(err, &stage) || !errors.Is(err, errBad) || !strings.Contains(err.Error(), "tolerates 3") || len(lost) != 3 {
+							t.Errorf("%v, %v, %v", got, lost, err)
+						}
+						if ordered && (stage.Pos != 17 || len(got) != 17-3) {
+							t.Errorf("%v, %v", got, err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// Ten failures in a hundred: the share is judged at the hundredth item, also when it does not fail, and all good items come.
+func TestE30RateIsJudgedAfterAWarmUp(t *testing.T) {
+	bad := []int{1, 2, 3, 30, 31, 32, 50, 60, 70, 80}
+	for _, own := range []bool{false, true} {
+		for _, c := range []struct {
+			items int
+			rate  float64
+			stops bool
+		}{{100, 0.11, false}, {100, 0.10, false}, {100, 0.09, true}, {99, 0.01, false}} {
+			synctest.Test(t, func(t *testing.T) {
+				policy := pipe.Policy{Skip: true, Rate: c.rate, After: 100}
+				o, config := pipe.Opts{Name: "map", Workers: 3, Ordered: true}, pipe.Config{}
+				if own {
+					o.Failures = &policy
+				} else {
+					config.Failures = policy
+				}
+				run := start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: c.items}), failing(bad...), o), config)
+				defer run.Close()
+				got, err := drain(run)
+				if stopped := err != io.EOF; stopped != c.stops || len(got) != c.items-len(bad) {
+					t.Errorf("own %v, %+v: %d items, %v", own, c, len(got), err)
+				}
+			})
+		}
+	}
+}
+
+// A stage's own policy neither spends the run's nor is spent by other stages, and only the guilty stage is blamed.
+func TestE31PoliciesOfStages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tolerant := pipe.Policy{Skip: true, Count: -1}
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 50}), failing(1, 2, 3, 4, 5, 6, 7, 8), pipe.Opts{Name: "loose", Workers: 3, Ordered: true, Failures: &tolerant})
+		f = pipe.Map(f, failing(9, 10, 30), pipe.Opts{Name: "strict", Workers: 3, Ordered: true})
+		run := start(t, f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: 2}})
+		defer run.Close()
+		got, err := drain(run)
+		stage := (*pipe.StageError)(nil)
+		if !errors.As(err, &stage) || stage.Stage != "strict" || stage.Pos != 30 || len(got) != 30-8-2 {
+			t.Errorf("%v, %v", got, err)
+		}
+		stats := run.Stats().Stages
+		if stats[1].Lost != 8 || stats[2].Lost != 2 {
+			t.Errorf("%v", run.Stats())
+		}
+	})
+}
+
+// Upstream of a failure everything is cancelled, downstream all that was made before comes through.
+func TestE35UpstreamStopsDownstreamDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cancelled atomic.Int64
+		slow := func(ctx context.Context, v int) (int, error) {
+			if v < 10 {
+				return v, nil
+			}
+			if err := pipetest.Sleep(ctx, time.Hour); err != nil {
+				cancelled.Add(1)
+				return 0, err
+			}
+			return v, nil
+		}
+		late := func(ctx context.Context, v int) (int, error) { return v, pipetest.Sleep(ctx, time.Second) }
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: -1}), slow, pipe.Opts{Name: "slow", Workers: 3, Ordered: true})
+		f = pipe.Map(f, failing(5), pipe.Opts{Name: "bad", Workers: 2, Ordered: true})
+		f = pipe.Map(f, late, pipe.Opts{Name: "late", Workers: 1, Ordered: true})
+		began := time.Now()
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		got, err := drain(run)
+		if !slices.Equal(got, upTo(5)) || !errors.Is(err, errBad) || errors.Is(err, context.Canceled) {
+			t.Errorf("%v, %v", got, err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if cancelled.Load() == 0 {
+			t.Error("no operation above was cancelled")
+		}
+	})
+}
+
+func TestE37PanicIsTheItemsFailure(t *testing.T) {
+	explode := func(_ context.Context, v int) (int, error) {
+		if v == 3 {
+			panic(fmt.Errorf("value %d: %w", v, errBad))
+		}
+		return v, nil
+	}
+	var lost []pipe.Loss
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), explode, pipe.Opts{Name: "map", Ordered: true})
+	run := start(t, f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: 1}, Hooks: pipe.Hooks{Lost: func(l pipe.Loss) { lost = append(lost, l) }}})
+	defer run.Close()
+	if got := collect(t, run); !slices.Equal(got, []int{0, 1, 2, 4, 5}) {
+		t.Errorf("%v", got)
+	}
+	p := (*pipe.PanicError)(nil)
+	if len(lost) != 1 || lost[0].Pos != 3 || lost[0].Stage != "map" || !errors.As(lost[0].Err, &p) || !errors.Is(lost[0].Err, errBad) {
+		t.Fatalf("%v", lost)
+	}
+	if !strings.Contains(string(p.Stack), "TestE37PanicIsTheItemsFailure") {
+		t.Errorf("the stack does not show where the panic began:\n%s", p.Stack)
+	}
+}
+
+// An operation that ends its goroutine cannot be told from its item, and stops the run.
+func TestGoexitStopsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leave := func(_ context.Context, v int) (int, error) {
+			if v == 3 {
+				runtime.Goexit()
+			}
+			return v, nil
+		}
+		gate := pipe.NewGate(1)
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), leave, pipe.Opts{Name: "map", Workers: 2, Ordered: true, Gate: gate})
+		run := start(t, f, pipe.Config{})
+		_, err := drain(run)
+		stage := (*pipe.StageError)(nil)
+		if !errors.As(err, &stage) || stage.Stage != "map" {
+			t.Errorf("%v", err)
+		}
+		run.Close()
+	})
+}
+
+func TestSkipIsQuiet(t *testing.T) {
+	skip := func(_ context.Context, v int) (int, error) {
+		if v%2 == 1 {
+			return 0, fmt.Errorf("odd: %w", pipe.Skip)
+		}
+		return v, nil
+	}
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), skip, pipe.Opts{Name: "map", Ordered: true})
+	run := start(t, f, pipe.Config{Hooks: pipe.Hooks{Lost: func(l pipe.Loss) { t.Errorf("%v is told to be lost", l) }}})
+	defer run.Close()
+	if got := collect(t, run); !slices.Equal(got, []int{0, 2, 4}) {
+		t.Errorf("%v", got)
+	}
+	if s := run.Stats().Stages[1]; s.Skipped != 3 || s.Out != 3 || s.In != 6 || s.Lost != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A failure of epoch 1 is reported in epoch 1, and no epoch after it comes.
+func TestE49FailureOfAnEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := pipetest.Numbers{N: 5, Value: func(epoch int, pos int64) int { return 100*epoch + int(pos) }}
+		f := pipe.Map(pipe.From("numbers", source), failing(103), pipe.Opts{Name: "map", Workers: 4, Ordered: true})
+		run := start(t, f, pipe.Config{Epochs: 3})
+		defer run.Close()
+		collect(t, run)
+		got, err := drain(run)
+		stage := (*pipe.StageError)(nil)
+		if !slices.Equal(got, []int{100, 101, 102}) || !errors.As(err, &stage) || stage.Epoch != 1 || stage.Pos != 3 {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package pipe_test
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+// The clocks tell where time goes: a slow stage is busy, the one before it is blocked, the one behind it is starved, and each worker's
+// clocks add up to its life.
+func TestE52ClocksNameTheBottleneck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick := func(ctx context.Context, v int) (int, error) {
+			pipe.AddBytes(ctx, 100)
+			return v, pipetest.Sleep(ctx, time.Millisecond)
+		}
+		f := pipe.From("numbers", pipetest.Numbers{N: 200})
+		f = pipe.Map(f, quick, pipe.Opts{Name: "before", Ordered: true})
+		f = pipe.Map(f, second, pipe.Opts{Name: "slow", Workers: 2, Ordered: true})
+		f = pipe.Map(f, quick, pipe.Opts{Name: "behind", Ordered: true})
+		run := start(t, f, pipe.Config{})
+		collect(t, run)
+		run.Close()
+		s := run.Stats()
+		shares := func(name string) (starved, busy, blocked float64) {
+			for _, st := range s.Stages {
+				if st.Name == name {
+					life := float64(s.Elapsed) * float64(st.Workers)
+					return float64(st.Starved) / life, float64(st.Busy) / life, float64(st.Blocked) / life
+				}
+			}
+			return
+		}
+		if _, busy, _ := shares("slow"); busy < 0.97 {
+			t.Errorf("slow is busy for %.2f of its life", busy)
+		}
+		if _, _, blocked := shares("before"); blocked < 0.9 {
+			t.Errorf("before is blocked for %.2f of its life", blocked)
+		}
+		if starved, _, _ := shares("behind"); starved < 0.97 {
+			t.Errorf("behind is starved for %.2f of its life", starved)
+		}
+		if s.Elapsed < 100*time.Second || s.Waited < s.Elapsed*9/10 || s.Yielded != 200 {
+			t.Errorf("%+v", s)
+		}
+		slow := s.Stages[2]
+		if slow.P50 < time.Second || slow.P50 > time.Second*17/16 || slow.P99 != slow.P50 || slow.In != 200 || slow.Out != 200 {
+			t.Errorf("%+v", slow)
+		}
+		if s.Stages[1].Bytes != 20000 {
+			t.Errorf("%d bytes", s.Stages[1].Bytes)
+		}
+		if text := s.String(); !strings.Contains(text, "slow") || !strings.Contains(text, "consumer waited") {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// Queues are full before a slow stage and empty behind it; the one to the consumer is counted like the others.
+func TestE53Queues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), second, pipe.Opts{Name: "slow", Buffer: 3})
+		run := start(t, f, pipe.Config{})
+		collect(t, run)
+		run.Close()
+		q := run.Stats().Queues
+		before, behind := q[0], q[1]
+		if before.From != "numbers" || before.To != "slow" || behind.To != "" || before.Cap != pipe.SourceBuffer || behind.Cap != 3 {
+			t.Errorf("%+v", q)
+		}
+		if before.Full < before.Observed*8/10 || before.Mean < 14 || before.Empty > before.Observed/10 {
+			t.Errorf("before the slow stage: %+v", before)
+		}
+		if behind.Empty < behind.Observed*9/10 || behind.Mean > 0.1 || behind.Puts != 101 || behind.Gets != 101 {
+			t.Errorf("behind the slow stage: %+v", behind)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), restless, pipe.Opts{Name: "map", Workers: 2, Buffer: 3})
+		run := start(t, f, pipe.Config{})
+		for range run.All() {
+			<-time.After(time.Second)
+		}
+		run.Close()
+		if q := run.Stats().Queues[1]; q.Full < q.Observed*8/10 || q.Mean < 2.5 {
+			t.Errorf("before a slow consumer: %+v", q)
+		}
+	})
+}
+
+// Where operations are fast only some are timed, and the numbers say so; nothing is missing in the sums.
+func TestFastStagesAreSampled(t *testing.T) {
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20000}), same, pipe.Opts{Name: "map", Buffer: 64})
+	run := start(t, f, pipe.Config{})
+	collect(t, run)
+	run.Close()
+	s := run.Stats().Stages[1]
+	timed := int64(0)
+	for _, b := range s.Times {
+		timed += b.Count
+	}
+	if !s.Sampled || timed == 0 || timed >= s.In || s.In != 20000 || s.Out != 20000 {
+		t.Errorf("%d of %d were timed, sampled: %v", timed, s.In, s.Sampled)
+	}
+}
+
+func TestStatsPlus(t *testing.T) {
+	stats := func() pipe.Stats {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 30}), restless, pipe.Opts{Name: "map", Workers: 3})
+		run := start(t, f, pipe.Config{})
+		collect(t, run)
+		run.Close()
+		return run.Stats()
+	}
+	synctest.Test(t, func(t *testing.T) {
+		one, two := stats(), stats()
+		sum := one.Plus(two)
+		if sum.Elapsed != one.Elapsed+two.Elapsed || sum.Yielded != 60 || len(sum.Stages) != 2 || len(sum.Queues) != 2 {
+			t.Errorf("%+v", sum)
+		}
+		m, a, b := sum.Stages[1], one.Stages[1], two.Stages[1]
+		if m.In != 60 || m.Busy != a.Busy+b.Busy || m.P50 != a.P50 || m.P99 != a.P99 {
+			t.Errorf("%+v + %+v = %+v", a, b, m)
+		}
+		if q := sum.Queues[1]; q.Puts != 62 || q.Observed != one.Queues[1].Observed+two.Queues[1].Observed || q.Mean > 2 {
+			t.Errorf("%+v", q)
+		}
+		if got := (pipe.Stats{}).Plus(one); !reflect.DeepEqual(got, one) {
+			t.Errorf("nothing plus something is %+v", got)
+		}
+		text, err := json.Marshal(sum)
+		var back pipe.Stats
+		if err == nil {
+			err = json.Unmarshal(text, &back)
+		}
+		if err != nil || !reflect.DeepEqual(back, sum) {
+			t.Errorf("%v: %s", err, text)
+		}
+	})
+}
