@@ -79,6 +79,31 @@ func Transform(t testing.TB, p Picture, steps ...Step) Picture {
 	return ask(t, "transform", map[string]any{"picture": size(p), "steps": steps}, p.Pix).picture(t)
 }
 
+// ResizedSizes are torchvision's sizes after a resize of the short side: of height, width, size, max_size or 0, the new height and
+// width.
+func ResizedSizes(t testing.TB, cases [][4]int) (sizes [][2]int) {
+	t.Helper()
+	ask(t, "resized_sizes", map[string]any{"cases": cases}).into(t, &sizes)
+	return sizes
+}
+
+// RandomCrop is a question to RandomResizedCrops: a picture, the bounds, and what to use instead of random numbers: area and ratio
+// for each of ten tries, then the place, vertically and horizontally.
+type RandomCrop struct {
+	Width  int         `json:"width"`
+	Height int         `json:"height"`
+	Scale  [2]float64  `json:"scale"`
+	Ratio  [2]float64  `json:"ratio"`
+	Draws  [22]float64 `json:"draws"`
+}
+
+// RandomResizedCrops has torchvision choose parts of pictures. It answers with top, left, height and width.
+func RandomResizedCrops(t testing.TB, cases []RandomCrop) (crops [][4]int) {
+	t.Helper()
+	ask(t, "random_resized_crops", map[string]any{"cases": cases}).into(t, &crops)
+	return crops
+}
+
 func size(p Picture) [3]int { return [3]int{p.Width, p.Height, p.Channels} }
 
 type reply struct {

@@ -106,7 +106,53 @@ def transform(args, pixels):
     return picture(img)
 
 
-OPERATIONS = {f.__name__: f for f in (hello, encode, decode, orientation, transpose, resize, transform)}
+def resized_sizes(args):
+    from torchvision.transforms.functional import _compute_resized_output_size
+
+    return [_compute_resized_output_size((h, w), [size], longest or None) for h, w, size, longest in args["cases"]], b""
+
+
+def random_resized_crops(args):
+    """Has torchvision choose, with numbers that are given instead of random ones."""
+    from unittest import mock
+
+    import torch
+    from PIL import Image
+    from torchvision.transforms import RandomResizedCrop
+
+    class Uniform:
+        def __init__(self, u):
+            self.u = u
+
+        def uniform_(self, low, high):
+            return torch.tensor([low + (high - low) * self.u], dtype=torch.float64)
+
+    results = []
+    for case in args["cases"]:
+        shares, places = iter(case["draws"][:20]), iter(case["draws"][20:])
+        with (
+            mock.patch.object(torch, "empty", lambda n, shares=shares: Uniform(next(shares))),
+            mock.patch.object(torch, "randint", lambda low, n, size, places=places: torch.tensor([int(next(places) * n)])),
+        ):
+            img = Image.new("L", (case["width"], case["height"]))
+            results.append(RandomResizedCrop.get_params(img, case["scale"], case["ratio"]))
+    return results, b""
+
+
+OPERATIONS = {
+    f.__name__: f
+    for f in (
+        hello,
+        encode,
+        decode,
+        orientation,
+        transpose,
+        resize,
+        transform,
+        resized_sizes,
+        random_resized_crops,
+    )
+}
 
 if __name__ == "__main__":
     main()
