@@ -27,12 +27,15 @@ func (i Info) Oriented() (width, height int) {
 	return i.Width, i.Height
 }
 
-// WorkingBytes is an upper estimate of the memory that decoding takes besides its result, for byte budgets.
+// WorkingBytes is an upper estimate, for byte budgets, of the memory that decoding takes besides its result, whichever the decoder
+// and whatever the plan: the decoded pixels and the same turned upright, and of a progressive picture all coefficients, which are held
+// until the last scan is read. Most pictures take far less.
 func (i Info) WorkingBytes() int64 {
+	const bytesPerCoefficient = 4
 	pixels := int64(i.Width+16) * int64(i.Height+16)
-	n := pixels * 3
+	n := pixels * 6
 	if i.Progressive {
-		n += pixels * 2 * int64(i.Components) // all coefficients are held until the last scan is read
+		n += pixels * int64(i.Components) * bytesPerCoefficient
 	}
 	return n + 1<<18
 }
