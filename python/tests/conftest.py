@@ -104,6 +104,14 @@ def children() -> set[int]:
     return found
 
 
+def reaped() -> set[int]:
+    """The children that are left once the engines that have ended are gone."""
+    from headrace._engine import manager
+
+    manager._sweep()
+    return children()
+
+
 def descriptors() -> dict[int, str]:
     found = {}
     for fd in os.listdir("/proc/self/fd"):
@@ -152,12 +160,7 @@ def nothing_is_left() -> Iterator[None]:
     before, before_fds = children(), descriptors()
     yield
     gc.collect()
-    left = children() - before
-    if left:
-        within(2, lambda: not any(map(running, left)))
-    from headrace._engine import manager
-
-    manager._sweep()
+    within(2, lambda: not reaped() - before)
     left = children() - before
     for pid in left:
         os.kill(pid, signal.SIGKILL)

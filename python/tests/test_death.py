@@ -12,7 +12,7 @@ import warnings
 import pytest
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, running, start_python, within
+from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, reaped, running, start_python, within
 
 # Enough batches that most are not on their way when the engine dies.
 SMALL = 1
@@ -302,7 +302,4 @@ def test_no_process_is_left_behind_by_many_loaders(photos):
     gc.collect()
     with pipeline(photos).loader() as loader:
         next(iter(loader))
-        from headrace._engine import manager
-
-        within(2, lambda: (manager._sweep(), len(children() - before))[1] == 1)
-        assert len(children() - before) == 1
+        assert within(2, lambda: len(reaped() - before) == 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 from torchvision.transforms import InterpolationMode
 from torchvision.transforms import v2 as transforms
 
@@ -35,8 +35,19 @@ def load(description) -> list[np.ndarray]:
 
 def decoded(path) -> np.ndarray:
     """The engine's own decode of one file: a crop of exactly its size."""
-    width, height = Image.open(path).size
+    width, height = opened(path).size
     return load(hr.files([path]).decode_image(orient=False).center_crop((height, width)))[0]
+
+
+def opened(path) -> Image.Image:
+    with Image.open(path) as image:
+        image.load()
+        return image.copy()
+
+
+def exif_transposed(path) -> Image.Image:
+    with Image.open(path) as image:
+        return ImageOps.exif_transpose(image)
 
 
 def difference(a: np.ndarray, b: np.ndarray) -> int:
@@ -47,7 +58,7 @@ def difference(a: np.ndarray, b: np.ndarray) -> int:
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
 def test_decoding(tmp_path, subsampling):
     for path in write(tmp_path, SIZES, subsampling=subsampling):
-        ours, pillows = decoded(path), np.asarray(Image.open(path))
+        ours, pillows = decoded(path), np.asarray(opened(path))
         assert difference(ours, pillows) <= 2
         assert (ours != pillows).mean() < 0.01
 
@@ -81,18 +92,16 @@ def test_a_crop_larger_than_the_image_is_padded_with_black(tmp_path):
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_orientation(tmp_path, orientation):
-    from PIL import ImageOps
-
     exif = Image.Exif()
     exif[0x0112] = orientation
     path = tmp_path / "turned.jpg"
     photo(1, 150, 100).save(path, quality=93, exif=exif, subsampling="4:4:4")
     ours = load(hr.files([path]).decode_image().resize(80).center_crop((70, 75)))[0]
-    upright = ImageOps.exif_transpose(Image.open(path))
+    upright = exif_transposed(path)
     reference = transforms.Compose([transforms.Resize(80), transforms.CenterCrop((70, 75))])
     assert difference(ours, np.asarray(reference(upright))) <= 2
     as_stored = load(hr.files([path]).decode_image(orient=False).resize(80).center_crop((70, 75)))[0]
-    assert difference(as_stored, np.asarray(reference(Image.open(path)))) <= 2
+    assert difference(as_stored, np.asarray(reference(opened(path)))) <= 2
 
 
 @pytest.mark.parametrize("mode", ["grey", "progressive", "cmyk"])
@@ -110,7 +119,7 @@ def test_kinds_of_jpeg(tmp_path, mode):
         with pytest.raises(hr.SampleError, match=r"(?i)cmyk|component|unsupported"):
             load(description)
         return
-    assert difference(load(description)[0], np.asarray(Image.open(path).convert("RGB"))) <= 2
+    assert difference(load(description)[0], np.asarray(opened(path).convert("RGB"))) <= 2
 
 
 def test_random_crops_are_crops(tmp_path):

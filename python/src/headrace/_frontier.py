@@ -54,7 +54,7 @@ class Identity:
     def __init__(self, state: dict[str, Any]) -> None:
         self._keys = {key: value for key, value in state.items() if key not in _PLACE}
 
-    def record(self, frontier: Frontier, lost: list[tuple[int, int]], quarantine: list[int]) -> dict[str, Any]:
+    def record(self, frontier: Frontier, lost: set[tuple[int, int]], quarantine: list[int]) -> dict[str, Any]:
         """The state record of this run at a place."""
         gone = sorted(position for epoch, position in lost if epoch == frontier.epoch and frontier.covers(position))
         return {

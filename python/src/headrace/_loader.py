@@ -129,7 +129,7 @@ class Loader:
         self._identity = Identity(self._opened["state"])
         self._frontier = Frontier.of(self._opened["state"])
         self._recovery = Recovery(config["on_error"] == "skip")
-        self._lost: list[tuple[int, int]] = []  # epoch and position
+        self._lost: set[tuple[int, int]] = set()  # epoch and position
         self._hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
         self._number = 0  # of the loop that may take batches
         self._failure: HeadraceError | None = None  # why the stream has ended
@@ -183,7 +183,7 @@ class Loader:
             raise RecipeError(f"headrace: set_epoch({epoch}): epochs count from 0")
         with self._lock:
             if epoch != self._frontier.epoch + self._frontier.inside:
-                self._lost = []
+                self._lost = set()
                 self._go_to(Frontier(epoch))
 
     def _go_to(self, frontier: Frontier) -> None:
@@ -219,7 +219,7 @@ class Loader:
             warning = self._identity.check(state)
             if warning:
                 warnings.warn(warning, HeadraceWarning, stacklevel=2)
-            self._lost = [(state["epoch"], position) for position in state.get("lost") or ()]
+            self._lost = {(state["epoch"], position) for position in state.get("lost") or ()}
             self._recovery.quarantine = list(state.get("quarantine") or ())
             self._go_to(Frontier.of(state))
 
@@ -344,16 +344,16 @@ class Loader:
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
         lost = LostSample(json.loads(payload))
-        kept = [lost] if len(self.errors) < _KEPT else []
-        place = [(lost.epoch, lost.position)]
-        old = [pair for pair in self._lost if pair[0] >= self._frontier.epoch]
+        place = (lost.epoch, lost.position)
+        new = place not in self._lost  # a new engine loses again what the frontier had not passed
+        kept = [lost] if new and len(self.errors) < _KEPT else []
         channel, errors = session.channel, self.errors
         # Nothing is called between these lines: see _wire.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
-        errors.total += 1
+        errors.total += new
         errors._kept += kept
-        self._lost = old + place
+        self._lost |= {place}
 
     def _end_epoch(self, loop: Loop, session: Session, payload: bytes, end: int) -> None:
         """Take an EPOCH frame. One of an epoch whose loop was left after its last batch says nothing new."""
@@ -362,11 +362,13 @@ class Loader:
         if frontier.epoch == epoch:  # after the last batch, samples were lost
             frontier = Frontier(epoch + 1)
         done = epoch >= loop.epoch
+        lost = {place for place in self._lost if place[0] > epoch}
         channel = session.channel
         # Nothing is called between these lines: see _wire.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         self._frontier = frontier
+        self._lost = lost
         loop.done = done
 
     def _fail(self, session: Session, payload: bytes, end: int) -> NoReturn:

@@ -77,7 +77,8 @@ class Segment:
             _mprotect(self.address, self.size, _PROT_READ)
 
     def __del__(self) -> None:
-        _free(self._mapped, self.size, self.fds)
+        if hasattr(self, "_mapped"):
+            _free(self._mapped, self.size, self.fds)
 
 
 class _End(weakref.ref[Segment]):

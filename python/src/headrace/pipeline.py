@@ -187,8 +187,8 @@ class Pipeline:
         config = {
             "epochs": _optional("epochs", epochs),
             "rank": _given("rank", rank, environment.get("RANK"), 0),
-            "world_size": _given("world_size", world_size, environment.get("WORLD_SIZE"), 1),
-            "local_world_size": _given("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1),
+            "world_size": _given("world_size", world_size, environment.get("WORLD_SIZE"), 1, least=1),
+            "local_world_size": _given("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1, least=1),
             "workers": _optional("workers", workers),
             "order": order,
             "memory": _bytes("memory", memory),
@@ -250,16 +250,20 @@ def _optional(name: str, value: Any) -> int | None:
     return None if value is None else _integer(name, value)
 
 
-def _given(name: str, value: int | None, environment: str | None, default: int) -> int:
+def _given(name: str, value: int | None, environment: str | None, default: int, least: int = 0) -> int:
     if value is not None:
-        return _integer(name, value)
-    if environment is None:
-        return default
-    try:
-        return int(environment)
-    except ValueError:
-        text = f"headrace: {name.upper()} in the environment is {environment!r}: takes a whole number; or give {name}="
-        raise RecipeError(text) from None
+        given = _integer(name, value)
+    elif environment is None:
+        given = default
+    else:
+        try:
+            given = int(environment)
+        except ValueError:
+            text = f"headrace: {name.upper()} in the environment is {environment!r}: takes a whole number; or give {name}="
+            raise RecipeError(text) from None
+    if given < least:
+        raise RecipeError(f"headrace: {name} is {given}: takes a number from {least} on")
+    return given
 
 
 def _size(size: Any) -> int | list[int]:
