@@ -1,4 +1,4 @@
-//go:build asan || race || msan
+//go:build cgo && (asan || race || msan)
 
 package turbo
 
