@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// patience is how long Reserve waits for batches in the making before it takes an unpooled slot although they may still be finished.
-const patience = 100 * time.Millisecond
+// patience is how long Reserve waits for batches in the making, with no slot moving, before it takes an unpooled slot although they may still be
+// finished: long beside any batch of pictures, short beside a person's wondering.
+const patience = time.Second
 
 // Reserve returns a free slot to be filled, and waits for one where there is none. Its bytes are whatever was there before. Where the consumer
 // waits while it holds all that could become free, the slot is an unpooled one, or the error a [HeldError], for as long as that holds true.

@@ -225,7 +225,7 @@ func TestDefaults(t *testing.T) {
 		{8, 4 * gib, 1, 8, 1 * gib, 2 * gib},
 		{8, 64 * gib, 8, 1, gib / 4, 4 * gib},
 		{6, 1 * gib, 4, 1, gib / 16, gib / 8},
-		{2, 0, 8, 1, 0, 0},
+		{2, 0, 8, 1, 0, 1},
 		{96, 1024 * gib, 8, 12, gib / 4, 64 * gib},
 	} {
 		m := Machine{Cores: c.cores, Memory: c.memory}
