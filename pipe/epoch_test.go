@@ -20,22 +20,33 @@ func TestE47EpochsNeverMix(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for _, dropLast := range []bool{false, true} {
 			for _, items := range []int{0, 1, 3, 8, 10} {
-				t.Run(fmt.Sprintf("ordered %v drop %v items %d", ordered, dropLast, items), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { fourEpochs(t, ordered, dropLast, items) })
-				})
+				for _, rest := range []time.Duration{0, time.Second} {
+					t.Run(fmt.Sprintf("ordered %v drop %v items %d rest %v", ordered, dropLast, items, rest), func(t *testing.T) {
+						synctest.Test(t, func(t *testing.T) { fourEpochs(t, ordered, dropLast, items, rest) })
+					})
+				}
 			}
 		}
 	}
 }
 
-func fourEpochs(t *testing.T, ordered, dropLast bool, items int) {
+// fourEpochs reads with a rest before each item: then several epochs wait in the stages.
+func fourEpochs(t *testing.T, ordered, dropLast bool, items int, rest time.Duration) {
 	source := pipetest.Numbers{N: items, Value: func(epoch int, pos int64) int { return 1000*epoch + int(pos) }}
 	f := pipe.Map(pipe.From("numbers", source), restless, pipe.Opts{Name: "map", Workers: 4, Buffer: 8, Ordered: ordered})
 	fill := pipe.Fill(f, 4, plainStore{4}, writeUnless(), pipe.FillOpts{Name: "fill", Workers: 5, Ordered: ordered, DropLast: dropLast})
 	run := start(t, fill, pipe.Config{Epoch: 2, Epochs: 4})
 	defer run.Close()
+	<-time.After(rest)
 	for epoch := 2; epoch < 6; epoch++ {
-		batches := collect(t, run)
+		var batches [][]int
+		for b, err := range run.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			batches = append(batches, b)
+			<-time.After(rest)
+		}
 		if want := items / 4; dropLast && len(batches) != want {
 			t.Errorf("epoch %d has %d batches", epoch, len(batches))
 		}

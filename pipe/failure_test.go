@@ -171,6 +171,63 @@ func TestE30RateIsJudgedAfterAWarmUp(t *testing.T) {
 	}
 }
 
+// Losses are counted anew in each epoch, whoever counts them.
+func TestPoliciesCountPerEpoch(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		policy := pipe.Policy{Skip: true, Count: 2}
+		config, o, fill := pipe.Config{Epochs: 3}, pipe.Opts{Name: "map", Workers: 2}, pipe.FillOpts{Name: "fill", Workers: 2, Ordered: true}
+		bad := []int{5}
+		if own {
+			o.Failures, fill.Failures = &policy, &policy
+			bad = []int{5, 6}
+		} else {
+			config.Failures = policy
+		}
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 12}), failing(bad...), o)
+		run := start(t, pipe.Fill(f, 3, plainStore{3}, writeUnless(bad[0]+2, 3), fill), config)
+		defer run.Close()
+		for epoch := range 3 {
+			if _, err := drain(run); own && err != io.EOF {
+				t.Errorf("own %v, epoch %d: %v", own, epoch, err)
+			} else if !own && err == io.EOF {
+				t.Errorf("own %v, epoch %d: three losses are tolerated", own, epoch)
+			}
+		}
+	}
+}
+
+// What fails because the run was cancelled has not failed: it is neither told nor counted.
+func TestCancelIsNoLoss(t *testing.T) {
+	impatient := func(ctx context.Context, v int) (int, error) {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	source := pipetest.Numbers{N: 30, Fail: func(_ int, pos int64) error {
+		if pos < 5 {
+			return nil
+		}
+		return errBad
+	}}
+	for range 300 {
+		ctx, stop := context.WithCancel(context.Background())
+		f := pipe.Map(pipe.From("numbers", source), impatient, pipe.Opts{Name: "map", Workers: 4})
+		run, err := pipe.Start(ctx, f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}, Hooks: pipe.Hooks{Lost: func(l pipe.Loss) {
+			t.Errorf("%v is told to be lost", l)
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go stop()
+		if _, err := drain(run); !errors.Is(err, context.Canceled) || errors.As(err, new(*pipe.StageError)) {
+			t.Errorf("%v", err)
+		}
+		run.Close()
+		if at := run.State().Sources["numbers"]; at.Low+int64(len(at.Lost)+len(at.Ahead)) > 0 {
+			t.Errorf("%+v", at)
+		}
+	}
+}
+
 // A stage's own policy neither spends the run's nor is spent by other stages, and only the guilty stage is blamed.
 func TestE31PoliciesOfStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 // A spec is a random pipeline.
 type spec struct {
 	items    int
+	quick    bool // almost no operation takes time: items travel in runs
 	first    int
 	epochs   int
 	failures pipe.Policy

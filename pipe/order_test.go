@@ -158,6 +158,30 @@ func TestE16IdleConsumerBoundsTheSource(t *testing.T) {
 	}
 }
 
+func TestE19LastBatch(t *testing.T) {
+	for _, c := range []struct {
+		items, n int
+		dropLast bool
+		sizes    []int
+	}{{10, 4, false, []int{4, 4, 2}}, {10, 4, true, []int{4, 4}}, {8, 4, false, []int{4, 4}}, {8, 4, true, []int{4, 4}}, {3, 4, true, nil}, {0, 4, false, nil}, {3, 1, true, []int{1, 1, 1}}} {
+		f := pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: c.items}), c.n, pipe.BatchOpts{Name: "batch", DropLast: c.dropLast})
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		var sizes []int
+		batches := collect(t, run)
+		for _, b := range batches {
+			sizes = append(sizes, len(b))
+		}
+		kept := len(slices.Concat(batches...))
+		if !slices.Equal(sizes, c.sizes) || !slices.Equal(slices.Concat(batches...), upTo(kept)) {
+			t.Errorf("%+v: %v", c, batches)
+		}
+		if s := run.Stats().Stages[1]; s.In != int64(c.items) || s.Out != int64(len(sizes)) || s.Skipped != int64(c.items-kept) {
+			t.Errorf("%+v: %+v", c, s)
+		}
+	}
+}
+
 func TestE6EveryValuePassesThrough(t *testing.T) {
 	var none error
 	values := []any{nil, 0, false, "", []int(nil), none, io.EOF}

@@ -22,6 +22,9 @@ func drawSpec(rt *rapid.T, ordered bool) spec {
 		seed:   rapid.Uint64().Draw(rt, "seed"),
 		gate:   rapid.IntRange(1, 3).Draw(rt, "gate"),
 	}
+	if s.quick = rapid.IntRange(0, 4).Draw(rt, "quick") == 0; s.quick {
+		s.items *= 8
+	}
 	s.failures = drawPolicy(rt, "failures")
 	s.faults = drawFaults(rt, "source")
 	for k := range rapid.IntRange(1, 4).Draw(rt, "stages") {
@@ -63,7 +66,7 @@ func drawPolicy(rt *rapid.T, name string) pipe.Policy {
 }
 
 func drawFaults(rt *rapid.T, name string) faults {
-	chance := rapid.SampledFrom([]int{0, 0, 0, 5, 20, 60})
+	chance := rapid.SampledFrom([]int{0, 0, 0, 1, 5, 20, 60})
 	return faults{chance.Draw(rt, name+"skip"), chance.Draw(rt, name+"fail"), rapid.SampledFrom([]int{0, 0, 5}).Draw(rt, name+"panics")}
 }
 
@@ -200,7 +203,7 @@ func (s spec) harmless() bool {
 func TestResumeOfRandomPipelines(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt, true)
-		s.items = min(s.items, 15)
+		s.items, s.quick = min(s.items, 15), false
 		for k := range s.stages {
 			if s.stages[k].own != nil {
 				s.stages[k].own = nil // a policy of a stage's own counts anew after a resume
