@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long something may take to go: tenfold what a busy machine needs.
-const patience = 10 * time.Second
+var patience = 10 * time.Second
 
 // Check notes what there is, and fails the test if there is more after it and all cleanups registered later. It does not fit parallel tests, whose
 // belongings it cannot tell apart.
