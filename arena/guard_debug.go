@@ -21,11 +21,16 @@ var (
 	poisonPage = bytes.Repeat([]byte{poisonByte}, 4096)
 )
 
-func (c *cell) setCanary() { copy(c.guard, canary) }
+// guard is what a slot's place remembers for the guards.
+type guard struct {
+	poisoned bool // since its last life
+}
+
+func (c *cell) setCanary() { copy(c.beyond, canary) }
 
 // checkCanary reports a write beyond the slot's end, and repairs the canary, so that each is reported once.
 func (c *cell) checkCanary(when string) error {
-	i := firstOther(c.guard, canary)
+	i := firstOther(c.beyond, canary)
 	if i < 0 {
 		return nil
 	}

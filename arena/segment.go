@@ -18,12 +18,12 @@ type cell struct {
 	segment *segment
 	index   uint32
 	bytes   []byte // the slot's
-	guard   []byte // the canary's place behind them; empty unless guards are compiled in
+	beyond  []byte // what follows them, for the canary; empty unless guards are compiled in
 
-	state    state
-	serial   uint64 // which life this is
-	calls    int    // abandoned ones that have not returned
-	poisoned bool
+	state  state
+	serial uint64 // which life this is
+	calls  int    // abandoned ones that have not returned
+	guard
 }
 
 // live counts the segments of this process.
@@ -51,7 +51,7 @@ func newSegment(name string, id uint32, slots, slotBytes int) (*segment, int, er
 	for i := range s.cells {
 		from := i * int(stride(slotBytes))
 		to := from + slotBytes
-		s.cells[i] = cell{segment: s, index: uint32(i), bytes: memory[from:to:to], guard: memory[to : to+guardBytes : to+guardBytes]}
+		s.cells[i] = cell{segment: s, index: uint32(i), bytes: memory[from:to:to], beyond: memory[to : to+guardBytes : to+guardBytes]}
 		s.cells[i].setCanary()
 	}
 	return s, fd, nil
