@@ -21,11 +21,6 @@ var (
 	poisonPage = bytes.Repeat([]byte{poisonByte}, 4096)
 )
 
-// guard is what a slot's place remembers for the guards.
-type guard struct {
-	poisoned bool // since its last life
-}
-
 func (c *cell) setCanary() { copy(c.beyond, canary) }
 
 // checkCanary reports a write beyond the slot's end, and repairs the canary, so that each is reported once.
@@ -43,15 +38,13 @@ func (c *cell) poison() {
 	for b := c.bytes; len(b) > 0; {
 		b = b[copy(b, poisonPage):]
 	}
-	c.poisoned = true
 }
 
 // checkPoison reports a write after the slot was given back. A slot that was never used has no poison yet.
 func (c *cell) checkPoison() error {
-	if !c.poisoned {
+	if c.serial == 0 {
 		return nil
 	}
-	c.poisoned = false
 	for at := 0; at < len(c.bytes); at += len(poisonPage) {
 		if i := firstOther(c.bytes[at:min(at+len(poisonPage), len(c.bytes))], poisonPage); i >= 0 {
 			return c.corrupt(at+i, "reserved again")

@@ -21,9 +21,8 @@ type cell struct {
 	beyond  []byte // what follows them, for the canary; empty unless guards are compiled in
 
 	state  state
-	serial uint64 // which life this is
+	serial uint64 // which life this is, from 0
 	calls  int    // abandoned ones that have not returned
-	guard
 }
 
 // live counts the segments of this process.
