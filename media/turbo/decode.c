@@ -7,6 +7,10 @@
 #include "memory.h"
 #include "stream.h"
 
+#ifndef LIBJPEG_TURBO_VERSION
+#error "media/turbo needs the headers of libjpeg-turbo: apt-get install libjpeg-turbo8-dev (Ubuntu) or libjpeg62-turbo-dev (Debian)"
+#endif
+
 // More scans than any real picture has: each costs a pass over all coefficients, and a few bytes can ask for one.
 enum { max_scans = 500 };
 
@@ -200,11 +204,10 @@ static int is_smoothed(j_decompress_ptr c) {
 	return 0;
 }
 
-// Where decoded rows go.
+// What a row holds that comes out of libjpeg.
 typedef struct {
-	int skip; // bytes at the beginning of a row that are not needed
-	int rows; // how many are needed
-	int size; // bytes of a row
+	int skip; // bytes at its beginning that are not needed
+	int size; // all bytes
 } extent;
 
 // Begins the output of the part that is needed, and of few pixels besides.
@@ -216,7 +219,7 @@ static extent begin_part(j_decompress_ptr c, const hr_job *job) {
 			JSAMPROW row = owner((j_common_ptr)c)->rows.data;
 			jpeg_read_scanlines(c, &row, 1);
 		}
-		return (extent){left * 3, job->rows, c->output_width * 3};
+		return (extent){left * 3, c->output_width * 3};
 	}
 	JDIMENSION from = left > margin ? left - margin : 0;
 	JDIMENSION to = left + job->cols + margin;
@@ -228,7 +231,7 @@ static extent begin_part(j_decompress_ptr c, const hr_job *job) {
 	}
 	if (top > 0)
 		jpeg_skip_scanlines(c, top);
-	return (extent){(left - (int)from) * 3, job->rows, c->output_width * 3};
+	return (extent){(left - (int)from) * 3, c->output_width * 3};
 }
 
 // Decodes the part that is needed, a few rows at a time, into the stream or, for later turning, into memory.
@@ -237,8 +240,8 @@ static void decode_rows(hr_decoder *d, const hr_job *job) {
 	const extent e = begin_part(c, job);
 	const size_t stride = (misalign + e.size + HR_PAD + 63) / 64 * 64;
 	const int held = hr_stream_held(&d->stream);
-	for (int done = 0; done < e.rows;) {
-		int want = e.rows - done < HR_ROWS ? e.rows - done : HR_ROWS, have = 0;
+	for (int done = 0; done < job->rows;) {
+		int want = job->rows - done < HR_ROWS ? job->rows - done : HR_ROWS, have = 0;
 		JSAMPROW rows[HR_ROWS];
 		const uint8_t *needed[HR_ROWS];
 		for (int i = 0; i < want; i++) {

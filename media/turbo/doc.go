@@ -15,8 +15,9 @@
 //
 // # Errors
 //
-// What libjpeg only warns of, and then fills with grey, is an error here, with libjpeg's text. Data behind the last row that
-// is needed are not looked at.
+// What libjpeg only warns of, and then fills with grey, is an error here, with libjpeg's text. Harmless oddities are none: bytes
+// before the end marker, a wrong version number. Data behind the last row that is needed are not looked at; and damage that leaves
+// the data decodable gives other pixels and no error, as in every decoder: JPEG has no checksum.
 //
 // # Concurrency
 //
