@@ -180,7 +180,9 @@ func (a *Arena) wake() {
 // recycle makes a slot free that has come back from wherever it was. Its segment goes where nothing needs it any more.
 func (a *Arena) recycle(c *cell) error {
 	err := c.checkCanary("given back")
-	c.poison()
+	if !a.closed || c.state != leased { // after Close, what the consumer holds stays as it is in the consumer's own mapping
+		c.poison()
+	}
 	c.serial++ // handles of the life that ends are worth nothing now
 	a.move(c, free)
 	if c.segment.pooled {
