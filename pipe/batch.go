@@ -52,7 +52,7 @@ func (b *batchStage[T]) work(w *worker) {
 			return
 		}
 		// A run does not reach beyond the batch: what is behind it stays where it is counted.
-		h := b.in.take(w, inputs[:min(maxRun, b.n-len(b.batch))], 1)
+		h := b.in.take(w, inputs[:min(maxRun, b.n-len(b.batch))])
 		if len(h.msgs) == 0 {
 			return
 		}

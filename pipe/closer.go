@@ -54,7 +54,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			}
 		}
 	case mark:
-		f.endEpoch(w, e.epoch)
+		f.endEpoch(w)
 	}
 	f.send(w, msg[B]{kind: e.kind, last: e.last, ticket: e.ticket, news: e.news})
 }
@@ -76,12 +76,12 @@ func (f *filler[In, B]) gather(w *worker, e entry[B]) {
 }
 
 // endEpoch hands on or drops a last batch that is not full.
-func (f *filler[In, B]) endEpoch(w *worker, epoch int) {
+func (f *filler[In, B]) endEpoch(w *worker) {
 	if f.judge != nil {
 		f.judge.reset()
 	}
 	if !f.ordered {
-		f.gatherRest(w, epoch)
+		f.gatherRest(w)
 	}
 	if len(f.gathered) == 0 {
 		return

@@ -37,7 +37,8 @@
 // Epochs follow each other without a gap: the source goes on with the next one at once, as far as the queues let it. A
 // boundary travels through the queues, no batch crosses it, and no stage waits for it to drain.
 //
-// Where operations take less than 10 µs, a worker takes several items at a time. It never waits to get more of them.
+// A result is handed on at once, and an item waits only for a free worker. Where operations take less than 10 µs, the clock is
+// read once for many of them, and a stage with one worker takes several items at a time, as many as are there.
 //
 // # Failure
 //

@@ -196,35 +196,87 @@ func TestPoliciesCountPerEpoch(t *testing.T) {
 	}
 }
 
-// What fails because the run was cancelled has not failed: it is neither told nor counted.
+// What fails because the run was cancelled has not failed: it is neither told nor counted. Here operations cancel the run and return
+// at once, so that they are sooner than whatever else the end of the context sets off.
 func TestCancelIsNoLoss(t *testing.T) {
-	impatient := func(ctx context.Context, v int) (int, error) {
-		<-ctx.Done()
-		return 0, ctx.Err()
-	}
-	source := pipetest.Numbers{N: 30, Fail: func(_ int, pos int64) error {
-		if pos < 5 {
-			return nil
-		}
-		return errBad
-	}}
-	for range 300 {
+	for i := range 600 {
 		ctx, stop := context.WithCancel(context.Background())
-		f := pipe.Map(pipe.From("numbers", source), impatient, pipe.Opts{Name: "map", Workers: 4})
-		run, err := pipe.Start(ctx, f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}, Hooks: pipe.Hooks{Lost: func(l pipe.Loss) {
+		cancel := func(stage, v int) error {
+			if v < 5 || stage != i%3 {
+				return nil
+			}
+			stop()
+			return context.Canceled
+		}
+		f := pipe.From("numbers", pipetest.Numbers{N: 30, Fail: func(_ int, pos int64) error { return cancel(0, int(pos)) }})
+		f = pipe.Map(f, func(_ context.Context, v int) (int, error) { return v, cancel(1, v) }, pipe.Opts{Name: "map", Workers: 2})
+		fill := pipe.Fill(f, 1, plainStore{1}, func(_ context.Context, v int, b []int, row int) error { return cancel(2, v) }, pipe.FillOpts{Name: "fill"})
+		run, err := pipe.Start(ctx, fill, pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}, Hooks: pipe.Hooks{Lost: func(l pipe.Loss) {
 			t.Errorf("%v is told to be lost", l)
 		}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		go stop()
 		if _, err := drain(run); !errors.Is(err, context.Canceled) || errors.As(err, new(*pipe.StageError)) {
 			t.Errorf("%v", err)
 		}
 		run.Close()
-		if at := run.State().Sources["numbers"]; at.Low+int64(len(at.Lost)+len(at.Ahead)) > 0 {
+		if at := run.State().Sources["numbers"]; len(at.Lost) > 0 {
 			t.Errorf("%+v", at)
 		}
+	}
+}
+
+// Results do not wait for an operation that is stuck, and items that a worker has taken with one that fails, or cancels the run, are
+// disposed of.
+func TestRunOfItemsIsDisposedOf(t *testing.T) {
+	for _, cancels := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithCancel(context.Background())
+			defer stop()
+			var owner pipetest.Owner[int]
+			gap := make(chan bool)
+			op := func(ctx context.Context, v int) (int, error) {
+				if v == 600 {
+					<-gap // while the source fills its queue; no time passes
+				}
+				if v == 604 {
+					owner.Gone(v)
+					if cancels {
+						stop()
+						return 0, ctx.Err()
+					}
+					return 0, errBad
+				}
+				return v, nil
+			}
+			f := pipe.From("numbers", pipetest.Numbers{N: -1, Pulled: func(_ int, pos int64) { owner.Made(int(pos)) }})
+			f = pipe.Map(pipe.Discard(f, owner.Gone), op, pipe.Opts{Name: "map", Buffer: 64, Ordered: true})
+			run, err := pipe.Start(ctx, pipe.Discard(f, owner.Gone), pipe.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 600 {
+				v, err := run.Next(ctx)
+				if v != i || err != nil {
+					t.Fatal(v, err)
+				}
+				owner.Gone(v)
+			}
+			synctest.Wait()
+			gap <- true
+			for {
+				v, err := run.Next(context.Background())
+				if err != nil {
+					break
+				}
+				owner.Gone(v)
+			}
+			run.Close()
+			if faults := owner.Faults(); len(faults) > 0 {
+				t.Errorf("cancels %v: %v", cancels, faults)
+			}
+		})
 	}
 }
 

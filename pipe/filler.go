@@ -50,7 +50,6 @@ type slot[B any] struct {
 	closed bool // no more rows are given out
 
 	// In completion order:
-	epoch   int        // that closed it
 	free    []int      // rows given back
 	written []entry[B] // rows that are written
 }
@@ -205,9 +204,7 @@ func (f *filler[In, B]) pass(w *worker, e entry[B]) {
 // endSeats begins the rows of the next epoch. A slot that nobody has a row of goes with it.
 func (f *filler[In, B]) endSeats() {
 	for _, s := range f.slots {
-		if s.next > 0 && !s.closed {
-			s.closed, s.epoch = true, f.epoch
-		}
+		s.closed = s.closed || s.next > 0
 	}
 	if f.slot != nil && f.slot.closed {
 		f.slot = nil
@@ -266,7 +263,7 @@ func (f *filler[In, B]) write(w *worker, in In, to seat[B]) (err error, ok bool)
 	if err != nil && w.ctx.Err() != nil {
 		return err, false // what fails because the run was stopped has not failed
 	}
-	w.timeOp()
+	w.timeOp(true)
 	return err, true
 }
 

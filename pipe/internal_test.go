@@ -114,7 +114,7 @@ func TestPace(t *testing.T) {
 		}
 		p.took(1, time.Microsecond)
 	}
-	if p.limit(maxRun) != maxRun || longestRun(1) != maxRun || longestRun(2) != maxShared {
+	if p.limit(maxRun) != maxRun || longestRun(1) != maxRun || longestRun(2) != 1 {
 		t.Error("runs do not begin")
 	}
 	p.took(8, 8*fastOp)

@@ -44,48 +44,47 @@ type mapStage[In, Out any] struct {
 // work is the life of one worker: places, inputs, operations, results.
 func (m *mapStage[In, Out]) work(w *worker) {
 	most := longestRun(m.node.workers)
-	inputs, results := make([]msg[In], most), make([]msg[Out], most)
+	inputs := make([]msg[In], most)
 	for {
 		places := m.out.reserveUpTo(w, w.pace.limit(most))
 		if places == 0 {
 			return
 		}
-		h := m.in.take(w, inputs[:places], m.node.workers)
+		h := m.in.take(w, inputs[:places])
 		m.out.release(places - len(h.msgs))
-		if len(h.msgs) == 0 {
+		if len(h.msgs) == 0 || !m.operateAll(w, h) {
 			return
 		}
-		made := m.operateAll(w, h.msgs, results)
-		m.out.fill(h.at, h.segment, results[:made], w.last)
 		clear(h.msgs)
-		clear(results[:made])
 	}
 }
 
-// operateAll works on a run of inputs. It returns how many results there are: fewer than inputs when the stage has to stop.
-func (m *mapStage[In, Out]) operateAll(w *worker, inputs []msg[In], results []msg[Out]) int {
+// operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
+// it. It reports whether the stage goes on.
+func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 	defer w.leave()
-	for i := range inputs {
-		if inputs[i].kind == item && !w.enter() {
-			m.in.discardAll(inputs[i:])
-			return i
+	for i := range h.msgs {
+		in := &h.msgs[i]
+		if in.kind == item && !w.enter() {
+			m.in.discardAll(h.msgs[i:])
+			return false
 		}
-		results[i] = m.operate(w, &inputs[i])
-		if results[i].kind == failed && w.ctx.Err() != nil {
-			m.in.discardAll(inputs[i+1:])
-			return i // what fails because the run was stopped has not failed
-		}
-		if results[i].kind == failed && m.raises {
+		result := m.operate(w, in)
+		broken := result.kind == failed && (m.raises || w.ctx.Err() != nil)
+		if broken {
+			m.in.discardAll(h.msgs[i+1:])
 			m.haltAbove()
-			m.in.discardAll(inputs[i+1:])
-			return i + 1
 		}
-		if i == 0 && len(inputs) > 1 {
-			w.timeFirst(inputs[0].kind == item)
+		if broken && w.ctx.Err() != nil {
+			return false // what fails because the run was stopped has not failed
+		}
+		w.timeOp(in.kind == item)
+		m.out.fill(h.at+int64(i), h.segment, result, w.last)
+		if broken {
+			return false
 		}
 	}
-	w.timeRun(len(inputs), inputs[0].kind == item)
-	return len(inputs)
+	return true
 }
 
 func (m *mapStage[In, Out]) operate(w *worker, in *msg[In]) msg[Out] {

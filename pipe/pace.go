@@ -2,26 +2,25 @@ package pipe
 
 import "time"
 
-// A pace decides how many items a worker takes at a time. It starts with one, and more come only after a streak of operations
-// that took under fastOp each: a run of slow operations in one hand would keep items from idle workers. One slow
-// operation ends the streak.
+// A pace knows whether a worker's operations are fast: a streak of them took under fastOp each. Then the clock is read only
+// sometimes, and a worker that has no others beside it takes several inputs at a time. One slow operation ends the streak.
 type pace struct {
 	streak int
-	unread int  // items since the clock was read, where that is not done for each
-	timing bool // the clock was read right before this item
+	unread int  // items since the clock was read
+	timing bool // it was read right before this item
 }
 
 const (
 	fastOp     = 10 * time.Microsecond
 	fastStreak = 64
-	maxRun     = 32 // items a lone worker takes at a time
-	maxShared  = 8  // and one of several: what stands behind a sudden slow operation in its run has to wait
+	maxRun     = 32 // inputs taken at a time, and items between two readings of the clock
 )
 
-// longestRun is how many items a worker of a stage may take at once.
+// longestRun is how many inputs a worker of a stage may take at once. Where there are several workers that is one: what stands
+// behind an operation that suddenly takes long would wait for it, while others have nothing to do.
 func longestRun(workers int) int {
 	if workers > 1 {
-		return maxShared
+		return 1
 	}
 	return maxRun
 }

@@ -113,16 +113,15 @@ type haul[T any] struct {
 	segment *segment // where the next ring puts this epoch
 }
 
-// take waits for a message, and takes into buf what is ready, but not more than one of shares parts. An empty haul means that
-// nothing more comes.
-func (r *ring[T]) take(w *worker, buf []msg[T], shares int) haul[T] {
+// take waits for a message, and takes what is ready into buf. An empty haul means that nothing more comes.
+func (r *ring[T]) take(w *worker, buf []msg[T]) haul[T] {
 	r.mu.Lock()
 	if !r.takeable() {
 		w.beforeWait()
 		r.await(context.Background())
 		w.tick(&w.starved)
 	}
-	h, broken := r.haul(buf, shares, w.last)
+	h, broken := r.haul(buf, w.last)
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -133,7 +132,7 @@ func (r *ring[T]) take(w *worker, buf []msg[T], shares int) haul[T] {
 // tryTake is take without waiting. The haul is empty also when the head is not ready.
 func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
 	r.mu.Lock()
-	h, broken := r.haul(buf, 1, w.last)
+	h, broken := r.haul(buf, w.last)
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -154,7 +153,7 @@ func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[
 		stop()
 		w.tick(&w.starved)
 	}
-	h, broken := r.haul(buf, 1, w.last)
+	h, broken := r.haul(buf, w.last)
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -199,14 +198,14 @@ func (r *ring[T]) await(ctx context.Context) {
 
 // haul takes what is ready. It reports whether that includes the end of a failed run: all that the owner still does is in vain
 // then, because what lies before was taken.
-func (r *ring[T]) haul(buf []msg[T], shares int, now time.Duration) (h haul[T], broken bool) {
+func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool) {
 	if r.aborted || r.ended {
 		return h, false
 	}
 	r.observe(now)
 	h = haul[T]{at: r.head, segment: r.segment}
-	n, limit := 0, max(1, min(len(buf), r.filled/shares))
-	for n < limit && !r.ended {
+	n := 0
+	for n < len(buf) && !r.ended {
 		if r.doom != nil {
 			buf[n] = *r.doom
 			r.ended, broken = true, true
@@ -278,25 +277,21 @@ func (r *ring[T]) wake(n int) {
 	}
 }
 
-// fill puts messages into the places that belong to their inputs, which were taken as h; now is the time at which they were
-// finished. When nobody takes any more, the items are discarded.
-func (r *ring[T]) fill(at int64, seg *segment, msgs []msg[T], now time.Duration) {
+// fill puts a message into the place that belongs to its input, which had this number and came in this segment; now is about the
+// time at which it was finished.
+func (r *ring[T]) fill(number int64, seg *segment, m msg[T], now time.Duration) {
 	r.mu.Lock()
 	if r.aborted {
 		r.mu.Unlock()
-		r.discardAll(msgs)
+		r.discardMsg(m)
 		return
 	}
-	r.observe(now)
-	for i, m := range msgs {
-		place := at + int64(i)
-		if !r.inOrder && m.kind != mark && m.kind != fatal {
-			place = seg.next
-			seg.next++
-		}
-		*r.at(place) = m
+	place := number
+	if !r.inOrder && m.kind != mark && m.kind != fatal {
+		place = seg.next
+		seg.next++
 	}
-	r.arrived(len(msgs))
+	r.arrive(place, m, now)
 	r.mu.Unlock()
 }
 
@@ -309,16 +304,16 @@ func (r *ring[T]) put(m msg[T], now time.Duration) {
 		r.discardMsg(m)
 		return
 	}
-	r.observe(now)
-	*r.at(r.tail) = m
+	r.arrive(r.tail, m, now)
 	r.tail++
-	r.arrived(1)
 	r.mu.Unlock()
 }
 
-func (r *ring[T]) arrived(n int) {
-	r.filled += n
-	r.meter.puts += int64(n)
+func (r *ring[T]) arrive(place int64, m msg[T], now time.Duration) {
+	r.observe(now)
+	*r.at(place) = m
+	r.filled++
+	r.meter.puts++
 	if r.takers > 0 && r.takeable() {
 		r.ready.Signal()
 	}

@@ -59,12 +59,11 @@ func (f *filler[In, B]) gatherSlot(w *worker, e entry[B]) {
 	}
 }
 
-// gatherRest makes batches of the slots that the end of an epoch closed.
-func (f *filler[In, B]) gatherRest(w *worker, epoch int) {
+// gatherRest makes batches of the slots that are not full, at the end of an epoch. What is written of the next one stands behind
+// that end in the line, and has not come to its slots yet.
+func (f *filler[In, B]) gatherRest(w *worker) {
 	for _, s := range slices.Clone(f.slots) {
-		if s.closed && s.epoch == epoch {
-			f.gatherAll(w, s)
-		}
+		f.gatherAll(w, s)
 	}
 }
 

@@ -34,27 +34,6 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 	return since
 }
 
-// timeRun ends a run of inputs: their time is accounted for, and tells the pace how fast they are. The time of a single one
-// is a sample if it was an operation.
-func (w *worker) timeRun(n int, operated bool) {
-	d := w.tick(&w.busy)
-	if n > 1 {
-		n-- // the first was timed by itself
-	} else if operated {
-		w.stage.times.add(d)
-	}
-	w.pace.took(n, d)
-}
-
-// timeFirst times the first input of a longer run, as a sample for all of them.
-func (w *worker) timeFirst(operated bool) {
-	d := w.tick(&w.busy)
-	if operated {
-		w.stage.times.add(d)
-		w.stage.sampled.Store(true)
-	}
-}
-
 // timeItem ends one item of a stage whose items are not timed: the source, and the consumer.
 func (w *worker) timeItem() {
 	if n := w.pace.sometimes(); n > 0 {
@@ -62,16 +41,18 @@ func (w *worker) timeItem() {
 	}
 }
 
-// timeOp ends one operation of a stage whose workers take one item at a time.
-func (w *worker) timeOp() {
-	if n := w.pace.sometimes(); n > 0 {
-		d := w.tick(&w.busy)
-		w.pace.took(n, d)
-		if n == 1 {
-			w.stage.times.add(d)
-		} else {
-			w.stage.sampled.Store(true)
-		}
+// timeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
+func (w *worker) timeOp(operated bool) {
+	n := w.pace.sometimes()
+	if n == 0 {
+		return
+	}
+	d := w.tick(&w.busy)
+	w.pace.took(n, d)
+	if n > 1 {
+		w.stage.sampled.Store(true)
+	} else if operated {
+		w.stage.times.add(d)
 	}
 }
 
