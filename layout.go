@@ -15,7 +15,7 @@ type Field struct {
 	Name   string       `json:"name"`
 	Kind   sample.Kind  `json:"kind"`             // tensor or text
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
-	Shape  tensor.Shape `json:"shape,omitempty"`  // of one row
+	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
 
 	rowBytes int

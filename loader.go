@@ -102,6 +102,8 @@ type Loader struct {
 	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
 	total pipe.Stats        // guarded by mu: of the runs before
 	place pipe.SourceState  // guarded by mu: the state where there is no run
+
+	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
 }
 
 // Info returns what is known before anything runs.
@@ -142,13 +144,14 @@ func (l *Loader) Start(from State, serialUntil *[2]int64) error {
 	return err
 }
 
-// Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released.
+// Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released;
+// an [arena.HeldError] says that the caller holds too many, and Next goes on once some were released.
 func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	run := l.current()
 	if run == nil {
 		return nil, pipe.ErrDone
 	}
-	b, err := run.Next(ctx)
+	b, err := l.take(ctx, run)
 	switch {
 	case err == nil:
 		b.epoch, b.step = l.count.Epoch, l.count.Batches
@@ -163,6 +166,43 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	}
 	l.serial.passed(l.State())
 	return b, err
+}
+
+// take waits for a batch. A consumer in this process holds it from now on; one elsewhere when it is sent.
+func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error) {
+	if l.options.Announce != nil {
+		return run.Next(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l.waits(cancel)
+	defer l.waits(nil)
+	b, err := run.Next(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, b.slot.Take()
+}
+
+// waits says whether a consumer in this process waits, and how to end that.
+func (l *Loader) waits(giveUp context.CancelCauseFunc) {
+	l.mu.Lock()
+	l.giveUp = giveUp
+	l.mu.Unlock()
+	l.SetWaiting(giveUp != nil)
+}
+
+// held tells the consumer that it holds all that it may.
+func (l *Loader) held(err *arena.HeldError) {
+	l.options.Held(err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.giveUp != nil {
+		l.giveUp(err)
+	}
 }
 
 func (l *Loader) endEpoch() {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"headrace/arena"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/media"
@@ -354,5 +355,67 @@ func TestStatsOutliveTheRun(t *testing.T) {
 	}
 	if !bytes.Contains([]byte(s.Decoder), []byte("go")) {
 		t.Fatalf("the decoder is %q in a program without C", s.Decoder)
+	}
+}
+
+// A consumer in this process may hold batches too, and what it holds outlives the loader.
+func TestHeldBatchesDoNotStopTheLoader(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 40)
+	want := slices.Collect(slices.Chunk(sequential(t, root, 0, all), 4))
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	var held []*Batch
+	for {
+		b, err := l.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, b)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got [][]row
+	for _, b := range held {
+		got = append(got, rows(t, b))
+		b.Release()
+	}
+	compare(t, "held until the loader was closed", got, want)
+}
+
+func TestAHoldLimitEndsTheWaitAndNotTheRun(t *testing.T) {
+	leak.Check(t)
+	l := openLoader(t, augmented(t, phototest.Folder(t, 80), `{"size":4}`), Config{Epochs: new(1), HoldLimit: new(int64(26000))}, Options{})
+	var held []*Batch
+	n := 0
+	for {
+		b, err := l.Next(t.Context())
+		if tooMany := (*arena.HeldError)(nil); errors.As(err, &tooMany) {
+			if tooMany.Count != len(held) {
+				t.Fatalf("%v, and %d are held", err, len(held))
+			}
+			for _, b := range held {
+				b.Release()
+			}
+			held = nil
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, b)
+		n += b.Rows()
+	}
+	for _, b := range held {
+		b.Release()
+	}
+	if n != 80 {
+		t.Fatalf("%d rows came of 80", n)
 	}
 }

@@ -148,7 +148,7 @@ func (l *Loader) makeMemory() error {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
 			ErrConfig, limit, l.layout.rows, l.layout.bytes)
 	}
-	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.options.Held}
+	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held}
 	return err
 }
 
