@@ -64,16 +64,6 @@ func (s *goScratch) stage(dst []byte, stride int, stage *Stage, x0, y0, width, h
 	}
 }
 
-// Target is where Visible stands in the result of the stage.
-func (s Stage) Target() Rect {
-	v := s.Visible()
-	x := v.X - s.Window.X
-	if s.Flip {
-		x = s.Window.Width - x - v.Width
-	}
-	return Rect{x, v.Y - s.Window.Y, v.Width, v.Height}
-}
-
 // Blacken clears what lies outside a part of a picture of width × height pixels.
 func Blacken(dst []byte, stride, width, height int, except Rect) {
 	for y := range height {

@@ -36,11 +36,27 @@ func (s Stage) Resizes() bool { return s.Width != s.Crop.Width || s.Height != s.
 // Pads reports whether the window reaches beyond the resized picture.
 func (s Stage) Pads() bool { return !s.Window.In(s.Width, s.Height) }
 
-// Visible is the part of Window that the resized picture covers. It may be empty.
+// Visible is the part of Window that the resized picture covers. It is the zero Rect if there is none.
 func (s Stage) Visible() Rect {
 	x0, y0 := max(s.Window.X, 0), max(s.Window.Y, 0)
 	x1, y1 := min(s.Window.X+s.Window.Width, s.Width), min(s.Window.Y+s.Window.Height, s.Height)
-	return Rect{x0, y0, max(x1-x0, 0), max(y1-y0, 0)}
+	if x1 <= x0 || y1 <= y0 {
+		return Rect{}
+	}
+	return Rect{x0, y0, x1 - x0, y1 - y0}
+}
+
+// Target is where Visible stands in the result of the stage. It is the zero Rect if nothing is visible.
+func (s Stage) Target() Rect {
+	v := s.Visible()
+	if v == (Rect{}) {
+		return v
+	}
+	x := v.X - s.Window.X
+	if s.Flip {
+		x = s.Window.Width - x - v.Width
+	}
+	return Rect{x, v.Y - s.Window.Y, v.Width, v.Height}
 }
 
 // MakePlan computes the geometry of steps on the picture that info describes, and puts it into plan. The picture is turned

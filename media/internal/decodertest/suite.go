@@ -18,6 +18,7 @@ func Run(t *testing.T, d media.Decoder) {
 	t.Run("steps equal torchvision's", func(t *testing.T) { steps(t, d) })
 	t.Run("usual steps", func(t *testing.T) { usual(t, d) })
 	t.Run("orientations", func(t *testing.T) { orientations(t, d) })
+	t.Run("nothing but padding", func(t *testing.T) { padding(t, d) })
 	t.Run("stride", func(t *testing.T) { stride(t, d) })
 	t.Run("targets", func(t *testing.T) { targets(t, d) })
 	t.Run("truncation", func(t *testing.T) { truncation(t, d) })
@@ -50,7 +51,7 @@ func Try(d media.Decoder, data []byte, upright bool, steps []media.Step, r media
 	if err := media.MakePlan(info, upright, steps, r, &plan); err != nil {
 		return oracle.Picture{}, err
 	}
-	p := oracle.Picture{Width: plan.Width, Height: plan.Height, Channels: 3, Pix: make([]byte, plan.Width*plan.Height*3)}
+	p := oracle.Picture{Width: plan.Width, Height: plan.Height, Channels: 3, Pix: bytes.Repeat([]byte{0x5A}, plan.Width*plan.Height*3)}
 	return p, d.DecodeInto(p.Pix, p.Width*3, data, &info, &plan)
 }
 
@@ -171,6 +172,17 @@ func orientations(t *testing.T, d media.Decoder) {
 					t.Errorf("orientation %d, %s, %v, resized: %s", orientation, name, size, s)
 				}
 			}
+		}
+	}
+}
+
+// padding cuts a corner out of the black that a small picture was padded with; then something is done to it.
+func padding(t *testing.T, d media.Decoder) {
+	data := testjpeg.Noise(20, 10, 4, testjpeg.Layout{Sampling: testjpeg.S420})
+	for _, then := range [][]media.Step{nil, {{Op: media.RandomFlip{P: 1}}}, {{Op: media.ResizeExact{Height: 9, Width: 13}}}} {
+		steps := append([]media.Step{{Op: media.CenterCrop{Height: 90, Width: 100}}, {Op: media.RandomCrop{Height: 30, Width: 40}}}, then...)
+		if got := Decode(t, d, data, true, steps, Draws(0)); !bytes.Equal(got.Pix, make([]byte, len(got.Pix))) {
+			t.Errorf("%+v: not black", steps)
 		}
 	}
 }
