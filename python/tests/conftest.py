@@ -34,6 +34,11 @@ def pytest_configure() -> None:
         pytest.exit(f"no engine at {program}: run scripts/build.sh first", returncode=3)
 
 
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # PyTorch's modules need not be searched before and after each test
+
+
 def photo(seed: int, width: int, height: int) -> Image.Image:
     """A picture with edges, gradients and noise, so that wrong resampling and wrong offsets show."""
     rng = np.random.default_rng(seed)

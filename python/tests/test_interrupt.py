@@ -174,15 +174,19 @@ def test_closing_in_a_signal_handler(photos):
 
 def test_a_checkpoint_in_a_signal_handler(photos):
     states = []
-    old = signal.signal(signal.SIGUSR1, lambda *_: states.append(loader.state_dict()))
+
+    def handler(*_):
+        states.append(loader.state_dict())
+        os.kill(pid, signal.SIGCONT)
+
+    old = signal.signal(signal.SIGUSR1, handler)
     try:
         with pipeline(photos).loader() as loader:
             loop = iter(loader)
             next(loop)
             pid = engine_pid()
             os.kill(pid, signal.SIGSTOP)
-            threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
-            threading.Timer(0.4, os.kill, [pid, signal.SIGCONT]).start()
+            threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1]).start()
             list(loop)
         assert 4 <= states[0]["position"] <= 20
     finally:
