@@ -85,7 +85,11 @@ func TestE11FastItemsOvertakeSlowOnes(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 10}), slow, pipe.Opts{Name: "map", Workers: 2})
 		run := start(t, f, pipe.Config{})
 		defer run.Close()
-		if got, want := collect(t, run), []int{0, 1, 2, 4, 5, 6, 7, 8, 9, 3}; !slices.Equal(got, want) {
+		got := collect(t, run)
+		if got[9] != 3 {
+			t.Errorf("%v", got)
+		}
+		if slices.Sort(got); !slices.Equal(got, upTo(10)) {
 			t.Errorf("%v", got)
 		}
 	})

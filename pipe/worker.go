@@ -45,13 +45,14 @@ func (w *worker) timeItem() {
 func (w *worker) timeOp(operated bool) {
 	n := w.pace.sometimes()
 	if n == 0 {
+		if !w.stage.sampled.Load() {
+			w.stage.sampled.Store(true)
+		}
 		return
 	}
 	d := w.tick(&w.busy)
 	w.pace.took(n, d)
-	if n > 1 {
-		w.stage.sampled.Store(true)
-	} else if operated {
+	if n == 1 && operated {
 		w.stage.times.add(d)
 	}
 }
@@ -62,6 +63,7 @@ func (w *worker) beforeWait() {
 		w.pace.unread = 0
 		w.tick(&w.busy)
 	}
+	w.pace.timing = true // the clock is read after the wait
 }
 
 type workerKey struct{}
