@@ -3,8 +3,8 @@ package pipe
 import "context"
 
 // A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves rows, and seals a batch when its rows
-// are written. Reserve may wait, until ctx ends; the others should not. Reserve is called by one goroutine at a time, and so
-// are the others, but not Reserve and the others together.
+// are written. Reserve may wait, until ctx ends; the others should not. One goroutine at a time is in Reserve, and one in Move
+// or Seal; Drop may be called by anyone at any time. Operations write other rows meanwhile.
 //
 // A batch that was reserved is sealed or dropped, exactly once; one whose Seal returns an error is dropped. A sealed batch that
 // nobody takes is dropped too, unless Discard says otherwise. An error stops the run.
