@@ -63,3 +63,9 @@ def test_the_demo_draws_its_sheet(folder: pathlib.Path) -> None:
     with Image.open(folder / "sheet.png") as sheet:
         assert sheet.size == (1882, 1082)
         assert len(sheet.resize((64, 64)).getcolors(4096)) > 100, "the sheet is empty"
+
+
+def test_colours_in_go(folder: pathlib.Path) -> None:
+    command = ["go", "run", "./examples/colours", str(folder / "data/train")]
+    lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["class0", "class1", "class2", "class3"]
