@@ -258,6 +258,9 @@ class Loader:
             self._refuse()
         if loop.number != self._number:
             raise LoopEnded("headrace: this loop has ended, because a newer loop, set_epoch() or load_state_dict() began elsewhere")
+        if self._frontier.epoch > loop.epoch:  # no need to wait for EPOCH, which a dead engine could not send
+            loop.done = True
+            raise StopIteration
         if self._failure is not None:
             raise self._failure
         if self._session is None or self._adrift:
