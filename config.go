@@ -104,9 +104,9 @@ func (m MaxErrors) MarshalJSON() ([]byte, error) {
 func (m MaxErrors) limit(n int64) int {
 	switch {
 	case !m.set:
-		return int(max(10, math.Ceil(0.01*float64(n))))
+		return int(max(10, (n+99)/100))
 	case m.Rate != 0:
-		return int(m.Rate * float64(n))
+		return int(m.Rate * float64(n) * (1 + 0x1p-51)) // 0.29 of 100 is 29, though the product of the nearest binary numbers is less
 	default:
 		return m.Count
 	}
@@ -177,12 +177,12 @@ func (c Config) policy(n int64) pipe.Policy {
 	return pipe.Policy{Skip: true, Count: limit}
 }
 
-// epochsFrom is the number of epochs left to run, in pipe's terms, when epoch is the first.
+// epochsFrom is the number of epochs left to run when epoch is the first; negative: without end.
 func (c Config) epochsFrom(epoch int) int {
 	if c.Epochs == nil {
 		return -1
 	}
-	return *c.Epochs - epoch
+	return max(0, *c.Epochs-epoch)
 }
 
 func orOne(n int) int {

@@ -43,13 +43,13 @@ func newLayout(schema sample.Schema, rows int) (layout, error) {
 				return layout{}, fmt.Errorf("headrace: field %q: %w", f.Name, err)
 			}
 			field.DType, field.Shape = f.Type.DType, f.Type.Shape
+			if room := (maxSlot - int64(l.bytes)) / int64(rows) / int64(f.Type.DType.Size()); n > room {
+				return layout{}, fmt.Errorf("%w: a batch of %d rows takes more than %d bytes: %q alone is %s %v a row; use a smaller batch",
+					ErrConfig, rows, int64(maxSlot), f.Name, f.Type.DType, f.Type.Shape)
+			}
 			field.rowBytes = int(n) * f.Type.DType.Size()
 			field.Offset = l.bytes
-			size := int64(field.rowBytes) * int64(rows)
-			if size > maxSlot || int64(l.bytes)+size > maxSlot {
-				return layout{}, fmt.Errorf("headrace: a batch of %d rows takes more than %d bytes: %q alone is %s %v a row; use a smaller batch", rows, maxSlot, f.Name, field.DType, field.Shape)
-			}
-			l.bytes += (int(size) + alignment - 1) / alignment * alignment
+			l.bytes += (field.rowBytes*rows + alignment - 1) / alignment * alignment
 		default:
 			return layout{}, fmt.Errorf("headrace: field %q is %v and cannot be batched", f.Name, f.Type)
 		}

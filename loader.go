@@ -26,8 +26,8 @@ var (
 
 // Options connect a loader to the program that runs it. The zero value is for a program that consumes the batches itself.
 type Options struct {
-	Gate     *pipe.Gate                // shared by loaders of one process; nil: one of the loader's own
-	Announce func(arena.Segment) error // a segment was made, before the first batch in it
+	Gate     *Gate                     // shared by loaders of one process; nil: one of the loader's own
+	Announce func(arena.Segment) error // a segment was made, before the first batch in it; nil: the consumer is in this process
 	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
 	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
@@ -90,7 +90,7 @@ type Loader struct {
 	arena   *arena.Arena
 	budget  *budget.Budget
 	slots   *slots
-	gate    *pipe.Gate
+	gate    *Gate
 	flow    pipe.Flow[*Batch]
 	work    work
 
@@ -112,10 +112,13 @@ func (l *Loader) Info() Info { return l.info }
 // Prefetch is the number of batches to have ready ahead of the consumer.
 func (l *Loader) Prefetch() int { return l.config.Prefetch }
 
+// Check returns [ErrState] with the reason where a state belongs to something else.
+func (l *Loader) Check(from State) error { return l.info.State.fits(from, l.info.SamplesPerEpoch) }
+
 // Start drops what is under way and goes on from a state. While positions lie before serialUntil, an epoch and a position, one operation runs at a time.
-// The error is [ErrState] where the state belongs to something else.
+// Where Check refuses the state, that is the error, and nothing has changed.
 func (l *Loader) Start(from State, serialUntil *[2]int64) error {
-	if err := l.info.State.fits(from, l.info.SamplesPerEpoch); err != nil {
+	if err := l.Check(from); err != nil {
 		return err
 	}
 	if from.Decoder != "" && from.Decoder != l.info.Decoder {
@@ -123,16 +126,16 @@ func (l *Loader) Start(from State, serialUntil *[2]int64) error {
 			", so pixels may differ by some levels from those of the run that is continued")
 	}
 	l.Stop()
-	left := l.config.epochsFrom(from.Epoch)
-	l.count = EpochSummary{Epoch: from.Epoch, Wrapped: l.source.split.Wrapped()}
-	l.count.Batches = from.batchesBefore(l.layout.rows)
+	from = from.settled(l.info.SamplesPerEpoch)
+	l.count = l.countFrom(from)
+	l.work.begin(from, l.options.InFlight)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.place = from.place()
-	if left == 0 || l.info.SamplesPerEpoch == 0 && left < 0 {
-		return nil // Next says that nothing is left; endless epochs of nothing are nothing, too
+	left := l.config.epochsFrom(from.Epoch)
+	if left == 0 {
+		return nil // Next says so
 	}
-	l.work.begin(from.Quarantine, l.options.InFlight)
 	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
 		Resume:   pipe.State{Version: pipe.StateVersion, Sources: map[string]pipe.SourceState{l.source.name: l.place}},
@@ -140,8 +143,20 @@ func (l *Loader) Start(from State, serialUntil *[2]int64) error {
 		Failures: l.config.policy(l.info.SamplesPerEpoch),
 		Hooks:    pipe.Hooks{Lost: l.lost},
 	})
+	if err != nil {
+		l.serial.end()
+		return fmt.Errorf("headrace: %w", err)
+	}
 	l.run = run
-	return err
+	return nil
+}
+
+// countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
+func (l *Loader) countFrom(from State) EpochSummary {
+	yielded := from.yielded()
+	return EpochSummary{
+		Epoch: from.Epoch, Batches: yielded / int64(l.layout.rows), Samples: yielded, Lost: int64(len(from.Lost)), Wrapped: l.source.split.Wrapped(),
+	}
 }
 
 // Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released;
@@ -152,20 +167,33 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		return nil, pipe.ErrDone
 	}
 	b, err := l.take(ctx, run)
-	switch {
-	case err == nil:
+	switch err { // itself: the failure of a sample may wrap io.EOF
+	case nil:
 		b.epoch, b.step = l.count.Epoch, l.count.Batches
 		l.count.Batches++
 		l.count.Samples += int64(b.rows)
-	case errors.Is(err, io.EOF):
+	case io.EOF:
 		l.endEpoch()
-	case l.config.OnError == Skip && errors.As(err, new(*sample.Error)):
-		return nil, fmt.Errorf("%w: %w", ErrTooManyLost, err)
 	default:
-		return nil, err
+		return nil, l.judged(err)
 	}
-	l.serial.passed(l.State())
+	if l.serial.until != nil {
+		now := l.State()
+		l.serial.passed(now.Epoch, now.Position)
+	}
 	return b, err
+}
+
+// judged says of a failure if it was one loss too many. A state may bring too many already; then no sample fails.
+func (l *Loader) judged(err error) error {
+	failed, bad := (*pipe.StageError)(nil), (*sample.Error)(nil)
+	if l.config.OnError != Skip || !errors.As(err, &failed) {
+		return err
+	}
+	if !errors.As(err, &bad) && l.count.Lost <= int64(l.config.MaxErrors.limit(l.info.SamplesPerEpoch)) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrTooManyLost, err)
 }
 
 // take waits for a batch. A consumer in this process holds it from now on; one elsewhere when it is sent.
@@ -178,9 +206,6 @@ func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error
 	l.waits(cancel)
 	defer l.waits(nil)
 	b, err := run.Next(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +232,6 @@ func (l *Loader) held(err *arena.HeldError) {
 
 func (l *Loader) endEpoch() {
 	l.ended = l.count
-	l.ended.Lost = l.info.SamplesPerEpoch - l.ended.Samples
 	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.ended.Wrapped}
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
@@ -223,12 +247,9 @@ func (l *Loader) State() State {
 	if l.run != nil {
 		place = l.run.State().Sources[l.source.name]
 	}
-	if n := l.info.SamplesPerEpoch; n > 0 && place.Low >= n { // the last batch ends its epoch, before io.EOF says so
-		place = pipe.SourceState{Epoch: place.Epoch + 1}
-	}
 	s := l.info.State.at(place)
 	s.Quarantine = l.work.quarantine
-	return s
+	return s.settled(l.info.SamplesPerEpoch) // the last batch ends its epoch, before io.EOF says so
 }
 
 // Stop ends the run. What was not yielded is dropped; the state stays.
@@ -264,8 +285,9 @@ func (l *Loader) current() *pipe.Run[*Batch] {
 	return l.run
 }
 
-// lost passes a loss on, with the sample's name.
+// lost counts a loss and passes it on, with the sample's name. Next calls it.
 func (l *Loader) lost(loss pipe.Loss) {
+	l.count.Lost++
 	if l.options.Lost == nil {
 		return
 	}

@@ -52,7 +52,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 
 func (o Options) withDefaults() Options {
 	if o.Gate == nil {
-		o.Gate = pipe.NewGate(machine.CPUs())
+		o.Gate = NewGate()
 	}
 	if o.Held == nil {
 		o.Held = func(*arena.HeldError) {}
@@ -153,12 +153,13 @@ func (l *Loader) makeMemory() error {
 }
 
 func (l *Loader) makeWork(p fuse.Plan) {
-	l.gate = l.options.Gate
-	l.info.Workers = machine.Here().Workers(l.config.LocalWorldSize)
+	share := min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers)
+	l.info.Workers = share
 	if l.config.Workers != nil {
 		l.info.Workers = *l.config.Workers
-		l.gate.SetLimit(max(l.gate.Limit(), l.info.Workers)) // who asks for more than there are cores has a reason
 	}
+	l.gate = l.options.Gate
+	l.gate.widen(max(share, l.info.Workers)) // who asks for more than there are cores has a reason
 	l.work = work{
 		images: p.Images, layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
 		sourceID: order.SourceID(l.source.name), fields: l.layout.places(p.Images.To),
@@ -175,7 +176,7 @@ func (l *Loader) compile(p fuse.Plan) pipe.Flow[*Batch] {
 	files := pipe.Map(items, l.work.read, pipe.Opts{Name: "read", Workers: l.readers(), Buffer: l.readers(), Ordered: ordered})
 	files = pipe.Discard(files, l.work.drop)
 	return pipe.Fill(files, l.layout.rows, l.slots, l.work.decode, pipe.FillOpts{
-		Name: p.Name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate,
+		Name: p.Name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate.gate,
 	})
 }
 

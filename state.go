@@ -3,6 +3,7 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"headrace/order"
 	"headrace/pipe"
@@ -89,15 +90,32 @@ func (s State) checkRanges(n int64, refuse func(string, ...any) error) error {
 	return nil
 }
 
-// batchesBefore is the number of batches of up to rows samples that the epoch had yielded.
-func (s State) batchesBefore(rows int) int64 {
-	yielded := s.Position
+// settled is the record as runs give it: each loss once, and the end of an epoch of n samples as the beginning of the next.
+func (s State) settled(n int64) State {
+	if n > 0 && s.Position >= n {
+		s.Epoch, s.Position, s.Ahead, s.Lost = s.Epoch+1, 0, nil, nil
+	}
+	s.Lost = slices.Compact(slices.Sorted(slices.Values(s.Lost)))
+	return s
+}
+
+// yielded is the number of samples that the epoch had yielded. The record is settled.
+func (s State) yielded() int64 {
+	n := s.Position
+	for _, r := range s.Ahead {
+		n += r[1] - r[0]
+	}
 	for _, p := range s.Lost {
-		if p < s.Position {
-			yielded--
+		if s.finished(p) {
+			n--
 		}
 	}
-	return yielded / int64(rows)
+	return n
+}
+
+// finished reports whether a position is one that the record counts as finished, besides those that it lists as lost.
+func (s State) finished(pos int64) bool {
+	return pos < s.Position || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
 // As returns the place of s with the identity keys of another record.

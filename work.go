@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -27,6 +28,7 @@ type work struct {
 	sourceID uint64
 	fields   fieldPlaces
 
+	first      int     // the run's first epoch
 	quarantine []int64 // sorted indices that are not tried
 	inFlight   InFlight
 	tools      sync.Pool // of *tool
@@ -61,8 +63,9 @@ const (
 var errQuarantined = errors.New("headrace: quarantined: this sample crashed the engine")
 
 // begin prepares for a run.
-func (w *work) begin(quarantine []int64, inFlight func() InFlight) {
-	w.quarantine = slices.Sorted(slices.Values(quarantine))
+func (w *work) begin(from State, inFlight func() InFlight) {
+	w.first = from.Epoch
+	w.quarantine = slices.Compact(slices.Sorted(slices.Values(from.Quarantine)))
 	w.inFlight = nil
 	if inFlight != nil {
 		w.inFlight = inFlight()
@@ -70,16 +73,29 @@ func (w *work) begin(quarantine []int64, inFlight func() InFlight) {
 }
 
 // read fetches the file of a sample, and reserves what decoding it will take: here, outside the gate, since both may have to wait.
-func (w *work) read(ctx context.Context, it *item) (*item, error) {
+func (w *work) read(ctx context.Context, it *item) (_ *item, err error) {
+	defer func() {
+		if err != nil {
+			w.drop(it)
+			err = it.blame(err)
+		}
+	}()
+	defer catch(&err)
 	if _, bad := slices.BinarySearch(w.quarantine, it.id.Index); bad {
-		return nil, it.blame(errQuarantined)
+		return nil, errQuarantined
 	}
 	if err := w.fetch(ctx, it); err != nil {
-		w.drop(it)
-		return nil, it.blame(err)
+		return nil, err
 	}
 	pipe.AddBytes(ctx, int64(len(*it.file.data)))
 	return it, nil
+}
+
+// catch makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
+func catch(err *error) {
+	if v := recover(); v != nil {
+		*err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
+	}
 }
 
 func (w *work) fetch(ctx context.Context, it *item) error {
@@ -88,7 +104,7 @@ func (w *work) fetch(ctx context.Context, it *item) error {
 		return err
 	}
 	defer f.Close()
-	if it.file.content, err = w.budget.Acquire(ctx, age(it.id), forFiles, f.Size()); err != nil {
+	if it.file.content, err = w.budget.Acquire(ctx, w.age(it.id), forFiles, f.Size()); err != nil {
 		return err
 	}
 	buffer, _ := w.buffers.Get().(*[]byte)
@@ -104,12 +120,13 @@ func (w *work) fetch(ctx context.Context, it *item) error {
 	if it.file.info, it.file.bad = media.Probe(*buffer); it.file.bad != nil {
 		return nil
 	}
-	it.file.working, err = w.budget.Acquire(ctx, age(it.id), forDecoder, it.file.info.WorkingBytes())
+	it.file.working, err = w.budget.Acquire(ctx, w.age(it.id), forDecoder, it.file.info.WorkingBytes())
 	return err
 }
 
-// age orders samples for the budget, which always admits the oldest.
-func age(id sample.ID) uint64 { return uint64(id.Epoch)<<40 | uint64(id.Pos) }
+// age orders the samples of a run for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as
+// an epoch, a date for one, and one that does not fit into the bits left here would make later samples the older ones.
+func (w *work) age(id sample.ID) uint64 { return uint64(id.Epoch-w.first)<<40 | uint64(id.Pos) }
 
 // drop gives back what an item holds. Dropping again does nothing.
 func (w *work) drop(it *item) {
@@ -122,10 +139,16 @@ func (w *work) drop(it *item) {
 }
 
 // decode writes a sample into its row: the picture from the file's bytes to its final pixels in one call, and the values that the source gave.
-func (w *work) decode(ctx context.Context, it *item, b *Batch, row int) error {
-	defer w.drop(it)
+func (w *work) decode(ctx context.Context, it *item, b *Batch, row int) (err error) {
+	defer func() {
+		w.drop(it)
+		if err != nil {
+			err = it.blame(err)
+		}
+	}()
+	defer catch(&err)
 	if err := w.decodeImage(ctx, it, w.layout.row(b.slot.Bytes(), w.fields.image, row)); err != nil {
-		return it.blame(err)
+		return err
 	}
 	w.scalars(it, b, row)
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headrace/pipe"
+	"headrace"
 	"headrace/wire"
 )
 
@@ -47,7 +47,7 @@ type opened struct {
 func connect(t *testing.T) *wire.Conn {
 	t.Helper()
 	control, theirs := socketPair(t)
-	e := &engine{gate: pipe.NewGate(2), cpus: 2}
+	e := &engine{gate: headrace.NewGate(), cpus: 2}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	conn, err := wire.FromDescriptor(theirs)

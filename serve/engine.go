@@ -15,7 +15,6 @@ import (
 	"headrace"
 	"headrace/internal/machine"
 	"headrace/internal/version"
-	"headrace/pipe"
 	"headrace/wire"
 )
 
@@ -27,7 +26,7 @@ type Options struct {
 
 // engine is what the sessions of one process share.
 type engine struct {
-	gate     *pipe.Gate
+	gate     *headrace.Gate
 	page     *page
 	cpus     int
 	sessions sync.WaitGroup
@@ -54,9 +53,8 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer control.Close()
 	defer context.AfterFunc(ctx, func() { control.Close() })()
-	e := &engine{cpus: machine.Here().Cores}
+	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores}
 	sparePs(e.cpus)
-	e.gate = pipe.NewGate(e.cpus)
 	if o.Page >= 0 {
 		if e.page, err = mapPage(o.Page); err != nil {
 			return err

@@ -1,0 +1,58 @@
+package headrace
+
+import (
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+)
+
+// Two loaders that look for a crash at once must leave the gate as it was, whoever ends first, and a third that begins meanwhile must not open it.
+func TestSerialLoadersShareAGate(t *testing.T) {
+	g := NewGate()
+	g.widen(8)
+	var a, b serial
+	for i, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() { a.begin(g, &[2]int64{0, 10}) }, 1},
+		{func() { b.begin(g, &[2]int64{0, 20}) }, 1},
+		{func() { g.widen(4) }, 1},
+		{func() { g.widen(16) }, 1},
+		{func() { a.passed(0, 9) }, 1},
+		{func() { a.passed(0, 10) }, 1},
+		{func() { a.end() }, 1}, // again
+		{func() { b.passed(1, 0) }, 16},
+		{func() { b.end() }, 16},
+	} {
+		if step.do(); g.gate.Limit() != step.want {
+			t.Fatalf("after step %d the limit is %d, expected %d", i, g.gate.Limit(), step.want)
+		}
+	}
+}
+
+func TestAGateIsOpenAgainAfterSerialRuns(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 12)
+	g := NewGate()
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: new(7)}, Options{Gate: g})
+	limit := g.gate.Limit()
+	for name, until := range map[string]*[2]int64{"passed": {0, 5}, "never reached": {3, 0}} {
+		if err := l.Start(State{}, until); err != nil {
+			t.Fatal(err)
+		}
+		if g.gate.Limit() != 1 {
+			t.Fatalf("%s: %d operations may run at once", name, g.gate.Limit())
+		}
+		drain(t, l)
+		l.Stop()
+		if g.gate.Limit() != limit {
+			t.Fatalf("%s: the limit is %d afterwards, and was %d", name, g.gate.Limit(), limit)
+		}
+	}
+	// A run that has nothing to do must not close it.
+	if err := l.Start(State{Epoch: 1}, &[2]int64{5, 0}); err != nil || g.gate.Limit() != limit {
+		t.Fatalf("%v, limit %d", err, g.gate.Limit())
+	}
+}

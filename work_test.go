@@ -1,0 +1,57 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"headrace/budget"
+	"headrace/internal/phototest"
+	"headrace/pipe"
+	"headrace/sample"
+)
+
+// panicking panics where an operation reports its bytes.
+type panicking struct{ context.Context }
+
+func (panicking) Value(any) any { panic("here") }
+
+// A panic is the failure of one sample: it names that, and what the sample held is given back, or the others would wait for it for ever.
+func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
+	w := work{budget: budget.New(1 << 20)}
+	it := &item{id: sample.ID{Index: 5}, key: "a.jpg", path: paths[0]}
+	_, err := w.read(panicking{t.Context()}, it)
+	check := func(what string) {
+		var bad *sample.Error
+		var panicked *pipe.PanicError
+		if !errors.As(err, &bad) || bad.Index != 5 || bad.Key != "a.jpg" || !errors.As(err, &panicked) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := w.budget.Used(); n != 0 {
+			t.Errorf("%s: %d bytes are still held", what, n)
+		}
+	}
+	check("read")
+	if _, err = w.read(t.Context(), it); err != nil {
+		t.Fatal(err)
+	}
+	err = w.decode(t.Context(), it, new(Batch), 0) // a batch without a slot
+	check("decode")
+}
+
+// Later samples are younger, whatever numbers people give to epochs.
+func TestAgesFollowTheOrderOfARun(t *testing.T) {
+	for _, first := range []int{0, 1<<24 - 1, 20261121, 1 << 60} {
+		w := work{first: first}
+		last := w.age(sample.ID{Epoch: first})
+		for _, id := range []sample.ID{{Epoch: first, Pos: 1}, {Epoch: first, Pos: 1<<40 - 1}, {Epoch: first + 1}, {Epoch: first + 2, Pos: 7}} {
+			age := w.age(id)
+			if age <= last {
+				t.Errorf("from epoch %d on: %+v is older than what came before it", first, id)
+			}
+			last = age
+		}
+	}
+}
