@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +38,12 @@ type Frame struct {
 	Descriptor int
 }
 
-// readSize is enough for hundreds of NEXT frames at once.
-const readSize = 16 << 10
+const (
+	readSize    = 16 << 10 // enough for hundreds of NEXT frames at once
+	keptSize    = 1 << 20  // of a buffer: that of a rare large frame, such as a recipe that lists its files, goes with it
+	mostPending = 16       // descriptors that no frame has taken yet
+	atOnce      = 16       // descriptors in one message
+)
 
 // FromDescriptor takes over fd, one end of a Unix stream socket, and makes a connection of it.
 func FromDescriptor(fd int) (*Conn, error) {
@@ -56,7 +61,7 @@ func FromDescriptor(fd int) (*Conn, error) {
 		c.Close()
 		return nil, fmt.Errorf("wire: descriptor %d is a %s socket, not a Unix one", fd, c.LocalAddr().Network())
 	}
-	return &Conn{socket: socket, oob: make([]byte, unix.CmsgSpace(4*16))}, nil
+	return &Conn{socket: socket, oob: make([]byte, unix.CmsgSpace(4*atOnce))}, nil
 }
 
 // Send writes one frame. It may be called by several goroutines.
@@ -79,8 +84,8 @@ func (c *Conn) Send(kind Kind, stream uint32, payload []byte, descriptors ...int
 		return fmt.Errorf("wire: send %v: %w", kind, err)
 	}
 	c.sendSeq++
-	if cap(c.out) > 1<<20 {
-		c.out = nil // a rare large frame must not stay in memory
+	if cap(c.out) > keptSize {
+		c.out = nil
 	}
 	return nil
 }
@@ -139,7 +144,11 @@ func (c *Conn) fill(n int) error {
 	if len(c.buf)-c.read >= n {
 		return nil
 	}
-	c.buf = append(c.buf[:0], c.buf[c.read:]...)
+	rest := c.buf[c.read:]
+	if c.buf = c.buf[:0]; cap(c.buf) > keptSize && n <= keptSize {
+		c.buf = nil
+	}
+	c.buf = append(c.buf, rest...)
 	c.read = 0
 	for len(c.buf) < n {
 		// The peer says how long its frame is; memory follows what has really come.
@@ -165,7 +174,7 @@ func (c *Conn) fill(n int) error {
 
 func (c *Conn) takeRights(oob []byte, flags int) error {
 	if flags&unix.MSG_CTRUNC != 0 {
-		return fmt.Errorf("%w: descriptors were cut off: too many at once, or this process has reached its limit of open files (ulimit -n)", ErrProtocol)
+		return fmt.Errorf("%w: descriptors were cut off: %w: this process has reached its limit of open files (ulimit -n), or they were too many at once", ErrProtocol, unix.EMFILE)
 	}
 	if len(oob) == 0 {
 		return nil
@@ -184,6 +193,9 @@ func (c *Conn) takeRights(oob []byte, flags int) error {
 		}
 		c.descriptors = append(c.descriptors, fds...)
 	}
+	if len(c.descriptors) > mostPending {
+		return fmt.Errorf("%w: %d descriptors came that no frame names", ErrProtocol, len(c.descriptors))
+	}
 	return nil
 }
 
@@ -193,6 +205,36 @@ func unexpected(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// WatchHangup calls gone when the peer closes its end, in a goroutine of its own, until stop is called. It is for the time in which nobody is
+// in Receive, and there must be nobody.
+func (c *Conn) WatchHangup(gone func()) (stop func()) {
+	ended := make(chan struct{})
+	raw, err := c.socket.SyscallConn()
+	if err != nil { // closed already
+		close(ended)
+		gone()
+		return func() {}
+	}
+	go func() {
+		defer close(ended)
+		if err := raw.Read(hungUp); !errors.Is(err, os.ErrDeadlineExceeded) {
+			gone()
+		}
+	}()
+	return func() {
+		c.socket.SetReadDeadline(time.Unix(1, 0))
+		<-ended
+		c.socket.SetReadDeadline(time.Time{})
+	}
+}
+
+// hungUp tells whether the other end of a socket is closed. Bytes may be left to be read.
+func hungUp(fd uintptr) bool {
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+	n, _ := unix.Poll(poll, 0)
+	return n > 0 && poll[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
 }
 
 // Close ends the connection: a blocked Receive or Send returns. It may be called more than once, by any goroutine.

@@ -9,9 +9,12 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"headrace/internal/leak"
 )
 
 // pair returns both ends of a session.
@@ -162,6 +165,100 @@ func TestALongLengthTakesNoMemoryBeforeItsBytesCome(t *testing.T) {
 	}
 	if cap(b.buf) > 1<<20 {
 		t.Fatalf("%d bytes were set aside on the word of the peer", cap(b.buf))
+	}
+}
+
+func TestALargeFrameLeavesNoLargeBuffer(t *testing.T) {
+	a, b := pair(t)
+	for _, want := range []int{8 << 20, 0, 100} {
+		go a.Send(KindOpen, 0, make([]byte, want))
+		f, err := b.Receive()
+		if err != nil || len(f.Payload) != want {
+			t.Fatalf("%d bytes, expected %d: %v", len(f.Payload), want, err)
+		}
+	}
+	if cap(b.buf) > keptSize {
+		t.Fatalf("%d bytes are kept after a small frame", cap(b.buf))
+	}
+}
+
+// Descriptors that no frame names would pile up in the process that receives them.
+func TestDescriptorsThatNoFrameNamesEndTheConnection(t *testing.T) {
+	leak.Check(t)
+	a, b := pair(t)
+	file, err := os.Open("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	raw, err := a.socket.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		raw.Write(func(fd uintptr) bool {
+			err = unix.Sendmsg(int(fd), AppendHeader(nil, Header{Kind: KindStats, Seq: uint32(i)}), unix.UnixRights(int(file.Fd())), nil, 0)
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 40 {
+		if _, err = b.Receive(); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, ErrProtocol) {
+		t.Fatalf("%v", err)
+	}
+	b.CloseDescriptors()
+}
+
+func TestAHangupIsSeenBehindUnreadFrames(t *testing.T) {
+	leak.Check(t)
+	a, b := pair(t)
+	gone := make(chan struct{})
+	stop := b.WatchHangup(func() { close(gone) })
+	if err := a.Send(KindNote, 0, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-gone:
+		t.Fatal("a frame was taken for the end")
+	case <-time.After(20 * time.Millisecond):
+	}
+	a.Close()
+	<-gone
+	stop()
+	if f, err := b.Receive(); err != nil || f.Kind != KindNote {
+		t.Fatalf("%v %v", f.Kind, err)
+	}
+	if _, err := b.Receive(); err != io.EOF {
+		t.Fatal(err)
+	}
+}
+
+func TestAConnectionGoesOnAfterItWasWatched(t *testing.T) {
+	leak.Check(t)
+	a, b := pair(t)
+	for i := range 20 {
+		stop := b.WatchHangup(func() { t.Error("the peer is there") })
+		sent := make(chan error)
+		go func() { sent <- a.Send(KindNote, uint32(i), []byte("{}")) }()
+		stop()
+		if f, err := b.Receive(); err != nil || f.Stream != uint32(i) {
+			t.Fatalf("%v %v", f, err)
+		}
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Close()
+	gone := false
+	b.WatchHangup(func() { gone = true })()
+	if !gone {
+		t.Fatal("a closed connection was waited for")
 	}
 }
 
