@@ -175,6 +175,34 @@ def nothing_is_left() -> Iterator[None]:
     assert not mappings()
 
 
+class Struck(Exception):
+    pass
+
+
+class Striker:
+    """A timer whose handler raises in the middle of whatever runs, once after each `armed = True`."""
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.count = 0
+
+    def strike(self, *_: object) -> None:
+        if self.armed:
+            self.armed = False
+            self.count += 1
+            raise Struck
+
+
+@pytest.fixture
+def striker():
+    striker = Striker()
+    old = signal.signal(signal.SIGALRM, striker.strike)
+    yield striker
+    striker.armed = False
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, old)
+
+
 def run_python(code: str, *arguments: Any, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program of its own, with this package."""
     return subprocess.run(

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from conftest import augmented, digest, digests, engine_pid, pipeline, running, start_python, within
+from conftest import Struck, augmented, digest, digests, engine_pid, pipeline, running, start_python, within
 
 
 def interrupt_after(seconds: float) -> threading.Timer:
@@ -42,7 +42,7 @@ def test_ctrl_c_ends_a_program_cleanly(photos):
     program = start_python(
         """
         import sys
-        from conftest import augmented, engine_pid
+        from conftest import Struck, augmented, engine_pid
         with augmented(sys.argv[1]).loader() as loader:
             print(engine_pid(), flush=True)
             while True:
@@ -68,34 +68,6 @@ def test_the_engine_lives_through_signals_of_the_terminal(photos):
         os.kill(engine_pid(), signal.SIGHUP)
         time.sleep(0.05)
         assert len(list(map(digest, loop))) == 11
-
-
-class Struck(Exception):
-    pass
-
-
-class Striker:
-    """A timer whose handler raises in the middle of whatever runs, once after each `armed = True`."""
-
-    def __init__(self) -> None:
-        self.armed = False
-        self.count = 0
-
-    def strike(self, *_: object) -> None:
-        if self.armed:
-            self.armed = False
-            self.count += 1
-            raise Struck
-
-
-@pytest.fixture
-def striker():
-    striker = Striker()
-    old = signal.signal(signal.SIGALRM, striker.strike)
-    yield striker
-    striker.armed = False
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, old)
 
 
 @pytest.mark.parametrize("interval", [0.0011, 0.00023])

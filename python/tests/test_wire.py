@@ -9,6 +9,7 @@ import socket
 import pytest
 
 import headrace as hr
+from conftest import Struck
 from headrace import _wire
 
 
@@ -126,11 +127,7 @@ def test_a_peer_that_has_gone(pair):
     assert channel.ended
 
 
-class Struck(Exception):
-    pass
-
-
-def test_exceptions_from_signal_handlers_lose_no_byte(pair):
+def test_exceptions_from_signal_handlers_lose_no_byte(pair, striker):
     """Frames go both ways while a timer raises in the middle of everything."""
     channel, peer = pair
 
@@ -149,35 +146,30 @@ def test_exceptions_from_signal_handlers_lose_no_byte(pair):
     def strike(*_):
         raise Struck
 
-    sent, got, strikes = 0, [], 0
-    old = signal.signal(signal.SIGALRM, strike)
+    sent, got = 0, []
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0003)
-    try:
-        while len(got) < 2000 or strikes < 25:
-            try:
-                while sent - len(got) < 20:
-                    before = channel.out_seq
-                    try:
-                        channel.send(_wire.NOTE, bytes(size(sent)))
-                    finally:
-                        sent += channel.out_seq - before
-                channel.flush()
-                channel.receive()
-                found = channel.peek()
-                if found is not None:
-                    _, _, _, start, end = found
-                    before = channel.in_seq
-                    try:
-                        channel.skip(end)
-                    finally:
-                        got += [end - start] * (channel.in_seq - before)
-            except Struck:
-                strikes += 1
-    except Struck:
-        strikes += 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    while len(got) < 2000 or striker.count < 25:
+        try:
+            striker.armed = True
+            while sent - len(got) < 20:
+                before = channel.out_seq
+                try:
+                    channel.send(_wire.NOTE, bytes(size(sent)))
+                finally:
+                    sent += channel.out_seq - before
+            channel.flush()
+            channel.receive()
+            found = channel.peek()
+            if found is not None:
+                _, _, _, start, end = found
+                before = channel.in_seq
+                try:
+                    channel.skip(end)
+                finally:
+                    got += [end - start] * (channel.in_seq - before)
+        except Struck:
+            pass
+        striker.armed = False
     channel.close()
     os.wait()
     assert got == list(map(size, range(len(got))))

@@ -29,3 +29,10 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
         where = {name: told.get(name) for name in ("stage", "key", "index", "epoch", "position")}
         return code, _OF_SAMPLES[code](message, **where)
     return code, _KINDS.get(code, errors.EngineFailed)(message)
+
+
+def again(error: errors.HeadraceError) -> errors.HeadraceError:
+    """The same error, to be raised once more. One that is kept is not raised itself: its traceback would keep whoever keeps it."""
+    fresh = type(error)(*error.args)
+    fresh.__dict__.update(error.__dict__)
+    return fresh

@@ -262,7 +262,7 @@ class Loader:
             loop.done = True
             raise StopIteration
         if self._failure is not None:
-            raise self._failure
+            raise _failures.again(self._failure)
         if self._session is None or self._adrift:
             raise LoopEnded("headrace: this loop was cut off while the loader was beginning elsewhere; begin a new one")
         return self._session
@@ -382,10 +382,13 @@ class Loader:
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         if code != "held":
-            self._failure = error
+            self._failure = _failures.again(error)
         if code in ("protocol", "recipe", "source"):
             self._drop()
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # else the traceback, which has this frame, would keep the loader until the next collection of garbage
 
     # The end of an engine, and of a loader.
 
@@ -394,9 +397,9 @@ class Loader:
         try:
             return session.opened()
         except Gone:
-            error = session.death().error(session.connection.number)
+            death = session.death()
             session.drop()
-            raise error from None
+            raise death.error(session.connection.number) from None
         except BaseException:
             session.drop()
             raise
@@ -421,7 +424,7 @@ class Loader:
         plan = self._recovery.plan(death, suspects, alone)
         if plan is None:
             self._failure = death.error(session.connection.number)
-            raise self._failure
+            raise _failures.again(self._failure)
         warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=5)
         self._open_again()
 
