@@ -39,6 +39,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()  # PyTorch's modules need not be searched before and after each test
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
 def photo(seed: int, width: int, height: int) -> Image.Image:
     """A picture with edges, gradients and noise, so that wrong resampling and wrong offsets show."""
     rng = np.random.default_rng(seed)
@@ -105,7 +109,10 @@ def children() -> set[int]:
     """Processes that this one has started and that are there, zombies as well."""
     found = set()
     for task in os.listdir("/proc/self/task"):
-        found.update(map(int, Path(f"/proc/self/task/{task}/children").read_text().split()))
+        try:
+            found.update(map(int, Path(f"/proc/self/task/{task}/children").read_text().split()))
+        except FileNotFoundError:
+            pass  # the thread has just ended
     return found
 
 
