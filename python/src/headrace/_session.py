@@ -51,7 +51,8 @@ class Session:
         self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
         self.unwanted: list[bytes] = []  # tokens of slots that were never leased
         self.taken = 0  # batches of this stream since the last NEXT
-        self._dead = False
+        self._dead = False  # the engine; what it had sent may still be to be read
+        self._choked = False  # the poller looks for room to send, too
         self._poller = select.poll()
         self._poller.register(self.channel.fd, select.POLLIN)
         self._poller.register(connection.engine.pidfd, select.POLLIN)
@@ -148,23 +149,24 @@ class Session:
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until more has arrived. False: the time is over. Raises Gone once nothing more can come."""
         channel = self.channel
-        flushed = channel.flush()
-        while not channel.receive():
-            if channel.ended or self._dead:
-                raise Gone
-            if not flushed:
+        while not channel.ended:
+            if not channel.flush():
                 self._poller.modify(channel.fd, select.POLLIN | select.POLLOUT)
+                self._choked = True
+            elif self._choked:
+                self._poller.modify(channel.fd, select.POLLIN)
+                self._choked = False
             events = self._poller.poll(None if seconds is None else seconds * 1000)
             if not events:
                 return False
             for fd, _ in events:
                 if fd != channel.fd:
                     self._dead = True
-            if not flushed:
-                flushed = channel.flush()
-                if flushed:
-                    self._poller.modify(channel.fd, select.POLLIN)
-        return True
+            if channel.receive():
+                return True
+            if self._dead:
+                break
+        raise Gone
 
     def statistics(self) -> dict[str, Any] | None:
         """Ask for statistics. Frames that come before them stay to be read."""

@@ -72,10 +72,8 @@ class Texts(Sequence[str]):
 
 
 def split(packed: bytes, rows: int, fields: int) -> list[Texts]:
-    """The text fields of a batch from the end of its BATCH frame (docs/protocol.md)."""
-    texts: list[Texts] = []
-    start = 0
-    for _ in range(fields):
-        texts.append(Texts(packed, rows, start))
-        start = texts[-1]._end()
+    """The text fields of a batch, one at least, from the end of its BATCH frame (docs/protocol.md)."""
+    texts = [Texts(packed, rows)]
+    while len(texts) < fields:
+        texts.append(Texts(packed, rows, texts[-1]._end()))
     return texts
