@@ -33,6 +33,7 @@ def test_one_that_keeps_every_batch(photos):
             batches += list(loader)
         assert len(caught) == 1, [str(w.message) for w in caught]
         assert "hold" in str(caught[0].message)
+        assert caught[0].filename == __file__
     copies = [b["image"].copy() for b in batches]
     assert len({b["image"].__array_interface__["data"][0] for b in batches}) == 24
     assert all((b["image"] == c).all() for b, c in zip(batches, copies))

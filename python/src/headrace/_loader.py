@@ -342,7 +342,7 @@ class Loader:
         else:
             session.channel.skip(end)
             if kind == _wire.NOTE:
-                warn(payload, 5)
+                warn(payload, 4)
 
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""

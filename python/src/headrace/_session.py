@@ -78,7 +78,7 @@ class Session:
             if kind == _wire.ERROR:
                 raise _failures.parse(payload)[1]
             if kind == _wire.NOTE:
-                warn(payload, 6)
+                warn(payload, 5)
             else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came before OPENED")
 

@@ -1,0 +1,45 @@
+"""An engine that was built without C."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+import headrace as hr
+from conftest import ROOT, augmented, digests
+
+
+@pytest.fixture(scope="module")
+def engine_without_c(tmp_path_factory):
+    program = tmp_path_factory.mktemp("engine") / "headrace"
+    command = ["go", "build", "-buildvcs=false", "-o", program, "./cmd/headrace"]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
+    return str(program)
+
+
+def test_it_says_so_and_works(photos, engine_without_c, monkeypatch):
+    with augmented(photos).loader(epochs=2) as loader:
+        expected = digests(loader)
+        state = loader.state_dict()
+    assert state["decoder"] == "libjpeg-turbo"
+
+    monkeypatch.setenv("HEADRACE_ENGINE", engine_without_c)
+    with pytest.warns(hr.HeadraceWarning, match="built without C") as caught:
+        loader = augmented(photos).loader(epochs=2)
+        first = next(iter(loader))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with loader:
+        loader.set_epoch(0)
+        got = digests(loader)
+        assert digests([first]) == got[:1]
+        assert loader.state_dict()["decoder"] == "go"
+        assert loader.stats()["decoder"] == "go"
+        with pytest.warns(hr.HeadraceWarning, match="saved with the decoder 'libjpeg-turbo', this run has 'go'") as caught:
+            loader.load_state_dict(state)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        assert len(digests(loader)) == 12
+    assert [d[1:] for d in got] == [d[1:] for d in expected], "the same samples, crops and labels; only pixels may differ"
