@@ -43,48 +43,74 @@ type opened struct {
 	State           json.RawMessage
 }
 
-// connect starts an engine in this process and opens a session to it. With the test, everything ends.
-func connect(t *testing.T) *wire.Conn {
+// host is an engine in this process, and its control connection.
+type host struct {
+	t       *testing.T
+	engine  *engine
+	control *wire.Conn
+}
+
+// start starts an engine and greets it. With the test, everything ends.
+func start(t *testing.T) *host {
 	t.Helper()
+	return startWith(t, &engine{gate: headrace.NewGate(), cpus: 2})
+}
+
+func startWith(t *testing.T, e *engine) *host {
+	t.Helper()
+	h := &host{t: t, engine: e}
 	control, theirs := socketPair(t)
-	e := &engine{gate: headrace.NewGate(), cpus: 2}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	conn, err := wire.FromDescriptor(theirs)
-	if err != nil {
+	ended := make(chan struct{})
+	conn := connection(t, theirs)
+	go func() {
+		defer close(ended)
+		h.engine.control(context.Background(), conn) // t.Context would end sessions that should end by themselves
+		conn.Close()
+	}()
+	h.control = connection(t, control)
+	t.Cleanup(func() {
+		h.control.Close()
+		<-ended
+		h.engine.sessions.Wait()
+	})
+	if err := h.control.SendJSON(wire.KindHello, 0, wire.Hello{Protocol: wire.Version, Client: "test"}); err != nil {
 		t.Fatal(err)
 	}
-	go func() { ended <- e.control(ctx, conn); conn.Close() }()
-	ours, err := wire.FromDescriptor(control)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ours.SendJSON(wire.KindHello, 0, wire.Hello{Protocol: wire.Version, Client: "test"}); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := ours.Receive(); err != nil || f.Kind != wire.KindHello {
+	if f, err := h.control.Receive(); err != nil || f.Kind != wire.KindHello {
 		t.Fatalf("%v: %v", f.Kind, err)
 	}
-	session, theirs := socketPair(t)
-	if err := ours.Send(wire.KindSession, 0, nil, theirs); err != nil {
-		t.Fatal(err)
+	return h
+}
+
+// connect opens a session's connection.
+func (h *host) connect() *wire.Conn {
+	h.t.Helper()
+	session, theirs := socketPair(h.t)
+	s := connection(h.t, session)
+	h.t.Cleanup(func() {
+		s.Close()
+		s.CloseDescriptors()
+	})
+	if err := h.control.Send(wire.KindSession, 0, nil, theirs); err != nil {
+		h.t.Fatal(err)
 	}
 	unix.Close(theirs)
-	s, err := wire.FromDescriptor(session)
+	return s
+}
+
+func connection(t *testing.T, fd int) *wire.Conn {
+	t.Helper()
+	c, err := wire.FromDescriptor(fd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		s.Close()
-		s.CloseDescriptors()
-		ours.Close()
-		if err := <-ended; err != nil {
-			t.Errorf("the control connection ended with %v", err)
-		}
-		e.sessions.Wait()
-		cancel()
-	})
-	return s
+	return c
+}
+
+// connect starts an engine and opens a session's connection to it.
+func connect(t *testing.T) *wire.Conn {
+	t.Helper()
+	return start(t).connect()
 }
 
 func socketPair(t *testing.T) (int, int) {
@@ -96,19 +122,30 @@ func socketPair(t *testing.T) (int, int) {
 	return fds[0], fds[1]
 }
 
-// open opens a session and expects OPENED.
+// open opens a session with an engine of its own and expects OPENED.
 func open(t *testing.T, recipe string, config string) *client {
 	t.Helper()
-	c := &client{t: t, conn: connect(t), stream: 1, segments: map[uint32]mapping{}}
-	t.Cleanup(func() {
+	return start(t).open(recipe, config)
+}
+
+// open opens a session and expects OPENED.
+func (h *host) open(recipe string, config string) *client {
+	h.t.Helper()
+	return h.openWith(wire.Open{Recipe: json.RawMessage(recipe), Config: json.RawMessage(config)})
+}
+
+func (h *host) openWith(o wire.Open) *client {
+	h.t.Helper()
+	c := &client{t: h.t, conn: h.connect(), stream: 1, segments: map[uint32]mapping{}}
+	h.t.Cleanup(func() {
 		for _, m := range c.segments {
 			unix.Munmap(m.memory)
 		}
 	})
-	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(recipe), Config: json.RawMessage(config)})
+	c.send(wire.KindOpen, o)
 	f := c.receive()
 	if f.Kind != wire.KindOpened {
-		t.Fatalf("%v: %s", f.Kind, f.Payload)
+		h.t.Fatalf("%v: %s", f.Kind, f.Payload)
 	}
 	c.decode(f, &c.opened)
 	return c

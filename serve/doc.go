@@ -6,12 +6,14 @@
 //
 // # Concurrency
 //
-// A session's loader is driven by its reading goroutine (start, close) and its pump (next); the loader allows that. Nothing waits for a client: a pump
-// sends at most as many batches as were asked for, and these fit the socket's buffer.
+// A session's loader is driven by its reading goroutine (start, close) and its pump (next); the loader allows that. A pump sends at most as many
+// batches as were asked for, and ends of epochs no faster than asked for, so what is written and not read has a bound; mostly it fits the
+// socket's buffer. Where names are long and batches large it does not, and the engine waits with the next frame until the client reads. The client
+// must not wait for the engine in any other way than by reading.
 //
 // # Life
 //
-// The engine ends when its parent process ends (pidfd), or when the control connection and every session have ended.
+// The engine ends when its parent process ends (pidfd) or the process that said HELLO does, or when the control connection and every session have ended.
 //
 // # Testing
 //

@@ -29,6 +29,7 @@ type engine struct {
 	gate     *headrace.Gate
 	page     *page
 	cpus     int
+	parent   int // the process that started this one; 0: nobody watches
 	sessions sync.WaitGroup
 	warn     sync.Once // of what concerns all sessions
 }
@@ -41,7 +42,7 @@ func Serve(ctx context.Context, o Options) error {
 	// can be returned.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGXFSZ)
 	parent := os.Getppid()
-	if err := watch(parent, func() { os.Exit(0) }); err != nil {
+	if err := watch(parent, exit); err != nil {
 		return err
 	}
 	if os.Getppid() != parent {
@@ -53,7 +54,7 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer control.Close()
 	defer context.AfterFunc(ctx, func() { control.Close() })()
-	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores}
+	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores, parent: parent}
 	sparePs(e.cpus)
 	if o.Page >= 0 {
 		if e.page, err = mapPage(o.Page); err != nil {
@@ -65,6 +66,9 @@ func Serve(ctx context.Context, o Options) error {
 	return err
 }
 
+// exit ends the process when the client has ended: nobody is left to whom anything could be told.
+func exit() { os.Exit(0) }
+
 // sparePs lets Go code run on more threads than there are cores. With every P in a call into C, the runtime's monitor wakes each 20 µs to take one
 // away, in case Go code waits for it; with one to spare it sleeps. That is 2 to 3 % of the CPU of decoding on two cores (bench/run.py, CPU seconds
 // per 1,000 images with GOMAXPROCS=2 and 4). Work is bounded by the gate, not by this.
@@ -74,17 +78,26 @@ func sparePs(cpus int) {
 	}
 }
 
-// control greets the client and takes in sessions.
+// control greets the client and takes in sessions, until the client ends the connection or breaks the protocol, which it is told.
 func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
 	defer conn.CloseDescriptors()
-	if err := e.greet(conn); err != nil {
-		return err
+	err := e.greet(conn)
+	if err == nil {
+		err = e.takeSessions(ctx, conn)
 	}
+	if errors.Is(err, io.EOF) || vanished(err) {
+		return nil
+	}
+	if errors.Is(err, syscall.EMFILE) {
+		err = coded(wire.CodeMemory, err) // the session's descriptor did not come through
+	}
+	conn.SendJSON(wire.KindError, 0, describe(err))
+	return err
+}
+
+func (e *engine) takeSessions(ctx context.Context, conn *wire.Conn) error {
 	for number := uint32(1); ; number++ {
 		f, err := conn.Receive()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
@@ -104,17 +117,29 @@ func (e *engine) greet(conn *wire.Conn) error {
 	if err != nil {
 		return err
 	}
-	var hello wire.Hello
 	if f.Kind != wire.KindHello {
-		err = fmt.Errorf("%w: %v before HELLO", wire.ErrProtocol, f.Kind)
-	} else if err = parse(f, &hello); err == nil && hello.Protocol != wire.Version {
-		err = fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, hello.Protocol, wire.Version)
+		return fmt.Errorf("%w: %v before HELLO", wire.ErrProtocol, f.Kind)
 	}
-	if err != nil {
-		conn.SendJSON(wire.KindError, 0, wire.Error{Code: wire.CodeProtocol, Message: err.Error()})
+	var hello wire.Hello
+	if err := parse(f, &hello); err != nil {
+		return err
+	}
+	if hello.Protocol != wire.Version {
+		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, hello.Protocol, wire.Version)
+	}
+	if err := e.watchClient(hello.PID); err != nil {
 		return err
 	}
 	return conn.SendJSON(wire.KindHello, 0, wire.Hello{
 		Protocol: wire.Version, Version: version.Version, PID: os.Getpid(), Decoder: headrace.Decoder(), CPUs: e.cpus,
 	})
+}
+
+// watchClient watches a client that is not the parent: it ended before this process began, which has another parent since, or it started the
+// engine by way of another program.
+func (e *engine) watchClient(pid int) error {
+	if e.parent == 0 || pid <= 0 || pid == e.parent {
+		return nil
+	}
+	return watch(pid, exit)
 }

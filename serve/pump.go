@@ -2,9 +2,9 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"headrace"
 	"headrace/pipe"
@@ -14,8 +14,13 @@ import (
 // pump sends the batches of one stream, at most so many ahead of the client as its buffer holds tokens.
 type pump struct {
 	ahead  chan struct{} // a token for every batch sent and not taken
+	asked  chan struct{} // a token when the client has waited since the last one was removed
 	cancel context.CancelFunc
 	done   chan struct{}
+
+	// handing is held while a batch is handed over, and while it is noted that the client waits: noted after the batch that ended the
+	// waiting, it would stay so, and a client that only has not read yet would be told that it holds too much.
+	handing sync.Mutex
 }
 
 // idlePump stands where no stream has begun.
@@ -27,7 +32,7 @@ func idlePump() *pump {
 
 func startPump(ctx context.Context, s *session, stream uint32) *pump {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &pump{ahead: make(chan struct{}, s.loader.Prefetch()), cancel: cancel, done: make(chan struct{})}
+	p := &pump{ahead: make(chan struct{}, s.loader.Prefetch()), asked: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		defer cancel()
@@ -56,26 +61,51 @@ func (p *pump) taken(n uint32) error {
 	return nil
 }
 
-// empty tells whether the client has taken every batch that was sent.
-func (p *pump) empty() bool { return len(p.ahead) == 0 }
+// waits calls note unless a batch is on its way to the client, which says that it waits.
+func (p *pump) waits(note func()) {
+	select {
+	case p.asked <- struct{}{}:
+	default:
+	}
+	p.handing.Lock()
+	defer p.handing.Unlock()
+	if len(p.ahead) == 0 {
+		note()
+	}
+}
 
 func (p *pump) run(ctx context.Context, s *session, stream uint32) error {
-	for {
+	for empty := true; ; {
 		b, err := s.loader.Next(ctx)
-		switch {
-		case errors.Is(err, io.EOF):
-			if err := s.conn.SendJSON(wire.KindEpoch, stream, epochFrame(s.loader.Epoch())); err != nil {
-				return err
-			}
-		case errors.Is(err, pipe.ErrDone):
+		switch err { // itself: the failure of a sample may wrap io.EOF
+		case nil:
+			empty = false
+			err = p.send(ctx, s, stream, b)
+		case io.EOF:
+			err = p.endEpoch(ctx, s, stream, empty)
+			empty = true
+		case pipe.ErrDone:
 			return nil
-		case err != nil:
-			return err
-		default:
-			if err := p.send(ctx, s, stream, b); err != nil {
-				return err
-			}
 		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// endEpoch tells the client that an epoch is over. After one without batches it waits to be asked for more: no batch that the client must take would keep
+// epochs from following each other as fast as they can be told, for ever where epochs are without end.
+func (p *pump) endEpoch(ctx context.Context, s *session, stream uint32, empty bool) error {
+	e := s.loader.Epoch()
+	err := s.conn.SendJSON(wire.KindEpoch, stream, epochFrame(e))
+	if err != nil || !empty || e.Last {
+		return err
+	}
+	select {
+	case <-p.asked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -87,7 +117,6 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		b.Release()
 		return ctx.Err()
 	}
-	s.loader.SetWaiting(false)
 	segment, slot, pooled := b.Slot()
 	frame := wire.Batch{
 		Segment: segment, Slot: slot, Rows: uint32(b.Rows()), Step: b.Step(), Epoch: int64(b.Epoch()),
@@ -97,10 +126,20 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		frame.Flags |= wire.Unpooled
 	}
 	s.text = wire.AppendBatch(s.text[:0], &frame)
-	if err := b.Send(); err != nil {
+	if err := p.hand(b.Send); err != nil {
 		return err
 	}
-	return s.conn.Send(wire.KindBatch, stream, s.text)
+	if err := s.conn.Send(wire.KindBatch, stream, s.text); err != nil {
+		s.loader.Release(segment, slot) // the client never heard of it
+		return err
+	}
+	return nil
+}
+
+func (p *pump) hand(send func() error) error {
+	p.handing.Lock()
+	defer p.handing.Unlock()
+	return send()
 }
 
 func epochFrame(e headrace.EpochSummary) wire.Epoch {

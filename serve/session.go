@@ -45,16 +45,20 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 		s.pump.stop()
 		s.loader.Close()
 	}
-	if err != nil && !vanished(err) {
-		slog.Error("session ended", "session", number, "error", err)
-		s.report(err)
+	if err == nil || vanished(err) {
+		return
+	}
+	if deaf := s.report(err); deaf != nil && !vanished(deaf) {
+		slog.Error("session ended", "session", number, "error", err, "report", deaf)
 	}
 }
 
 // vanished tells whether err is only the client's going away, in whatever way its end of the socket was closed.
 func vanished(err error) bool {
-	return errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
+	return errors.Is(err, errVanished) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
+
+var errVanished = errors.New("serve: the client went away")
 
 func (s *session) serve(ctx context.Context) error {
 	f, err := s.conn.Receive()
@@ -108,12 +112,15 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		}
 	}
 	s.stream.Store(1)
-	if s.loader, err = headrace.Open(ctx, r, config, options); err != nil {
+	if s.loader, err = s.list(ctx, r, config, options); err != nil {
 		return err
 	}
 	s.pump = idlePump()
 	info := s.loader.Info()
 	if from != nil {
+		if err := s.loader.Check(*from); err != nil {
+			return err
+		}
 		info.State = from.As(info.State)
 	}
 	// OPENED goes out first: the client waits for it, and everything else needs its fields.
@@ -129,16 +136,31 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 
-// start begins a stream. A state that does not fit is the client's to hear, and no reason to end the session.
+// list makes the loader, which may take minutes where there are many files: not for a client that has gone.
+func (s *session) list(ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options) (*headrace.Loader, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
+	loader, err := headrace.Open(ctx, r, c, o)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return loader, err
+}
+
+// start begins a stream. The one before ends first, so that what it still says is said in its name.
 func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *[2]int64) error {
 	s.pump.stop()
+	s.pump = idlePump()
+	s.loader.Stop()
+	s.loader.SetWaiting(false) // whoever waited has begun elsewhere
 	s.stream.Store(stream)
 	state := s.loader.Info().State
 	if from != nil {
 		state = *from
 	}
 	if err := s.loader.Start(state, serialUntil); err != nil {
-		return s.report(err)
+		return err
 	}
 	s.pump = startPump(ctx, s, stream)
 	return nil
@@ -150,6 +172,9 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	case wire.KindNext:
 		return false, s.handleNext(f)
 	case wire.KindStart:
+		if f.Stream <= s.stream.Load() { // frames of the streams before are known by their smaller numbers
+			return false, fmt.Errorf("%w: START of stream %d after stream %d", wire.ErrProtocol, f.Stream, s.stream.Load())
+		}
 		var start wire.Start
 		if err := parse(f, &start); err != nil {
 			return false, err
@@ -185,8 +210,8 @@ func (s *session) handleNext(f wire.Frame) error {
 	if err := s.pump.taken(s.next.Taken); err != nil {
 		return err
 	}
-	if s.next.Waiting && s.pump.empty() {
-		s.loader.SetWaiting(true)
+	if s.next.Waiting {
+		s.pump.waits(func() { s.loader.SetWaiting(true) })
 	}
 	return nil
 }

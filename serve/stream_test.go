@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/wire"
+)
+
+// failure reads until ERROR.
+func (c *client) failure() (e wire.Error) {
+	c.t.Helper()
+	for {
+		f := c.receive()
+		if f.Kind == wire.KindError {
+			c.decode(f, &e)
+			return e
+		}
+	}
+}
+
+// ended fails unless the engine ends the connection next.
+func (c *client) ended() {
+	c.t.Helper()
+	if f, err := c.conn.Receive(); !errors.Is(err, io.EOF) {
+		c.t.Fatalf("%v %.200s came, or %v, and not the end", f.Kind, f.Payload, err)
+	}
+}
+
+// Epochs without a batch have nothing that the client must take. Still they must not follow each other faster than it asks, or an engine with endless
+// ones would write for ever.
+func TestEpochsWithoutBatchesAreToldWhenAskedFor(t *testing.T) {
+	leak.Check(t)
+	few := phototest.Folder(t, 3)
+	bad := phototest.Folder(t, 2)
+	phototest.Spoil(t, bad, "000.jpg")
+	phototest.Spoil(t, bad, "001.jpg")
+	for name, c := range map[string]*client{
+		"too few samples": open(t, strings.Replace(recipeFor(few), `"size":4`, `"size":4,"drop_last":true`, 1), `{}`),
+		"all are lost":    open(t, recipeFor(bad), `{"on_error":"skip","max_errors":1.0}`),
+	} {
+		for epoch := range 5 {
+			c.next(wire.Next{Waiting: true})
+			var e wire.Epoch
+			for {
+				f := c.receive()
+				if f.Kind == wire.KindLost {
+					continue
+				}
+				if f.Kind != wire.KindEpoch {
+					t.Fatalf("%s: %v %s", name, f.Kind, f.Payload)
+				}
+				c.decode(f, &e)
+				break
+			}
+			if e.Epoch != epoch || e.Samples != 0 || e.Last {
+				t.Fatalf("%s: %+v, expected epoch %d", name, e, epoch)
+			}
+		}
+		// One may come that was asked for before; then there is silence.
+		time.Sleep(50 * time.Millisecond)
+		c.send(wire.KindClose, struct{}{})
+		more := 0
+		for f := c.receive(); f.Kind != wire.KindClosed; f = c.receive() {
+			if f.Kind == wire.KindEpoch {
+				more++
+			}
+		}
+		if more > 2 {
+			t.Errorf("%s: %d more epochs were told, and nobody asked", name, more)
+		}
+	}
+}
+
+func TestNothingIsLeftToDoBehindTheLastEpoch(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(phototest.Folder(t, 8)), `{"epochs":2}`)
+	for stream, epoch := range []int{7, 2, 0} {
+		c.stream = uint32(2 + stream)
+		c.send(wire.KindStart, map[string]any{"state": map[string]any{"epoch": epoch}})
+	}
+	for {
+		f := c.receive()
+		if f.Stream == 2 || f.Stream == 3 {
+			t.Fatalf("%v of an epoch that is none: %s", f.Kind, f.Payload)
+		}
+		if f.Kind == wire.KindEpoch && f.Stream == 4 {
+			return
+		}
+		if f.Kind == wire.KindBatch && f.Stream == 4 {
+			c.next(wire.Next{Taken: 1})
+		}
+	}
+}
+
+func TestAStateThatDoesNotFitEndsTheSession(t *testing.T) {
+	leak.Check(t)
+	good := recipeFor(phototest.Folder(t, 8))
+	h := start(t)
+	conn := h.connect()
+	c := &client{t: t, conn: conn, stream: 1, segments: map[uint32]mapping{}}
+	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(good), Config: json.RawMessage(`{}`), State: json.RawMessage(`{"position":99}`)})
+	var e wire.Error
+	if c.decode(c.expect(wire.KindError), &e); e.Code != wire.CodeRecipe {
+		t.Fatalf("%+v", e)
+	}
+	c.ended()
+
+	c = h.open(good, `{}`)
+	c.batch()
+	c.stream = 2
+	c.send(wire.KindStart, map[string]any{"state": map[string]any{"samples": 9}})
+	if e := c.failure(); e.Code != wire.CodeRecipe {
+		t.Fatalf("%+v", e)
+	}
+	c.ended()
+}
+
+func TestStreamsHaveRisingNumbers(t *testing.T) {
+	leak.Check(t)
+	good := recipeFor(phototest.Folder(t, 8))
+	for _, stream := range []uint32{0, 1} {
+		c := open(t, good, `{}`)
+		c.stream = stream
+		c.send(wire.KindStart, wire.Start{})
+		if e := c.failure(); e.Code != wire.CodeProtocol {
+			t.Fatalf("%+v", e)
+		}
+	}
+}
+
+// A client that waited, and begins elsewhere, does not wait any more: the new stream must not think that it holds too much.
+func TestWaitingEndsWithTheStream(t *testing.T) {
+	leak.Check(t)
+	c := open(t, recipeFor(phototest.Folder(t, 60)), `{"hold_limit":13000,"prefetch":1}`) // four batches of 3,200 bytes, and the pool has four
+	held := 0
+	for held < 4 {
+		c.next(wire.Next{Waiting: true})
+		c.batch()
+		c.next(wire.Next{Taken: 1})
+		held++
+	}
+	c.next(wire.Next{Waiting: true})
+	if e := c.failure(); e.Code != wire.CodeHeld {
+		t.Fatalf("%+v", e)
+	}
+	for range 20 {
+		c.next(wire.Next{Waiting: true})
+		c.stream++
+		c.send(wire.KindStart, wire.Start{})
+	}
+	time.Sleep(50 * time.Millisecond)
+	c.send(wire.KindClose, struct{}{})
+	for {
+		f := c.receive()
+		if f.Kind == wire.KindClosed {
+			return
+		}
+		if f.Kind == wire.KindError && f.Stream == c.stream {
+			t.Fatalf("the stream that nobody has asked for anything: %s", f.Payload)
+		}
+	}
+}
+
+// However a batch's leaving and the client's word that it waits cross each other: once a batch is on its way, the client does not wait.
+func TestABatchOnItsWayEndsTheWaiting(t *testing.T) {
+	for range 2000 {
+		p := &pump{ahead: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+		waiting := false // guarded as the arena guards its own; the lock is the arena's
+		var arena sync.Mutex
+		var both sync.WaitGroup
+		both.Go(func() {
+			p.waits(func() {
+				runtime.Gosched()
+				arena.Lock()
+				defer arena.Unlock()
+				waiting = true
+			})
+		})
+		both.Go(func() {
+			p.ahead <- struct{}{}
+			p.hand(func() error {
+				arena.Lock()
+				defer arena.Unlock()
+				waiting = false
+				return nil
+			})
+		})
+		both.Wait()
+		if waiting {
+			t.Fatal("the client counts as waiting while a batch is on its way to it")
+		}
+	}
+}
