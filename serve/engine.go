@@ -141,5 +141,8 @@ func (e *engine) watchClient(pid int) error {
 	if e.parent == 0 || pid <= 0 || pid == e.parent {
 		return nil
 	}
-	return watch(pid, exit)
+	if err := watch(pid, exit); err != nil {
+		return fmt.Errorf("serve: the client that said HELLO: %w", err)
+	}
+	return nil
 }
