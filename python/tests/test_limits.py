@@ -34,7 +34,6 @@ BODY = """
     [
         ("RLIMIT_FSIZE", 1 << 20, "drop", "ulimit -f"),
         ("RLIMIT_FSIZE", 1000, "drop", "ulimit -f"),
-        ("RLIMIT_NOFILE", 40, "keep", "ulimit -n"),
         ("RLIMIT_NOFILE", 8, "drop", "ulimit -n"),
     ],
 )
@@ -62,3 +61,39 @@ def test_address_space_of_the_client(photos):
     assert done.returncode == 0, done.stderr
     assert "Cannot allocate memory" in done.stdout
     assert "ulimit -v" in done.stdout
+
+
+def test_more_batches_are_kept_than_there_are_descriptors(photos):
+    done = run_python(BODY.format(before="import numpy, headrace._loader"), photos, "RLIMIT_NOFILE", 40, "keep", PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+
+
+def test_a_child_cannot_change_batches_whose_descriptors_were_spared(photos):
+    done = run_python(
+        """
+        import os, resource, signal, sys
+        import numpy
+        import headrace as hr
+        loader = hr.files(sys.argv[1]).decode_image().center_crop(64).batch(2).loader(epochs=None)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (40, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        held = []
+        with loader:
+            while len(held) < 60:
+                held += loader
+            before = [batch["image"].copy() for batch in held]
+            ends = []
+            for batch in (held[0], held[-1]):
+                child = os.fork()
+                if not child:
+                    assert batch["image"].sum() == batch["image"].copy().sum()  # reading is allowed
+                    batch["image"][:] = 7
+                    os._exit(0)
+                ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            assert ends == [0, -signal.SIGSEGV], ends
+            assert all((a == b["image"]).all() for a, b in zip(before, held))
+        """,
+        photos,
+        PYTHONWARNINGS="ignore",
+    )
+    assert done.returncode == 0, done.stderr

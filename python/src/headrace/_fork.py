@@ -27,6 +27,11 @@ def share(thing: Shared) -> None:
     _shared[id(thing)] = thing
 
 
+def shared() -> int:
+    """How many things are shared now."""
+    return len(_shared)
+
+
 def keep(thing: Shared) -> None:
     """Have `thing.after_fork()` called in every forked child, and in the children of those."""
     _kept.append(thing)

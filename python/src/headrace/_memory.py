@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import resource
 import weakref
 from typing import Any
 
@@ -67,18 +68,32 @@ class Segment:
         """Where slot 0 begins."""
         return self._mapped[0]
 
+    def spare_descriptor(self) -> None:
+        """Do without the descriptor where segments have taken their share of those that the process may have.
+
+        A program that holds thousands of batches would reach its limit otherwise. The descriptor is of use in a forked child alone.
+        """
+        if _fork.shared() > _share():
+            list(map(os.close, map(self.fds.pop, (0,))))
+
     def after_fork(self) -> None:
         """In the child: put private pages in place of the shared ones, so that its writes stay its own."""
-        if not (self._mapped and self.fds):
+        if not self._mapped:
             return
         flags = _MAP_PRIVATE | _MAP_FIXED | _MAP_NORESERVE
-        if _mmap(self.address, self.size, _PROT_READ | _PROT_WRITE, flags, self.fds[0], 0) == _FAILED:
+        if not self.fds or _mmap(self.address, self.size, _PROT_READ | _PROT_WRITE, flags, self.fds[0], 0) == _FAILED:
             # Better a child that dies by a write than a parent whose batches change.
             _mprotect(self.address, self.size, _PROT_READ)
 
     def __del__(self) -> None:
         if hasattr(self, "_mapped"):
             _free(self._mapped, self.size, self.fds)
+
+
+def _share() -> int:
+    """How many descriptors segments may keep: a quarter of what the process may have."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return limit // 4 if limit != resource.RLIM_INFINITY else 1 << 16
 
 
 class _End(weakref.ref[Segment]):

@@ -134,6 +134,7 @@ class Session:
         self.segments[number] = segment
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        segment.spare_descriptor()
 
     def give_back(self, payload: bytes, end: int) -> None:
         """Take a BATCH frame of an older stream, whose payload ends at `end`: nobody wants it."""
