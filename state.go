@@ -30,6 +30,9 @@ type State struct {
 	Quarantine []int64 `json:"quarantine,omitempty"` // indices into the source that are never tried, for they crashed an engine
 }
 
+// maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to there in every language.
+const maxEpoch = 1 << 53
+
 // ErrState marks a state that does not fit what is to be run.
 var ErrState = errors.New("headrace: state does not fit")
 
@@ -61,7 +64,7 @@ func (s State) fits(from State, n int64) error {
 		return refuse("its source had %d samples, this one has %d", from.Samples, s.Samples)
 	case from.WorldSize != 0 && from.WorldSize != s.WorldSize:
 		return refuse("it was saved with world_size %d, this run has %d", from.WorldSize, s.WorldSize)
-	case from.Epoch < 0:
+	case from.Epoch < 0 || from.Epoch > maxEpoch:
 		return refuse("its epoch is %d", from.Epoch)
 	case from.Position < 0 || from.Position > n:
 		return refuse("its position is %d of an epoch of %d samples", from.Position, n)

@@ -3,6 +3,7 @@ package headrace
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -41,6 +42,7 @@ func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
 		"source had 99 samples":        func(s *State) { s.Samples = 99 },
 		"world_size 2":                 func(s *State) { s.WorldSize = 2 },
 		"epoch is -1":                  func(s *State) { s.Epoch = -1 },
+		"epoch is 9223372036854775807": func(s *State) { s.Epoch = math.MaxInt },
 		"position is 101":              func(s *State) { s.Position = 101 },
 		"position is -1":               func(s *State) { s.Position = -1 },
 		"range [5 6] is not beyond":    func(s *State) { s.Position, s.Ahead = 10, [][2]int64{{5, 6}} },
@@ -67,8 +69,11 @@ func FuzzStateFits(f *testing.F) {
 	f.Add(`{"epoch":1,"position":5,"ahead":[[7,9]],"lost":[8]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var s State
-		if json.Unmarshal([]byte(text), &s) == nil {
-			identity().fits(s, 100)
+		if json.Unmarshal([]byte(text), &s) != nil || identity().fits(s, 100) != nil {
+			return
+		}
+		if at := s.settled(100); at.yielded() < 0 || at.yielded() > 100 || at.Position > 99 || at.Epoch < s.Epoch {
+			t.Fatalf("%+v has yielded %d", at, at.yielded())
 		}
 	})
 }
