@@ -1,10 +1,11 @@
-"""Counts how many empty batches a second the engine can hand to a Python loop.
+"""Counts how many empty batches a second can be handed to a Python loop.
 
-    python handover.py [--batches N] [--rounds R] [--out results/NAME.json]
+Usage: python handover.py [--batches N] [--rounds R] [--out results/NAME.json]
 
-The engine is the one of bench/handover, which decodes nothing. A batch has one row of 4.8 MB, the size of 32 photographs of
-224 x 224 pixels. Each batch still costs the reading of one small file, a place in the order, a plan, a slot, a message with the
-state, arrays over it, and the way back. The loop takes the array and looks at its shape.
+The engine is the one of bench/handover, in its two depths. "alone" sends empty slots, 32 rows of 224 x 224 pixels, 4.8 MB,
+and takes them back: a message with the state, arrays over the slot, a lease, its release. "engine" is the whole engine without
+its decoder, with batches of one row of 4.8 MB: each also costs the reading of one small file, a place in the order, a plan,
+and the way through all stages. The loop takes the array and looks at its shape.
 """
 
 from __future__ import annotations
@@ -37,24 +38,23 @@ def main() -> None:
 
     from run import commit, machine, wait_for_quiet
 
-    rates, cpu = [], []
+    report = {"commit": commit(), "machine": machine(), "batches": options.batches}
     with tempfile.TemporaryDirectory() as folder:
         picture = small_picture(pathlib.Path(folder))
-        for _ in range(options.rounds):
-            wait_for_quiet(30)
-            rate, seconds = hand_over(picture, options.batches)
-            rates.append(round(rate))
-            cpu.append(round(seconds * 1e6, 1))
-    print(f"{statistics.median(rates):,.0f} batches of 4.8 MB a second [{min(rates):,}–{max(rates):,}],")
-    print(f"{statistics.median(cpu):.1f} µs of CPU each [{min(cpu)}–{max(cpu)}], both processes together")
+        for depth in ("alone", "engine"):
+            os.environ["HANDOVER"] = depth
+            rates, cpu = [], []
+            for _ in range(options.rounds):
+                wait_for_quiet(30)
+                rate, seconds = hand_over(picture, options.batches)
+                rates.append(round(rate))
+                cpu.append(round(seconds * 1e6, 1))
+            print(
+                f"{depth}: {statistics.median(rates):,.0f} batches of 4.8 MB a second [{min(rates):,}–{max(rates):,}], ", end=""
+            )
+            print(f"{statistics.median(cpu):.1f} µs of CPU each [{min(cpu)}–{max(cpu)}] in both processes")
+            report[depth] = {"batches_per_s": rates, "cpu_us_per_batch": cpu}
     if options.out:
-        report = {
-            "commit": commit(),
-            "machine": machine(),
-            "batches": options.batches,
-            "batches_per_s": rates,
-            "cpu_us_per_batch": cpu,
-        }
         options.out.write_text(json.dumps(report, indent=1) + "\n")
 
 
@@ -71,17 +71,16 @@ def hand_over(picture: str, batches: int) -> tuple[float, float]:
     import headrace as hr
     from measure import cpu_seconds
 
-    loader = hr.files([picture] * batches).decode_image().resize(SIDE).center_crop(SIDE).batch(1).loader(epochs=1)
-    count = 0
+    loader = hr.files([picture] * (batches + 10)).decode_image().resize(SIDE).center_crop(SIDE).batch(1).loader(epochs=1)
     with loader:
-        for batch in loader:
+        for count, batch in enumerate(loader):
+            assert len(batch["image"].shape) == 4
             if count == 0:
                 begun, used = time.perf_counter(), cpu_seconds()
-            count += batch["image"].shape[0]
-            if count == batches - 1:
+            if count == batches:
                 ended, used_after = time.perf_counter(), cpu_seconds()
-    assert count == batches, count
-    return (count - 2) / (ended - begun), (used_after - used) / (count - 2)
+                break
+    return batches / (ended - begun), (used_after - used) / batches
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-// Command handover is an engine that decodes nothing.
+// Command handover is an engine without work, in two depths; bench/handover.py gives it to the Python client in place of the real one.
 //
-// It is the whole engine but for the decoder: what is left when the work is taken away is the price of the engine and of handing batches
-// over. bench/handover.py gives it to the Python client in place of the real one, and counts.
+// HANDOVER=engine: the whole engine but for the decoder, which leaves the rows as they are. What remains is the price of the engine.
+//
+// HANDOVER=alone: no source, no files, no stages either: slots of an arena go out in messages and come back. What remains is the price of
+// handing a batch to another process.
 package main
 
 import (
@@ -22,13 +24,19 @@ func (nothing) Name() string { return "nothing" }
 func (nothing) DecodeInto([]byte, int, []byte, *media.Info, *media.Plan) error { return nil }
 
 func main() {
-	media.Register(media.JPEG, nothing{})
 	var o serve.Options
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	flags.IntVar(&o.Control, "fd", -1, "descriptor of the control connection")
 	flags.IntVar(&o.Page, "page", -1, "descriptor of the crash page")
 	flags.Parse(os.Args[2:])
-	if err := serve.Serve(context.Background(), o); err != nil {
+	var err error
+	if os.Getenv("HANDOVER") == "alone" {
+		err = alone(o.Control)
+	} else {
+		media.Register(media.JPEG, nothing{})
+		err = serve.Serve(context.Background(), o)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "handover:", err)
 		os.Exit(1)
 	}
