@@ -7,5 +7,5 @@ export BED="${BED:-$ROOT/build/bed}"
 
 bench/bed.sh
 "$PYTHON" bench/run.py --rounds 5 --out bench/results/rates.json "$@"
-"$PYTHON" bench/run.py --rounds 1 --memory --out bench/results/memory.json "$@"
+"$PYTHON" bench/run.py --work val,train --rounds 1 --memory --out bench/results/memory.json "$@"
 "$PYTHON" bench/handover.py --out bench/results/handover.json

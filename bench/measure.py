@@ -1,6 +1,6 @@
 """Runs one loader over a list of files and prints what it took, as one line of JSON.
 
-    python measure.py LOADER WORK LIST [--images N] [--workers W]
+Usage: python measure.py LOADER WORK LIST [--workers W]
 
 LOADER is a module of loaders/. Its function `batches(work, files, workers)` gives arrays of 32 images, uint8, in the way
 that its makers recommend. WORK is `val` (shorter side to 256, centre 224 x 224) or `train` (random resized crop of 224 x
@@ -27,13 +27,10 @@ def main() -> None:
     parser.add_argument("loader")
     parser.add_argument("work", choices=["val", "train"])
     parser.add_argument("list")
-    parser.add_argument("--images", type=int, default=0)
     parser.add_argument("--workers", type=int, default=0)
     options = parser.parse_args()
     with open(options.list) as lines:
         files = lines.read().split("\n")[:-1]
-    if options.images:
-        files = (files * (options.images // len(files) + 1))[: options.images]
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "loaders"))
     loader = importlib.import_module(f"{options.loader}_loader")
     print(json.dumps(measure(loader.batches(options.work, files, options.workers))))

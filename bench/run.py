@@ -47,6 +47,8 @@ CONTESTANTS = [
     Contestant("limit", "limit", "train", work=("train",)),
     Contestant("limit, full size", "limit", "train_exact", work=("train",)),
     Contestant("headrace", "tree", "headrace"),
+    Contestant("headrace, 1 worker", "tree", "headrace", 1, work=("start",)),
+    Contestant("headrace, 64 workers", "tree", "headrace", 64, work=("start",)),
     Contestant("spdl", "venv-spdl", "spdl", CORES + 1),
     Contestant("spdl, quick ops", "venv-spdl", "spdl_quick", CORES + 1),
     Contestant("torch, torchvision", "venv-torch", "torch", CORES),
@@ -54,6 +56,9 @@ CONTESTANTS = [
     Contestant("grain, quick ops", "venv-grain", "grain", 2 * CORES),
     Contestant("tf.data, fused", "venv-tf", "tf", CORES),
 ]
+
+
+START_IMAGES = 640
 
 
 def main() -> None:
@@ -86,13 +91,21 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bed", type=pathlib.Path, default=pathlib.Path(os.environ.get("BED") or ROOT / "build/bed"))
     parser.add_argument("--only", default="", help="words; a contestant whose label contains none of them is left out")
-    parser.add_argument("--work", default="val,train")
+    parser.add_argument("--work", default="val,train,start", help="start: to the first batch, with few and with many workers")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--images", type=int, default=2400)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--patience", type=float, default=30, help="seconds to wait for a quiet machine before each run")
     parser.add_argument("--out", type=pathlib.Path)
     return parser.parse_args()
+
+
+def shared_list(options: argparse.Namespace, work: str) -> str:
+    """The list of files that all contestants read for one kind of work."""
+    files = (options.bed / "data/bench_files.txt").read_text().split("\n")[:-1]
+    path = ROOT / f"build/bench/{work}.txt"
+    path.write_text("".join(f"{f}\n" for f in files[: START_IMAGES if work == "start" else options.images]))
+    return str(path)
 
 
 def chosen(work: str, only: str) -> list[Contestant]:
@@ -132,11 +145,11 @@ def run_once(contestant: Contestant, work: str, options: argparse.Namespace) -> 
 
 
 def command(contestant: Contestant, work: str, options: argparse.Namespace) -> list[str]:
-    files = str(options.bed / "data/bench_files.txt")
+    files = shared_list(options, work)
     if contestant.environment == "limit":
-        return [str(ROOT / "build/bench/limit"), files, str(contestant.workers or CORES), contestant.loader]
+        return [str(ROOT / "build/bench/limit"), files, str(contestant.workers or CORES), contestant.loader, "2"]
     folder = ROOT / ".venv" if contestant.environment == "tree" else options.bed / contestant.environment
-    arguments = [contestant.loader, work, files, "--images", str(options.images), "--workers", str(contestant.workers)]
+    arguments = [contestant.loader, "val" if work == "start" else work, files, "--workers", str(contestant.workers)]
     return [str(folder / "bin/python"), str(HERE / "measure.py"), *arguments]
 
 
