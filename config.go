@@ -18,7 +18,7 @@ type Config struct {
 	Rank           int       `json:"rank"`             // this consumer among WorldSize that share the data
 	WorldSize      int       `json:"world_size"`       // 0: 1
 	LocalWorldSize int       `json:"local_world_size"` // consumers that share this machine; 0: 1
-	Workers        *int      `json:"workers"`          // operations at once; nil: usable cores / LocalWorldSize
+	Workers        *int      `json:"workers"`          // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: as many
 	Order          Order     `json:"order"`            // "": InputOrder
 	Memory         *int64    `json:"memory"`           // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
 	HoldLimit      *int64    `json:"hold_limit"`       // bytes of batches that the consumer may hold; nil: half of what is available

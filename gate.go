@@ -6,8 +6,7 @@ import (
 	"headrace/pipe"
 )
 
-// Gate bounds how many operations run at once over all loaders that share it: as many as the loader with the largest share of the cores may
-// run alone. While any of them looks for the sample that crashes C code, it is one for all, so that a crash has one suspect.
+// Gate bounds how many operations run at once over all loaders that share it: as many as the largest of their shares of the usable cores. While any of them looks for the sample that crashes C code, it is one for all, so that a crash has one suspect.
 type Gate struct {
 	gate *pipe.Gate
 

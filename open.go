@@ -159,7 +159,7 @@ func (l *Loader) makeWork(p fuse.Plan) {
 		l.info.Workers = *l.config.Workers
 	}
 	l.gate = l.options.Gate
-	l.gate.widen(max(share, l.info.Workers)) // who asks for more than there are cores has a reason
+	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
 	l.work = work{
 		images: p.Images, layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
 		sourceID: order.SourceID(l.source.name), fields: l.layout.places(p.Images.To),

@@ -52,7 +52,9 @@ func beParent(engine string) {
 		os.Exit(1)
 	}
 	fmt.Println(c.Process.Pid)
-	select {}
+	for { // not select {}: a program without C takes that for a deadlock, and ends
+		time.Sleep(time.Hour)
+	}
 }
 
 var built struct {

@@ -171,7 +171,8 @@ class Pipeline:
             epochs: how many times to go through the source; None: without end.
             rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or 0.
             world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or 1.
-            workers: samples worked on at once; by default the cores that this process may use, divided by `LOCAL_WORLD_SIZE`.
+            workers: samples in hand at once; by default the cores that this process may use, divided by `LOCAL_WORLD_SIZE`. No more
+                than these are worked on at the same time, whatever the number.
             order: `"input"`: batches are the same in every run; `"completion"`: fast samples pass slow ones.
             memory: bytes that the engine may use for samples and batches, a number or text like `"2GiB"`; by default a quarter of
                 what is available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
