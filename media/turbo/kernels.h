@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 // Bytes behind a row that kernels may read (input rows) or write (rows between the passes).
-#define HR_PAD 128
+#define HR_PAD 1024
 
 #define HR_BITS 22
 #define HR_HALF (1 << (HR_BITS - 1))

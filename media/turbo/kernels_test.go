@@ -32,7 +32,7 @@ func checkKernels(t *rapid.T, name string) {
 	x0, y0 := rapid.IntRange(0, out.Width-1).Draw(t, "x"), rapid.IntRange(0, out.Height-1).Draw(t, "y")
 	w, h := rapid.IntRange(1, out.Width-x0).Draw(t, "w"), rapid.IntRange(1, out.Height-y0).Draw(t, "h")
 	flip := rapid.Bool().Draw(t, "flip")
-	pixels := make([]byte, in.Width*in.Height*3, in.Width*in.Height*3+256)
+	pixels := make([]byte, in.Width*in.Height*3, in.Width*in.Height*3+1024) // HR_PAD
 	fill(pixels, rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 3).Draw(t, "kind"))
 
 	hd, err := borrow()

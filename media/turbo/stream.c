@@ -5,6 +5,10 @@
 static int padded(int pixels) { return (pixels * 3 + HR_PAD + 63) / 64 * 64; }
 
 int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, uint8_t *dst, ptrdiff_t stride) {
+	// Vector kernels read as many taps for a span that the edge cuts short as for the longest, in groups of up to 64 bytes: their weights are 0,
+	// but the bytes must be there.
+	if (3 * (int64_t)x.taps + 96 > HR_PAD)
+		k = &hr_plain;
 	int repack = s->version != x.version || s->kernels != k || !s->packed.data;
 	if (repack)
 		s->version = 0;
