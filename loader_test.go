@@ -122,7 +122,7 @@ func sequential(t *testing.T, root string, epoch int, keep func(key string) bool
 			t.Fatal(err)
 		}
 		var plan media.Plan
-		if err := media.MakePlan(info, true, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
+		if err := media.MakePlan(info, media.Options{Orient: true}, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
 			t.Fatal(err)
 		}
 		decoder, err := media.DecoderFor(media.JPEG)

@@ -169,19 +169,19 @@ func (w *work) decodeImage(ctx context.Context, it *item, dst []byte) error {
 	}
 	defer w.tools.Put(t)
 	t.chance = order.NewKey(w.seed, it.id.Epoch, w.sourceID, it.id.Index)
-	if err := media.MakePlan(*info, w.images.Orient, w.images.Steps, &t.chance, &t.plan); err != nil {
+	if err := media.MakePlan(*info, w.images.Decode, w.images.Steps, &t.chance, &t.plan); err != nil {
 		return err
 	}
-	stride := 3 * t.plan.Width
-	if stride*t.plan.Height != len(dst) {
-		return fmt.Errorf("headrace: the picture comes out as %d×%d pixels, its row in the batch takes %d bytes", t.plan.Width, t.plan.Height, len(dst))
+	form := t.plan.Form()
+	if n, err := form.Shape().Bytes(form.DType); err != nil || n != int64(len(dst)) {
+		return fmt.Errorf("headrace: the picture comes out as %v, its row in the batch takes %d bytes", form, len(dst))
 	}
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
 		w.inFlight.Begin(cell, it.id, it.key)
 		defer w.inFlight.End(cell)
 	}
-	return decoder.DecodeInto(dst, stride, *it.file.data, info, &t.plan)
+	return decoder.DecodeInto(dst, form.RowBytes(), *it.file.data, info, &t.plan)
 }
 
 // scalars writes what needs no work.

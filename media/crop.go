@@ -15,8 +15,8 @@ type CenterCrop struct {
 // Check returns what is wrong with the parameters.
 func (o CenterCrop) Check() error { return checkSide("center_crop", o.Height, o.Width) }
 
-// Result tells the size after the operation.
-func (o CenterCrop) Result(Size) Size { return Size(o) }
+// Result tells the form after the operation.
+func (o CenterCrop) Result(in Form) (Form, error) { return in.sized("center_crop", Size(o)) }
 
 func (o CenterCrop) place(p *Plan, _ uint64, _ Rand) error {
 	if err := o.Check(); err != nil {
@@ -44,8 +44,8 @@ type RandomCrop struct {
 // Check returns what is wrong with the parameters.
 func (o RandomCrop) Check() error { return checkSide("random_crop", o.Height, o.Width) }
 
-// Result tells the size after the operation.
-func (o RandomCrop) Result(Size) Size { return Size(o) }
+// Result tells the form after the operation.
+func (o RandomCrop) Result(in Form) (Form, error) { return in.sized("random_crop", Size(o)) }
 
 func (o RandomCrop) place(p *Plan, id uint64, r Rand) error {
 	if err := o.Check(); err != nil {

@@ -9,9 +9,9 @@ import (
 type Decoder interface {
 	// Name tells which implementation this is; it is recorded in statistics and state, since pixels depend on it.
 	Name() string
-	// DecodeInto decodes src, of which Probe returned info, and writes the result of plan: plan.Height rows of plan.Width pixels of
-	// three bytes, stride bytes from row to row. Bytes of dst between the rows are left alone; after an error the rows hold
-	// anything. It keeps neither dst nor src.
+	// DecodeInto decodes src, of which Probe returned info, and writes the result of plan in the form plan.Form(): rows that are stride bytes
+	// apart; planes, in CHW, follow each other, each plan.Height rows long. Bytes of dst between the rows are left alone; after an error the
+	// rows hold anything. It keeps neither dst nor src.
 	DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *Plan) error
 }
 
@@ -20,6 +20,15 @@ func Register(format string, d Decoder) {
 	decoders.mu.Lock()
 	defer decoders.mu.Unlock()
 	decoders.byFormat[format] = d
+}
+
+// Offer makes d the decoder of a format that has none yet; Register, before or after, takes precedence. Packages in plain Go call it.
+func Offer(format string, d Decoder) {
+	decoders.mu.Lock()
+	defer decoders.mu.Unlock()
+	if decoders.byFormat[format] == nil {
+		decoders.byFormat[format] = d
+	}
 }
 
 // DecoderFor returns the decoder of a format, ErrUnsupported if there is none.
@@ -42,10 +51,9 @@ func CheckTarget(dst []byte, stride int, plan *Plan) error {
 	if len(plan.Stages) == 0 || plan.Width <= 0 || plan.Height <= 0 {
 		return fmt.Errorf("%w: empty plan", ErrGeometry)
 	}
-	row := plan.Width * 3
-	if stride < row || (len(dst)-row)/stride < plan.Height-1 || len(dst) < row {
-		return fmt.Errorf("%w: %d×%d pixels do not fit into %d bytes with rows %d bytes apart",
-			ErrGeometry, plan.Width, plan.Height, len(dst), stride)
+	f, rows := plan.Form(), plan.Height
+	if f.Layout == CHW {
+		rows *= f.Color.Channels()
 	}
-	return nil
+	return fits(dst, stride, f.RowBytes(), rows)
 }

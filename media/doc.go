@@ -4,7 +4,7 @@
 // # Usage
 //
 //	info, err := media.Probe(data)                               // the header only
-//	err = media.MakePlan(info, true, steps, draws, &plan)        // geometry: no pixel is touched
+//	err = media.MakePlan(info, media.Options{}, steps, draws, &plan)        // geometry: no pixel is touched
 //	dec, err := media.DecoderFor(info.Format)
 //	err = dec.DecodeInto(dst, stride, data, &info, &plan)        // plan.Width × plan.Height pixels, RGB, 8 bits
 //

@@ -15,8 +15,8 @@ func (o RandomFlip) Check() error {
 	return nil
 }
 
-// Result tells the size after the operation.
-func (o RandomFlip) Result(in Size) Size { return in }
+// Result tells the form after the operation.
+func (o RandomFlip) Result(in Form) (Form, error) { return in, in.checkPixels("random_flip") }
 
 func (o RandomFlip) place(p *Plan, id uint64, r Rand) error {
 	if err := o.Check(); err != nil {

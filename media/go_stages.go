@@ -1,6 +1,9 @@
 package media
 
-import "headrace/media/internal/resample"
+import (
+	"headrace/media/internal/orient"
+	"headrace/media/internal/resample"
+)
 
 // goScratch is what the Go decoder keeps from picture to picture: the input and the output of a stage, rows between the passes,
 // tables.
@@ -14,7 +17,7 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(dst []byte
 	for i := range plan.Stages {
 		stage := &plan.Stages[i]
 		v := stage.Visible()
-		s.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Flip)
+		s.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Turn == 2)
 		s.y.Set(stage.Crop.Height, stage.Height, v.Y, v.Height, false)
 		x0, x1 := s.x.Bounds()
 		y0, y1 := s.y.Bounds()
@@ -85,9 +88,33 @@ func cut(pixels []byte, stride, x, y, width, height int) []byte {
 	return pixels[:width*height*3]
 }
 
-func grow(b []byte, n int) []byte {
-	if cap(b) < n {
-		return make([]byte, n)
+// GoRunner is the Runner in plain Go: what it computes is what every other one must compute.
+type GoRunner struct{}
+
+// Name returns "go".
+func (GoRunner) Name() string { return "go" }
+
+// Run implements [Runner].
+func (GoRunner) Run(dst []byte, stride int, src Pixels, plan *Plan) error {
+	if err := CheckTarget(dst, stride, plan); err != nil {
+		return err
 	}
-	return b[:n]
+	if err := src.Check(); err != nil {
+		return err
+	}
+	s := goScratches.Get().(*goScratch)
+	defer goScratches.Put(s)
+	return s.run(dst, stride, plan, func(dst []byte, part Rect) {
+		for y := range part.Height {
+			for x := range part.Width {
+				sx, sy := orient.At(plan.Orientation, src.Width, src.Height, part.X+x, part.Y+y)
+				dst = dst[copy(dst[:3], src.Data[sy*src.Stride+3*sx:]):]
+			}
+		}
+	})
+}
+
+// onto lays a picture with an alpha channel over a background, in place, and returns it without the channel.
+func onto(p Pixels, background [3]uint8, to Color) Pixels {
+	panic("media: a background") // to come
 }

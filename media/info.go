@@ -6,17 +6,29 @@ import "fmt"
 // decompression bomb and refuses it.
 const MaxPixels = 178_956_970
 
-// JPEG is the name of the format in Info.Format, Register and DecoderFor.
-const JPEG = "jpeg"
+// The names of formats in Info.Format, Register and DecoderFor.
+const (
+	JPEG = "jpeg"
+	PNG  = "png"
+	WebP = "webp"
+	AVIF = "avif"
+	GIF  = "gif"
+	BMP  = "bmp"
+	TIFF = "tiff"
+)
 
 // Info is what the header of a picture says.
 type Info struct {
-	Format        string // "jpeg"
+	Format        string // "jpeg", "png", …
 	Width, Height int    // as stored, before Orientation
 	Orientation   int    // EXIF's: 1 upright … 8; 1 where nothing is said
-	Components    int    // colour components as stored: 1 grey, 3 colour
-	Progressive   bool
-	Arithmetic    bool // arithmetic instead of Huffman coding
+	Components    int    // channels as stored, alpha among them; 1 for palettes
+	Bits          int    // of a channel as stored: 8 or 16 mostly; of a palette, of its index
+	Alpha         bool   // some pixels may be transparent
+	Palette       bool
+	Progressive   bool // JPEG in several scans; PNG and GIF interlaced
+	Arithmetic    bool // JPEG: arithmetic instead of Huffman coding
+	Animated      bool // there are more frames than the first, which alone is decoded
 }
 
 // Oriented returns width and height as a viewer sees them, with the orientation applied.

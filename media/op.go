@@ -6,12 +6,13 @@ const Unknown = -1
 // Size is the size of a picture in pixels; either number may be Unknown.
 type Size struct{ Height, Width int }
 
-// Op is an operation on the geometry of a picture. The set is closed: an operation is one of the types of this package.
+// Op is an operation on a picture. The set is closed: an operation is one of the types of this package.
 type Op interface {
 	// Check returns what is wrong with the parameters.
 	Check() error
-	// Result tells the size after the operation, as far as it is known without the picture.
-	Result(in Size) Size
+	// Result tells the form after the operation, as far as it is known without the picture, or why there is none. The parameters must be
+	// such as Check accepts.
+	Result(in Form) (Form, error)
 	// place appends the operation to the plan.
 	place(p *Plan, id uint64, r Rand) error
 }
@@ -27,10 +28,13 @@ type Step struct {
 	ID uint64
 }
 
-// Results tells the size after all steps, as far as it is known without the picture.
-func Results(in Size, steps []Step) Size {
+// Results tells the form after all steps, as far as it is known without the picture.
+func Results(in Form, steps []Step) (Form, error) {
 	for _, s := range steps {
-		in = s.Op.Result(in)
+		var err error
+		if in, err = s.Op.Result(in); err != nil {
+			return in, err
+		}
 	}
-	return in
+	return in, nil
 }

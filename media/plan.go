@@ -1,25 +1,49 @@
 package media
 
-import "fmt"
+import (
+	"fmt"
 
-// Plan is the geometry of a whole sequence of operations on one picture. Its zero value is ready for MakePlan, which may be called
+	"headrace/tensor"
+)
+
+// Plan is what a whole sequence of operations comes to for one picture. Its zero value is ready for MakePlan, which may be called
 // on the same Plan again and again.
 type Plan struct {
+	Options       Options // how the picture is decoded
 	Orientation   int     // 1–8: how the stored picture is turned before the first stage
-	Width, Height int     // of the result
 	Stages        []Stage // at least one
+	Width, Height int     // of the result
+	Color         Color   // of the result
+	Output        Output
 }
 
-// Stage is one pass over pixels: crop, resize, window, flip, in this order. Each part may be without effect.
+// Output is the form that pixels get when all stages are done, while they are written to where they belong.
+type Output struct {
+	DType  tensor.DType // Uint8 or Uint16, as the stages leave them; or Float32, Float16, BFloat16
+	Layout Layout
+	// Mean and Std of each channel, for floating point: a value v of 8 bits becomes (v/255 - Mean) / Std, one of 16 bits (v/65535 - Mean) / Std.
+	Mean, Std [3]float32
+}
+
+// Form is that of the result.
+func (p *Plan) Form() Form { return Form{p.Height, p.Width, p.Color, p.Output.DType, p.Output.Layout} }
+
+// Stage is one pass over pixels: crop, resize, window, turn, adjust, in this order. Each part may be without effect.
 type Stage struct {
 	// Crop is the part of the input that takes part. Its edges are hard: no pixel from beyond them is mixed in.
 	Crop Rect
 	// Width and Height are what Crop is resized to; Crop's own size where it is not.
 	Width, Height int
-	// Window is the part of those Width × Height pixels that is the result. Where it reaches beyond them, the result is black.
+	// Filter is what it is resized with.
+	Filter Filter
+	// Window is the part of those Width × Height pixels that is the result. Where it reaches beyond them, the result is Fill.
 	Window Rect
-	// Flip mirrors the result: left becomes right.
-	Flip bool
+	// Fill is the colour of padding, by channel; of 16 bits where pixels are. An alpha channel is its last.
+	Fill [4]uint16
+	// Turn is how the result is turned: 1 not at all, or another of EXIF's orientations. From 5 on, its sides are those of Window, exchanged.
+	Turn int
+	// Adjust is what is done to colours, one after the other.
+	Adjust []Adjust
 }
 
 // Rect is a rectangle of pixels; its right and lower edges lie outside it.
@@ -53,20 +77,22 @@ func (s Stage) Target() Rect {
 		return v
 	}
 	x := v.X - s.Window.X
-	if s.Flip {
+	if s.Turn == 2 {
 		x = s.Window.Width - x - v.Width
 	}
 	return Rect{x, v.Y - s.Window.Y, v.Width, v.Height}
 }
 
-// MakePlan computes the geometry of steps on the picture that info describes, and puts it into plan. The picture is turned
-// upright first if applyOrientation is set. r may be nil if no step is random.
-func MakePlan(info Info, applyOrientation bool, steps []Step, r Rand, plan *Plan) error {
+// MakePlan works out what the steps, one after the other, do to the picture that info describes, decoded as o says. The random operations
+// among them ask r. plan is overwritten; its memory is used again.
+func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 	if info.Width <= 0 || info.Height <= 0 {
 		return fmt.Errorf("%w: a picture of %d×%d pixels", ErrGeometry, info.Width, info.Height)
 	}
+	plan.Options, plan.Color = o, o.Color
+	plan.Output = Output{DType: o.Form().DType}
 	plan.Orientation = 1
-	if applyOrientation && info.Orientation >= 1 && info.Orientation <= 8 {
+	if o.Orient && info.Orientation >= 1 && info.Orientation <= 8 {
 		plan.Orientation = info.Orientation
 	} else {
 		info.Orientation = 1
@@ -90,10 +116,9 @@ func MakePlan(info Info, applyOrientation bool, steps []Step, r Rand, plan *Plan
 	return nil
 }
 
-// addStage begins a stage that changes nothing yet.
 func (p *Plan) addStage() {
 	whole := Rect{0, 0, p.Width, p.Height}
-	p.Stages = append(p.Stages, Stage{Crop: whole, Width: p.Width, Height: p.Height, Window: whole})
+	p.Stages = append(p.Stages, Stage{Crop: whole, Width: p.Width, Height: p.Height, Window: whole, Turn: 1})
 }
 
 func (p *Plan) last() *Stage { return &p.Stages[len(p.Stages)-1] }
@@ -105,7 +130,7 @@ func (p *Plan) resize(width, height int) {
 		return
 	}
 	s := p.last()
-	if s.Resizes() || s.Pads() || s.Flip {
+	if s.Resizes() || s.Pads() || s.Turn != 1 {
 		p.addStage()
 		s = p.last()
 	}
@@ -123,7 +148,7 @@ func (p *Plan) window(r Rect) {
 		p.addStage()
 		s = p.last()
 	}
-	if s.Flip {
+	if s.Turn == 2 {
 		r.X = p.Width - r.X - r.Width
 	}
 	s.Window = Rect{s.Window.X + r.X, s.Window.Y + r.Y, r.Width, r.Height}
@@ -132,5 +157,5 @@ func (p *Plan) window(r Rect) {
 
 func (p *Plan) flip() {
 	s := p.last()
-	s.Flip = !s.Flip
+	s.Turn = 3 - s.Turn // 1 and 2 are each other's mirror
 }

@@ -11,6 +11,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/tensor"
 )
 
 // drawn is a media.Rand that gives the numbers of one operation, by the number of the draw.
@@ -21,7 +22,7 @@ func (d drawn) Float64(_ uint64, draw uint32) float64 { return d[draw] }
 func planned(t testing.TB, width, height int, r media.Rand, ops ...media.Op) media.Plan {
 	t.Helper()
 	var plan media.Plan
-	if err := media.MakePlan(media.Info{Width: width, Height: height}, true, steps(ops...), r, &plan); err != nil {
+	if err := media.MakePlan(media.Info{Width: width, Height: height}, media.Options{Orient: true}, steps(ops...), r, &plan); err != nil {
 		t.Fatal(err)
 	}
 	return plan
@@ -47,8 +48,8 @@ func TestResizedSizesEqualTorchvisions(t *testing.T) {
 	}
 	for i, want := range oracle.ResizedSizes(t, cases) {
 		c := cases[i]
-		got := media.Resize{Size: c[2], MaxSize: c[3]}.Result(media.Size{Height: c[0], Width: c[1]})
-		if got != (media.Size{Height: want[0], Width: want[1]}) {
+		got, err := media.Resize{Size: c[2], MaxSize: c[3]}.Result(media.Form{Height: c[0], Width: c[1], DType: tensor.Uint8})
+		if err != nil || got.Height != want[0] || got.Width != want[1] {
 			t.Errorf("%v: %+v, want %v", c, got, want)
 		}
 	}
@@ -101,7 +102,7 @@ func TestRandomCropAndFlip(t *testing.T) {
 		draw, p float64
 		flips   bool
 	}{{0, 0, false}, {0, 0.5, true}, {0.5, 0.5, false}, {0.999, 1, true}} {
-		if got := planned(t, 9, 9, drawn{c.draw}, media.RandomFlip{P: c.p}).Stages[0].Flip; got != c.flips {
+		if got := planned(t, 9, 9, drawn{c.draw}, media.RandomFlip{P: c.p}).Stages[0].Turn == 2; got != c.flips {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
@@ -153,15 +154,15 @@ func TestPlansAreConsistent(t *testing.T) {
 			draws[i] = rapid.Float64Range(0, 0.999).Draw(t, "draw")
 		}
 		upright := rapid.Bool().Draw(t, "upright")
-		if err := media.MakePlan(info, upright, steps(ops...), draws, &plan); err != nil {
+		if err := media.MakePlan(info, media.Options{Orient: upright}, steps(ops...), draws, &plan); err != nil {
 			if !errors.Is(err, media.ErrGeometry) && !errors.Is(err, media.ErrTooLarge) {
 				t.Fatal(err)
 			}
 			return
 		}
-		if known := media.Results(media.Size{Height: media.Unknown, Width: media.Unknown}, steps(ops...)); known.Height != media.Unknown &&
-			known != (media.Size{Height: plan.Height, Width: plan.Width}) {
-			t.Fatalf("%v: promised %v, made %d×%d", ops, known, plan.Width, plan.Height)
+		known, err := media.Results(media.Options{}.Form(), steps(ops...))
+		if err != nil || known.Height != media.Unknown && known != plan.Form() {
+			t.Fatalf("%v: promised %v, %v, made %v", ops, known, err, plan.Form())
 		}
 		width, height := info.Width, info.Height
 		if plan.Orientation > 4 {
@@ -200,15 +201,15 @@ func TestImpossible(t *testing.T) {
 		{media.Resize{Size: 60000}, media.ErrTooLarge},
 	} {
 		var plan media.Plan
-		if err := media.MakePlan(media.Info{Width: 300, Height: 200}, true, steps(c.op), drawn(make([]float64, 22)), &plan); !errors.Is(err, c.kind) {
+		if err := media.MakePlan(media.Info{Width: 300, Height: 200}, media.Options{Orient: true}, steps(c.op), drawn(make([]float64, 22)), &plan); !errors.Is(err, c.kind) {
 			t.Errorf("%#v: %v, want %v", c.op, err, c.kind)
 		}
 	}
 	var plan media.Plan
-	if err := media.MakePlan(media.Info{}, true, nil, nil, &plan); !errors.Is(err, media.ErrGeometry) {
+	if err := media.MakePlan(media.Info{}, media.Options{Orient: true}, nil, nil, &plan); !errors.Is(err, media.ErrGeometry) {
 		t.Error(err)
 	}
-	if err := media.MakePlan(media.Info{Width: 1, Height: 200}, true, steps(media.Resize{Size: 2, MaxSize: 3}), nil, &plan); !errors.Is(err, media.ErrGeometry) {
+	if err := media.MakePlan(media.Info{Width: 1, Height: 200}, media.Options{Orient: true}, steps(media.Resize{Size: 2, MaxSize: 3}), nil, &plan); !errors.Is(err, media.ErrGeometry) {
 		t.Errorf("nothing left: %v", err)
 	}
 }
@@ -219,7 +220,7 @@ func TestPlanIsReused(t *testing.T) {
 	info := media.Info{Width: 300, Height: 200, Orientation: 6}
 	asked := make(recorder)
 	var plan media.Plan
-	if err := media.MakePlan(info, true, ops, asked, &plan); err != nil {
+	if err := media.MakePlan(info, media.Options{Orient: true}, ops, asked, &plan); err != nil {
 		t.Fatal(err)
 	}
 	if want := (recorder{{0, 0}: true, {0, 1}: true, {0, 20}: true, {0, 21}: true, {1, 0}: true}); !reflect.DeepEqual(asked, want) {
@@ -227,7 +228,7 @@ func TestPlanIsReused(t *testing.T) {
 	}
 	var r media.Rand = asked
 	if n := testing.AllocsPerRun(100, func() {
-		if err := media.MakePlan(info, true, ops, r, &plan); err != nil {
+		if err := media.MakePlan(info, media.Options{Orient: true}, ops, r, &plan); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

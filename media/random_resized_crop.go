@@ -31,8 +31,10 @@ func (o RandomResizedCrop) Check() error {
 	return nil
 }
 
-// Result tells the size after the operation.
-func (o RandomResizedCrop) Result(Size) Size { return Size{o.Height, o.Width} }
+// Result tells the form after the operation.
+func (o RandomResizedCrop) Result(in Form) (Form, error) {
+	return in.sized("random_resized_crop", Size{o.Height, o.Width})
+}
 
 func (o RandomResizedCrop) place(p *Plan, id uint64, r Rand) error {
 	if err := o.Check(); err != nil {

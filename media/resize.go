@@ -20,8 +20,12 @@ func (o Resize) Check() error {
 	return nil
 }
 
-// Result tells the size after the operation.
-func (o Resize) Result(in Size) Size {
+// Result tells the form after the operation.
+func (o Resize) Result(in Form) (Form, error) {
+	return in.sized("resize", o.size(Size{in.Height, in.Width}))
+}
+
+func (o Resize) size(in Size) Size {
 	if in.Height <= 0 || in.Width <= 0 {
 		return Size{Unknown, Unknown}
 	}
@@ -39,7 +43,7 @@ func (o Resize) place(p *Plan, _ uint64, _ Rand) error {
 	if err := o.Check(); err != nil {
 		return err
 	}
-	to := o.Result(Size{p.Height, p.Width})
+	to := o.size(Size{p.Height, p.Width})
 	if to.Width < 1 || to.Height < 1 {
 		return fmt.Errorf("%w: resize of %d×%d pixels would leave %d×%d", ErrGeometry, p.Width, p.Height, to.Width, to.Height)
 	}
@@ -59,8 +63,8 @@ type ResizeExact struct {
 // Check returns what is wrong with the parameters.
 func (o ResizeExact) Check() error { return checkSide("resize", o.Height, o.Width) }
 
-// Result tells the size after the operation.
-func (o ResizeExact) Result(Size) Size { return Size(o) }
+// Result tells the form after the operation.
+func (o ResizeExact) Result(in Form) (Form, error) { return in.sized("resize", Size(o)) }
 
 func (o ResizeExact) place(p *Plan, _ uint64, _ Rand) error {
 	if err := o.Check(); err != nil {

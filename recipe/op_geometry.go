@@ -170,11 +170,14 @@ func checkGeometry(in sample.Schema, g Geometry, size Size, errs []error) (sampl
 		return in, errors.Join(append(errs, noImage(in, images))...)
 	}
 	image := images[0]
-	out := media.Size{Height: tensor.Unknown, Width: tensor.Unknown}
+	out := media.Form{Height: image.Type.Shape[0], Width: image.Type.Shape[1], DType: image.Type.DType}
 	if len(errs) == 0 {
-		out = op.Result(media.Size{Height: image.Type.Shape[0], Width: image.Type.Shape[1]})
+		var err error
+		if out, err = op.Result(out); err != nil {
+			errs = append(errs, fmt.Errorf("is not possible: %w", err))
+		}
 	}
-	return in.With(image.Name, sample.TensorType(tensor.Uint8, out.Height, out.Width, 3)), errors.Join(errs...)
+	return in.With(image.Name, sample.TensorType(out.DType, out.Shape()...)), errors.Join(errs...)
 }
 
 func isImage(t sample.Type) bool {

@@ -20,6 +20,7 @@ var arrows = []arrow{
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 
+	{"media", "tensor", "pixels have a dtype"},
 	{"media", "media/internal/orient", "the same turns and mirrors for every decoder"},
 	{"media", "media/internal/resample", "the same weights for every decoder"},
 	{"media/turbo", "media", "it implements the decoder contract"},

@@ -105,7 +105,7 @@ func (w *worker) image(path string, train bool, key uint64) error {
 		steps = trainSteps
 	}
 	w.rand.sample = key
-	if err := media.MakePlan(info, true, steps, &w.rand, &w.plan); err != nil {
+	if err := media.MakePlan(info, media.Options{Orient: true}, steps, &w.rand, &w.plan); err != nil {
 		return err
 	}
 	return Decoder{}.DecodeInto(w.dst[:], 224*3, w.data, &info, &w.plan)

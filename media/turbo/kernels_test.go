@@ -40,7 +40,11 @@ func checkKernels(t *rapid.T, name string) {
 		t.Fatal(err)
 	}
 	defer hd.giveBack()
-	stage := media.Stage{Crop: in, Width: out.Width, Height: out.Height, Window: media.Rect{X: x0, Y: y0, Width: w, Height: h}, Flip: flip}
+	turn := 1
+	if flip {
+		turn = 2
+	}
+	stage := media.Stage{Crop: in, Width: out.Width, Height: out.Height, Window: media.Rect{X: x0, Y: y0, Width: w, Height: h}, Turn: turn}
 	hd.tables(&stage)
 	got := make([]byte, w*h*3)
 	if err := hd.resample(got, w*3, pixels, in.Width, in); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"headrace/media"
 	"headrace/media/internal/testjpeg"
+	"headrace/tensor"
 )
 
 // layouts are all ways to store a picture that take a way of their own through libjpeg.
@@ -118,8 +119,8 @@ func decodePart(t fataler, data []byte, part media.Rect) []byte {
 	if err != nil {
 		t.Fatalf("Probe: %v", err)
 	}
-	plan := media.Plan{Orientation: 1, Width: part.Width, Height: part.Height, Stages: []media.Stage{{
-		Crop: media.Rect{X: 0, Y: 0, Width: info.Width, Height: info.Height}, Width: info.Width, Height: info.Height, Window: part}}}
+	plan := media.Plan{Orientation: 1, Width: part.Width, Height: part.Height, Output: media.Output{DType: tensor.Uint8}, Stages: []media.Stage{{
+		Turn: 1, Crop: media.Rect{X: 0, Y: 0, Width: info.Width, Height: info.Height}, Width: info.Width, Height: info.Height, Window: part}}}
 	dst := make([]byte, part.Width*part.Height*3)
 	if err := (Decoder{}).DecodeInto(dst, part.Width*3, data, &info, &plan); err != nil {
 		t.Fatalf("DecodeInto: %v", err)

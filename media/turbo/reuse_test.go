@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 		for _, data := range pictures {
 			info, err := media.Probe(data)
 			if err == nil {
-				err = media.MakePlan(info, true, steps, draws, &plan)
+				err = media.MakePlan(info, media.Options{Orient: true}, steps, draws, &plan)
 			}
 			if err == nil {
 				err = Decoder{}.DecodeInto(dst, 48*3, data, &info, &plan)

@@ -88,7 +88,7 @@ func (h *handle) run(dst []byte, stride int, src []byte, info *media.Info, plan 
 // tables computes the weights of a stage, and what of its crop they need.
 func (h *handle) tables(stage *media.Stage) {
 	v := stage.Visible()
-	h.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Flip)
+	h.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Turn == 2)
 	h.y.Set(stage.Crop.Height, stage.Height, v.Y, v.Height, false)
 	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
 	h.job.vertical_first = 0

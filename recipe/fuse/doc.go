@@ -5,7 +5,7 @@
 // and what they come to.
 //
 //	plan, err := fuse.Fuse(r)
-//	err = media.MakePlan(info, plan.Images.Orient, plan.Images.Steps, &key, &geometry)
+//	err = media.MakePlan(info, plan.Images.Decode, plan.Images.Steps, &key, &geometry)
 //
 // The pixels are those of the steps one by one; that is for package media to keep.
 package fuse

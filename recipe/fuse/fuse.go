@@ -27,7 +27,7 @@ type Plan struct {
 type Images struct {
 	Field  string // with the compressed image
 	To     string // with the pixels
-	Orient bool   // turn the image as its EXIF orientation says
+	Decode media.Options
 	Steps  []media.Step
 }
 
@@ -88,7 +88,7 @@ func (f *fuser) take(s recipe.Step) error {
 	f.plan.Names = append(f.plan.Names, s.Name)
 	switch args := s.Args.(type) {
 	case *recipe.DecodeImage:
-		f.plan.Images = Images{Field: args.Field, To: args.To, Orient: *args.Orient}
+		f.plan.Images = Images{Field: args.Field, To: args.To, Decode: media.Options{Orient: *args.Orient}}
 		return f.advance(decoded, f.stage == listed || f.stage == shuffled, "is not the first step after the source")
 	case recipe.Geometry:
 		f.plan.Images.Steps = append(f.plan.Images.Steps, media.Step{Op: args.Geometry(), ID: order.OpID(s.Name)})

@@ -34,7 +34,7 @@ func TestTrainingRecipe(t *testing.T) {
 		Name:        "decode_image+random_resized_crop+mirror+random_flip_2+batch",
 		Names:       []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"},
 		Images: fuse.Images{
-			Field: "bytes", To: "image", Orient: true,
+			Field: "bytes", To: "image", Decode: media.Options{Orient: true},
 			Steps: []media.Step{
 				{Op: media.RandomResizedCrop{Height: 224, Width: 224, Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}}, ID: order.OpID("random_resized_crop")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("mirror")},
@@ -85,9 +85,9 @@ func fusing(t *testing.T, r recipe.Recipe) fuse.Plan {
 		t.Fatal(err)
 	}
 	shape := schema[schema.Find(p.Images.To)].Type.Shape
-	size := media.Results(media.Size{Height: media.Unknown, Width: media.Unknown}, p.Images.Steps)
-	if size.Height != shape[0] || size.Width != shape[1] {
-		t.Errorf("the steps give %v, the schema says %v", size, shape)
+	form, err := media.Results(p.Images.Decode.Form(), p.Images.Steps)
+	if err != nil || !form.Shape().Equal(shape) {
+		t.Errorf("the steps give %v, %v, the schema says %v", form, err, shape)
 	}
 	return p
 }

@@ -48,7 +48,7 @@ func Try(d media.Decoder, data []byte, upright bool, steps []media.Step, r media
 		return oracle.Picture{}, err
 	}
 	var plan media.Plan
-	if err := media.MakePlan(info, upright, steps, r, &plan); err != nil {
+	if err := media.MakePlan(info, media.Options{Orient: upright}, steps, r, &plan); err != nil {
 		return oracle.Picture{}, err
 	}
 	p := oracle.Picture{Width: plan.Width, Height: plan.Height, Channels: 3, Pix: bytes.Repeat([]byte{0x5A}, plan.Width*plan.Height*3)}
@@ -131,7 +131,7 @@ func usual(t *testing.T, d media.Decoder) {
 			var plan media.Plan
 			info, err := media.Probe(data)
 			if err == nil {
-				err = media.MakePlan(info, true, steps, Draws(draw), &plan)
+				err = media.MakePlan(info, media.Options{Orient: true}, steps, Draws(draw), &plan)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -200,7 +200,7 @@ func stride(t *testing.T, d media.Decoder) {
 			media.ResizeExact{Height: 110, Width: width}, media.CenterCrop{Height: 300, Width: 2 * width},
 		} {
 			var plan media.Plan
-			if err := media.MakePlan(info, true, []media.Step{{Op: op}}, nil, &plan); err != nil {
+			if err := media.MakePlan(info, media.Options{Orient: true}, []media.Step{{Op: op}}, nil, &plan); err != nil {
 				t.Fatal(err)
 			}
 			row := plan.Width * 3
@@ -225,7 +225,7 @@ func targets(t *testing.T, d media.Decoder) {
 		t.Fatal(err)
 	}
 	var plan media.Plan
-	if err := media.MakePlan(info, true, nil, nil, &plan); err != nil {
+	if err := media.MakePlan(info, media.Options{Orient: true}, nil, nil, &plan); err != nil {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{

@@ -1,0 +1,34 @@
+package media
+
+import "fmt"
+
+// Filter is the kernel of a resize. All are antialiased: they widen with the reduction. Its zero value is Bilinear.
+type Filter uint8
+
+// The filters, with the distance from the centre, in pixels of the larger of both grids, beyond which they are 0.
+const (
+	Bilinear Filter = iota // a triangle: 1
+	Box                    // the mean: 1/2
+	Hamming                // 1
+	Bicubic                // a = -1/2: 2
+	Lanczos                // 3
+)
+
+var filters = [...]string{Bilinear: "bilinear", Box: "box", Hamming: "hamming", Bicubic: "bicubic", Lanczos: "lanczos"}
+
+// ParseFilter returns the filter of a name.
+func ParseFilter(name string) (Filter, error) {
+	for f := range filters {
+		if filters[f] == name {
+			return Filter(f), nil
+		}
+	}
+	return 0, fmt.Errorf("media: unknown filter %q: takes one of %q", name, filters)
+}
+
+func (f Filter) String() string {
+	if int(f) >= len(filters) {
+		return fmt.Sprintf("filter(%d)", uint8(f))
+	}
+	return filters[f]
+}

@@ -1,0 +1,63 @@
+package media
+
+import (
+	"fmt"
+
+	"headrace/tensor"
+)
+
+// Mode is a promise about pixels. Its zero value is Exact.
+type Mode uint8
+
+// The modes.
+const (
+	// Exact: the pixels of Pillow and torchvision on the same decode, to one level.
+	Exact Mode = iota
+	// Fast: what a decoder gains by smaller inverse transforms, by repeating chroma samples, and by resizing before colours are converted, it may
+	// gain. How far pixels differ is published in docs/performance.md.
+	Fast
+)
+
+func (m Mode) String() string {
+	if m == Fast {
+		return "fast"
+	}
+	return "exact"
+}
+
+// Options say how a picture is decoded. The zero value decodes to RGB of 8 bits, exactly, as the picture is stored.
+type Options struct {
+	Orient bool // turn the picture as its EXIF orientation says
+	Mode   Mode
+	// Color of the result. RGB and Gray drop an alpha channel, whatever it says, unless there is a Background; RGBA is opaque where the
+	// picture has no alpha channel.
+	Color Color
+	// Background, if not nil, is the colour that shows through where the picture is transparent. Color must not be RGBA.
+	Background *[3]uint8
+	// DType is Uint8 (or Invalid, which means the same) or Uint16. Of 16 bits, the upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16.
+	DType tensor.DType
+}
+
+// Form is that of the decoded picture, whose size is not known.
+func (o Options) Form() Form {
+	f := Form{Height: Unknown, Width: Unknown, Color: o.Color, DType: o.DType}
+	if f.DType == tensor.Invalid {
+		f.DType = tensor.Uint8
+	}
+	return f
+}
+
+// Check returns what is wrong with the options.
+func (o Options) Check() error {
+	switch {
+	case o.Mode > Fast:
+		return fmt.Errorf("%w: mode %d", ErrUnsupported, o.Mode)
+	case o.Color.Channels() == 0:
+		return fmt.Errorf("%w: %v", ErrUnsupported, o.Color)
+	case o.Background != nil && o.Color == RGBA:
+		return fmt.Errorf("%w: a background for rgba, which keeps what is transparent", ErrUnsupported)
+	case o.DType != tensor.Invalid && o.DType != tensor.Uint8 && o.DType != tensor.Uint16:
+		return fmt.Errorf("%w: decoding to %v: takes uint8 or uint16", ErrUnsupported, o.DType)
+	}
+	return nil
+}
