@@ -1,7 +1,7 @@
 package media
 
 // Adjust is one change of colours. What each computes is what Pillow's ImageEnhance and torchvision's functions for Pillow images compute, with
-// 8 bits after every one.
+// 8 bits after every one. An alpha channel stays as it is.
 type Adjust struct {
 	Kind   AdjustKind
 	Factor float32
@@ -19,3 +19,24 @@ const (
 	Grayscale                    // all channels become the lightness; there are as many as before
 	ToGray                       // the lightness is the only channel left
 )
+
+// adjust changes the colours of the picture as it is so far. What changes nothing is left out.
+func (p *Plan) adjust(a Adjust) {
+	if p.Color == Gray && a.Kind >= Saturation || a.Factor == 1 && a.Kind <= Saturation {
+		return
+	}
+	if a.Kind == ToGray {
+		p.Color = Gray
+	}
+	s := p.last()
+	s.Adjust = append(s.Adjust, a)
+}
+
+// accept returns why the operation cannot come next in the plan.
+func (p *Plan) accept(o Op) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	_, err := o.Result(p.Form())
+	return err
+}

@@ -1,0 +1,41 @@
+package media
+
+import "fmt"
+
+// ParseLayout returns the layout called "NHWC" or "NCHW", where N is the axis that batches have before those of a picture.
+func ParseLayout(name string) (Layout, error) {
+	switch name {
+	case "NHWC":
+		return HWC, nil
+	case "NCHW":
+		return CHW, nil
+	}
+	return 0, fmt.Errorf(`media: unknown layout %q: takes "NHWC" or "NCHW"`, name)
+}
+
+// ToLayout orders the axes of a picture.
+type ToLayout struct {
+	Layout Layout `json:"layout"`
+}
+
+// Check returns what is wrong with the parameters.
+func (o ToLayout) Check() error {
+	if o.Layout > CHW {
+		return fmt.Errorf("%w: layout %d", ErrGeometry, uint8(o.Layout))
+	}
+	return nil
+}
+
+// Result tells the form after the operation.
+func (o ToLayout) Result(in Form) (Form, error) {
+	in.Layout = o.Layout
+	return in, nil
+}
+
+func (o ToLayout) place(p *Plan, _ uint64, _ Rand) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	p.Output.Layout = o.Layout
+	return nil
+}
