@@ -62,6 +62,31 @@ def opened(data):
     return Image.open(io.BytesIO(data))
 
 
+def save(args, pixels):
+    """A file of any format, of pixels in any of Pillow's modes."""
+    from PIL import Image
+
+    img = Image.frombytes(args["mode"], args["size"], pixels)
+    out = io.BytesIO()
+    img.save(out, args["format"], **(args["options"] or {}))
+    return None, out.getvalue()
+
+
+def load(args, data):
+    """Pixels in Pillow's own mode, without any conversion."""
+    img = opened(data)
+    return [img.mode, *picture(img)[0]], img.tobytes()
+
+
+def load_png(args, data):
+    """What torchvision reads from a PNG: it keeps 16 bits of every channel, in the machine's byte order."""
+    import torch
+    from torchvision.io import ImageReadMode, decode_png
+
+    img = decode_png(torch.frombuffer(bytearray(data), dtype=torch.uint8), ImageReadMode.UNCHANGED)
+    return [img.shape[2], img.shape[1], img.shape[0]], img.permute(1, 2, 0).contiguous().numpy().tobytes()
+
+
 def decode(args, data):
     from PIL import ImageOps
 
@@ -139,11 +164,46 @@ def random_resized_crops(args):
     return results, b""
 
 
+def read_image(args, data):
+    """Decodes whatever Pillow decodes, into one of its modes."""
+    from PIL import ImageOps
+
+    img = opened(data)
+    if args["upright"]:
+        img = ImageOps.exif_transpose(img)
+    if args["mode"] and img.mode != args["mode"]:
+        img = img.convert(args["mode"])
+    return [img.mode, img.width, img.height], img.tobytes()
+
+
+def write_image(args, pixels):
+    """Encodes one image, or as many of the same size as there are pixels of."""
+    from PIL import Image
+
+    options = {k: base64.b64decode(v["base64"]) if isinstance(v, dict) else v for k, v in (args["options"] or {}).items()}
+    size = (args["width"], args["height"])
+    one = len(Image.new(args["mode"], size).tobytes())
+    images = [Image.frombytes(args["mode"], size, pixels[at : at + one]) for at in range(0, len(pixels), one)]
+    if palette := options.pop("palette", None):
+        for img in images:
+            img.putpalette(list(palette))
+    if len(images) > 1:
+        options |= {"save_all": True, "append_images": images[1:]}
+    if tags := options.pop("tags", None):
+        options["tiffinfo"] = {int(tag): value for tag, value in tags.items()}
+    out = io.BytesIO()
+    images[0].save(out, args["format"], **options)
+    return None, out.getvalue()
+
+
 OPERATIONS = {
     f.__name__: f
     for f in (
         hello,
         encode,
+        save,
+        load,
+        load_png,
         decode,
         orientation,
         transpose,
@@ -151,6 +211,8 @@ OPERATIONS = {
         transform,
         resized_sizes,
         random_resized_crops,
+        read_image,
+        write_image,
     )
 }
 
