@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// CenterCrop cuts the middle out of a picture. A smaller picture is padded with black first, on the right and below by one more
+// CenterCrop cuts the middle out of a picture. A smaller picture is padded with zeros first (black; transparent, where there is an alpha channel), on the right and below by one more
 // pixel than on the left and above where it does not come out even.
 type CenterCrop struct {
 	Height int `json:"height"`
@@ -19,10 +19,7 @@ func (o CenterCrop) Check() error { return checkSide("center_crop", o.Height, o.
 func (o CenterCrop) Result(in Form) (Form, error) { return in.sized("center_crop", Size(o)) }
 
 func (o CenterCrop) place(p *Plan, _ uint64, _ Rand) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	p.window(Rect{centre(p.Width, o.Width), centre(p.Height, o.Height), o.Width, o.Height})
+	p.window(Rect{centre(p.Width, o.Width), centre(p.Height, o.Height), o.Width, o.Height}, [4]uint16{})
 	return nil
 }
 
@@ -48,15 +45,12 @@ func (o RandomCrop) Check() error { return checkSide("random_crop", o.Height, o.
 func (o RandomCrop) Result(in Form) (Form, error) { return in.sized("random_crop", Size(o)) }
 
 func (o RandomCrop) place(p *Plan, id uint64, r Rand) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
 	if o.Height > p.Height || o.Width > p.Width {
 		return fmt.Errorf("%w: random_crop of %d×%d pixels out of %d×%d", ErrGeometry, o.Width, o.Height, p.Width, p.Height)
 	}
 	y := below(r.Float64(id, 0), p.Height-o.Height+1)
 	x := below(r.Float64(id, 1), p.Width-o.Width+1)
-	p.window(Rect{x, y, o.Width, o.Height})
+	p.window(Rect{x, y, o.Width, o.Height}, [4]uint16{})
 	return nil
 }
 

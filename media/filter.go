@@ -32,3 +32,19 @@ func (f Filter) String() string {
 	}
 	return filters[f]
 }
+
+// MarshalText writes the name that ParseFilter reads.
+func (f Filter) MarshalText() ([]byte, error) { return []byte(f.String()), f.check("filter") }
+
+// UnmarshalText reads what MarshalText writes.
+func (f *Filter) UnmarshalText(name []byte) (err error) {
+	*f, err = ParseFilter(string(name))
+	return err
+}
+
+func (f Filter) check(op string) error {
+	if int(f) >= len(filters) {
+		return fmt.Errorf("%w: %s with %v", ErrGeometry, op, f)
+	}
+	return nil
+}

@@ -8,22 +8,43 @@ type RandomFlip struct {
 }
 
 // Check returns what is wrong with the parameters.
-func (o RandomFlip) Check() error {
-	if !(o.P >= 0 && o.P <= 1) {
-		return fmt.Errorf("%w: random_flip with a probability of %v", ErrGeometry, o.P)
-	}
-	return nil
-}
+func (o RandomFlip) Check() error { return checkChance("random_flip", o.P) }
 
 // Result tells the form after the operation.
 func (o RandomFlip) Result(in Form) (Form, error) { return in, in.checkPixels("random_flip") }
 
+// place uses draw 0.
 func (o RandomFlip) place(p *Plan, id uint64, r Rand) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
 	if r.Float64(id, 0) < o.P {
-		p.flip()
+		p.turn(2)
+	}
+	return nil
+}
+
+// RandomVerticalFlip mirrors a picture, top to bottom, with probability P.
+type RandomVerticalFlip struct {
+	P float64 `json:"p"`
+}
+
+// Check returns what is wrong with the parameters.
+func (o RandomVerticalFlip) Check() error { return checkChance("random_vertical_flip", o.P) }
+
+// Result tells the form after the operation.
+func (o RandomVerticalFlip) Result(in Form) (Form, error) {
+	return in, in.checkPixels("random_vertical_flip")
+}
+
+// place uses draw 0.
+func (o RandomVerticalFlip) place(p *Plan, id uint64, r Rand) error {
+	if r.Float64(id, 0) < o.P {
+		p.turn(4)
+	}
+	return nil
+}
+
+func checkChance(op string, p float64) error {
+	if !(p >= 0 && p <= 1) {
+		return fmt.Errorf("%w: %s with a probability of %v", ErrGeometry, op, p)
 	}
 	return nil
 }

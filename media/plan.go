@@ -3,6 +3,7 @@ package media
 import (
 	"fmt"
 
+	"headrace/media/internal/orient"
 	"headrace/tensor"
 )
 
@@ -15,6 +16,8 @@ type Plan struct {
 	Width, Height int     // of the result
 	Color         Color   // of the result
 	Output        Output
+
+	inWidth, inHeight int // of what the first stage works on: turned as Orientation says
 }
 
 // Output is the form that pixels get when all stages are done, while they are written to where they belong.
@@ -76,86 +79,175 @@ func (s Stage) Target() Rect {
 	if v == (Rect{}) {
 		return v
 	}
-	x := v.X - s.Window.X
-	if s.Turn == 2 {
-		x = s.Window.Width - x - v.Width
+	v.X -= s.Window.X
+	v.Y -= s.Window.Y
+	if s.Turn <= 1 {
+		return v
 	}
-	return Rect{x, v.Y - s.Window.Y, v.Width, v.Height}
+	return v.upright(s.Turn, s.Window.Width, s.Window.Height)
+}
+
+// stored is the part of a picture of this size that comes to be r when the picture is turned.
+func (r Rect) stored(turn, width, height int) Rect {
+	x, y, w, h := orient.Stored(turn, width, height, r.X, r.Y, r.Width, r.Height)
+	return Rect{x, y, w, h}
+}
+
+// upright is what the part r of a picture of this size comes to be when the picture is turned.
+func (r Rect) upright(turn, width, height int) Rect {
+	x, y, w, h := orient.Upright(turn, width, height, r.X, r.Y, r.Width, r.Height)
+	return Rect{x, y, w, h}
 }
 
 // MakePlan works out what the steps, one after the other, do to the picture that info describes, decoded as o says. The random operations
 // among them ask r. plan is overwritten; its memory is used again.
 func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
 	if info.Width <= 0 || info.Height <= 0 {
 		return fmt.Errorf("%w: a picture of %d×%d pixels", ErrGeometry, info.Width, info.Height)
 	}
-	plan.Options, plan.Color = o, o.Color
-	plan.Output = Output{DType: o.Form().DType}
-	plan.Orientation = 1
-	if o.Orient && info.Orientation >= 1 && info.Orientation <= 8 {
-		plan.Orientation = info.Orientation
-	} else {
-		info.Orientation = 1
-	}
-	plan.Width, plan.Height = info.Oriented()
-	plan.Stages = plan.Stages[:0]
-	plan.addStage()
+	plan.begin(info, o)
 	for i := range steps {
-		if err := steps[i].Op.place(plan, steps[i].ID, r); err != nil {
+		if err := plan.place(&steps[i], r); err != nil {
 			return err
 		}
-		if plan.Width <= 0 || plan.Height <= 0 {
-			return fmt.Errorf("%w: %#v leaves %d×%d pixels of %d×%d",
-				ErrGeometry, steps[i].Op, plan.Width, plan.Height, info.Width, info.Height)
-		}
-		if plan.Width > MaxPixels/plan.Height {
-			return fmt.Errorf("%w: %#v makes %d×%d pixels of %d×%d",
-				ErrTooLarge, steps[i].Op, plan.Width, plan.Height, info.Width, info.Height)
-		}
+	}
+	plan.finish()
+	return nil
+}
+
+func (p *Plan) begin(info Info, o Options) {
+	p.Options, p.Color = o, o.Color
+	p.Output = Output{DType: o.Form().DType}
+	p.Orientation = 1
+	if o.Orient && info.Orientation >= 1 && info.Orientation <= 8 {
+		p.Orientation = info.Orientation
+	}
+	p.Width, p.Height = orient.Size(p.Orientation, info.Width, info.Height)
+	p.inWidth, p.inHeight = p.Width, p.Height
+	p.Stages = p.Stages[:0]
+	p.addStage()
+}
+
+// place appends one step. Its parameters and what it is given are checked here, so that no operation has to.
+func (p *Plan) place(step *Step, r Rand) error {
+	if err := step.Op.Check(); err != nil {
+		return err
+	}
+	if _, err := step.Op.Result(p.Form()); err != nil {
+		return err
+	}
+	width, height := p.Width, p.Height
+	if err := step.Op.place(p, step.ID, r); err != nil {
+		return err
+	}
+	if p.Width <= 0 || p.Height <= 0 {
+		return fmt.Errorf("%w: %#v leaves %d×%d pixels of %d×%d", ErrGeometry, step.Op, p.Width, p.Height, width, height)
+	}
+	if p.Width > MaxPixels/p.Height {
+		return fmt.Errorf("%w: %#v makes %d×%d pixels of %d×%d", ErrTooLarge, step.Op, p.Width, p.Height, width, height)
 	}
 	return nil
 }
 
+// finish leaves turning to the decoder where it has to turn anyway, or where a pass of its own would be needed.
+func (p *Plan) finish() {
+	if s := &p.Stages[0]; !s.Resizes() && s.Turn > 1 && (p.Orientation > 1 || s.Turn > 4) {
+		p.turnBefore(0)
+	}
+}
+
 func (p *Plan) addStage() {
+	n := len(p.Stages)
+	var list []Adjust
+	if n < cap(p.Stages) { // a stage of an earlier plan lies there: its list is used again
+		list = p.Stages[:n+1][n].Adjust[:0]
+	}
 	whole := Rect{0, 0, p.Width, p.Height}
-	p.Stages = append(p.Stages, Stage{Crop: whole, Width: p.Width, Height: p.Height, Window: whole, Turn: 1})
+	p.Stages = append(p.Stages, Stage{Crop: whole, Width: p.Width, Height: p.Height, Window: whole, Turn: 1, Adjust: list})
 }
 
 func (p *Plan) last() *Stage { return &p.Stages[len(p.Stages)-1] }
 
-// resize scales the picture to this size. It joins the last stage if that has only cropped so far: then the window is the crop.
-// After a flip it does not, although that would differ by rounding only: results are exact, not nearly so.
-func (p *Plan) resize(width, height int) {
+// resize scales the picture to this size. It joins the last stage if that has only cropped and turned so far: then the window is the crop.
+func (p *Plan) resize(width, height int, f Filter) {
 	if width == p.Width && height == p.Height {
 		return
 	}
 	s := p.last()
-	if s.Resizes() || s.Pads() || s.Turn != 1 {
+	if s.Resizes() || s.Pads() || len(s.Adjust) > 0 {
 		p.addStage()
 		s = p.last()
 	}
+	p.turnBefore(len(p.Stages) - 1)
 	s.Crop = Rect{s.Crop.X + s.Window.X, s.Crop.Y + s.Window.Y, s.Window.Width, s.Window.Height}
-	s.Width, s.Height = width, height
+	s.Width, s.Height, s.Filter = width, height, f
 	s.Window = Rect{0, 0, width, height}
 	p.Width, p.Height = width, height
 }
 
-// window cuts r out of the picture; where r reaches beyond it, the result is black. That takes a stage of its own after a cut:
-// what was cut off must not come back.
-func (p *Plan) window(r Rect) {
+// window cuts r out of the picture; where r reaches beyond it, the result is fill. That takes a stage of its own where fill would get
+// another colour, and where something was cut off, which must not come back.
+func (p *Plan) window(r Rect, fill [4]uint16) {
+	if r == (Rect{0, 0, p.Width, p.Height}) {
+		return
+	}
 	s := p.last()
-	if !r.In(p.Width, p.Height) && s.Visible() != (Rect{0, 0, s.Width, s.Height}) {
+	pads := !r.In(p.Width, p.Height)
+	switch {
+	case pads && (s.Visible() != Rect{0, 0, s.Width, s.Height} || s.Pads() && s.Fill != fill || len(s.Adjust) > 0),
+		s.looksAround(): // at what is cut off here
 		p.addStage()
 		s = p.last()
 	}
-	if s.Turn == 2 {
-		r.X = p.Width - r.X - r.Width
+	p.Width, p.Height = r.Width, r.Height
+	if s.Turn > 1 {
+		r = r.stored(s.Turn, s.Window.Width, s.Window.Height)
 	}
 	s.Window = Rect{s.Window.X + r.X, s.Window.Y + r.Y, r.Width, r.Height}
-	p.Width, p.Height = r.Width, r.Height
+	if pads {
+		s.Fill = fill
+	}
 }
 
-func (p *Plan) flip() {
+// looksAround reports whether a pixel's new colour depends on others.
+func (s *Stage) looksAround() bool {
+	for _, a := range s.Adjust {
+		if a.Kind == Contrast {
+			return true
+		}
+	}
+	return false
+}
+
+// turn turns the picture as for one of EXIF's orientations. Colours may have been changed before: that comes to the same, as no change of colours
+// depends on where a pixel is.
+func (p *Plan) turn(t int) {
 	s := p.last()
-	s.Turn = 3 - s.Turn // 1 and 2 are each other's mirror
+	s.Turn = orient.Then(s.Turn, t)
+	p.Width, p.Height = orient.Size(t, p.Width, p.Height)
+}
+
+// turnBefore has the turn of a stage that does not resize done before the stage.
+func (p *Plan) turnBefore(i int) {
+	s := &p.Stages[i]
+	t := s.Turn
+	if t == 1 {
+		return
+	}
+	width, height := p.inWidth, p.inHeight
+	if i > 0 {
+		before := &p.Stages[i-1]
+		width, height = orient.Size(before.Turn, before.Window.Width, before.Window.Height)
+		before.Turn = orient.Then(before.Turn, t)
+	} else {
+		p.Orientation = orient.Then(p.Orientation, t)
+		p.inWidth, p.inHeight = orient.Size(t, width, height)
+	}
+	s.Window = s.Window.upright(t, s.Width, s.Height)
+	s.Crop = s.Crop.upright(t, width, height)
+	s.Width, s.Height = s.Crop.Width, s.Crop.Height
+	s.Turn = 1
 }

@@ -14,6 +14,7 @@ type RandomResizedCrop struct {
 	Width  int        `json:"width"`
 	Scale  [2]float64 `json:"scale,omitzero"`
 	Ratio  [2]float64 `json:"ratio,omitzero"`
+	Filter Filter     `json:"filter,omitzero"`
 }
 
 // Check returns what is wrong with the parameters.
@@ -28,7 +29,7 @@ func (o RandomResizedCrop) Check() error {
 	if !(o.Ratio[0] >= 1e-3 && o.Ratio[0] <= o.Ratio[1] && o.Ratio[1] <= 1e3) {
 		return fmt.Errorf("%w: random_resized_crop: ratio %v must be two rising numbers in [0.001,1000]", ErrGeometry, o.Ratio)
 	}
-	return nil
+	return o.Filter.check("random_resized_crop")
 }
 
 // Result tells the form after the operation.
@@ -37,11 +38,8 @@ func (o RandomResizedCrop) Result(in Form) (Form, error) {
 }
 
 func (o RandomResizedCrop) place(p *Plan, id uint64, r Rand) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	p.window(o.withDefaults().draw(p.Width, p.Height, id, r))
-	p.resize(o.Width, o.Height)
+	p.window(o.withDefaults().draw(p.Width, p.Height, id, r), [4]uint16{})
+	p.resize(o.Width, o.Height, o.Filter)
 	return nil
 }
 

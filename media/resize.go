@@ -5,8 +5,9 @@ import "fmt"
 // Resize scales a picture so that its short side has Size pixels, and the long side in proportion, rounded down. If the long side
 // would then be longer than MaxSize (where that is not 0), it is MaxSize, and the short side shrinks in proportion.
 type Resize struct {
-	Size    int `json:"size"`
-	MaxSize int `json:"max_size,omitempty"`
+	Size    int    `json:"size"`
+	MaxSize int    `json:"max_size,omitempty"`
+	Filter  Filter `json:"filter,omitzero"`
 }
 
 // Check returns what is wrong with the parameters.
@@ -17,7 +18,7 @@ func (o Resize) Check() error {
 	if o.MaxSize != 0 && (o.MaxSize <= o.Size || o.MaxSize > maxSide) {
 		return fmt.Errorf("%w: resize: max_size %d must be greater than size %d", ErrGeometry, o.MaxSize, o.Size)
 	}
-	return nil
+	return o.Filter.check("resize")
 }
 
 // Result tells the form after the operation.
@@ -40,9 +41,6 @@ func (o Resize) size(in Size) Size {
 }
 
 func (o Resize) place(p *Plan, _ uint64, _ Rand) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
 	to := o.size(Size{p.Height, p.Width})
 	if to.Width < 1 || to.Height < 1 {
 		return fmt.Errorf("%w: resize of %d×%d pixels would leave %d×%d", ErrGeometry, p.Width, p.Height, to.Width, to.Height)
@@ -50,27 +48,32 @@ func (o Resize) place(p *Plan, _ uint64, _ Rand) error {
 	if to.Width > MaxPixels/to.Height {
 		return fmt.Errorf("%w: resize of %d×%d pixels would make %d×%d", ErrTooLarge, p.Width, p.Height, to.Width, to.Height)
 	}
-	p.resize(to.Width, to.Height)
+	p.resize(to.Width, to.Height, o.Filter)
 	return nil
 }
 
 // ResizeExact scales a picture to this size, whatever becomes of its proportions.
 type ResizeExact struct {
-	Height int `json:"height"`
-	Width  int `json:"width"`
+	Height int    `json:"height"`
+	Width  int    `json:"width"`
+	Filter Filter `json:"filter,omitzero"`
 }
 
 // Check returns what is wrong with the parameters.
-func (o ResizeExact) Check() error { return checkSide("resize", o.Height, o.Width) }
-
-// Result tells the form after the operation.
-func (o ResizeExact) Result(in Form) (Form, error) { return in.sized("resize", Size(o)) }
-
-func (o ResizeExact) place(p *Plan, _ uint64, _ Rand) error {
-	if err := o.Check(); err != nil {
+func (o ResizeExact) Check() error {
+	if err := checkSide("resize", o.Height, o.Width); err != nil {
 		return err
 	}
-	p.resize(o.Width, o.Height)
+	return o.Filter.check("resize")
+}
+
+// Result tells the form after the operation.
+func (o ResizeExact) Result(in Form) (Form, error) {
+	return in.sized("resize", Size{o.Height, o.Width})
+}
+
+func (o ResizeExact) place(p *Plan, _ uint64, _ Rand) error {
+	p.resize(o.Width, o.Height, o.Filter)
 	return nil
 }
 
