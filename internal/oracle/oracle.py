@@ -196,6 +196,58 @@ def write_image(args, pixels):
     return None, out.getvalue()
 
 
+def color_image(args, pixels):
+    from PIL import Image
+
+    width, height, channels = args["picture"]
+    return Image.frombytes({1: "L", 3: "RGB", 4: "RGBA"}[channels], (width, height), pixels)
+
+
+def adjust(args, pixels):
+    import torchvision.transforms.functional as F
+
+    changes = {
+        "brightness": F.adjust_brightness,
+        "contrast": F.adjust_contrast,
+        "saturation": F.adjust_saturation,
+        "hue": F.adjust_hue,
+        "grayscale": lambda img, _: F.to_grayscale(img, 3),
+        "to gray": lambda img, _: F.to_grayscale(img, 1),
+    }
+    img = color_image(args, pixels)
+    for change in args["changes"]:
+        img = changes[change["name"]](img, change["factor"])
+    return picture(img)
+
+
+def normalize(args, pixels):
+    """Bits of float32 in CHW, and of the same rounded to dtype."""
+    import torch
+    import torchvision.transforms.functional as F
+
+    x = F.normalize(F.to_tensor(color_image(args, pixels)), args["mean"], args["std"])
+    return None, x.numpy().tobytes(), x.to(getattr(torch, args["dtype"])).view(torch.uint8).numpy().tobytes()
+
+
+def round_floats(args, values):
+    """Bits of float32 rounded by NumPy to float16 and by torch to bfloat16."""
+    import numpy
+    import torch
+
+    x = numpy.frombuffer(values, "<f4")
+    with numpy.errstate(all="ignore"):
+        half = x.astype("<f2")
+    return None, half.tobytes(), torch.from_numpy(x.copy()).bfloat16().view(torch.uint8).numpy().tobytes()
+
+
+def jitter_bounds(args):
+    """Bounds that ColorJitter makes of numbers; nothing where it leaves an operation out."""
+    from torchvision.transforms import ColorJitter
+
+    j = ColorJitter(*args["numbers"])
+    return [j.brightness, j.contrast, j.saturation, j.hue], b""
+
+
 OPERATIONS = {
     f.__name__: f
     for f in (
