@@ -1,5 +1,11 @@
 package media
 
+import (
+	"fmt"
+
+	"headrace/tensor"
+)
+
 // Adjust is one change of colours. What each computes is what Pillow's ImageEnhance and torchvision's functions for Pillow images compute, with
 // 8 bits after every one. An alpha channel stays as it is.
 type Adjust struct {
@@ -19,6 +25,54 @@ const (
 	Grayscale                    // all channels become the lightness; there are as many as before
 	ToGray                       // the lightness is the only channel left
 )
+
+var adjusts = [...]string{"brightness", "contrast", "saturation", "hue", "grayscale", "to gray"}
+
+func (k AdjustKind) String() string {
+	if int(k) >= len(adjusts) {
+		return fmt.Sprintf("adjust(%d)", uint8(k))
+	}
+	return adjusts[k]
+}
+
+// Apply changes pixels in place and returns them: after ToGray, gray ones at the beginning of the same rows. Pixels of 16 bits can lose their
+// colours and nothing else. It is the definition of what each change computes.
+func (a Adjust) Apply(p Pixels) (Pixels, error) {
+	if err := p.Check(); err != nil {
+		return p, err
+	}
+	if err := a.check(p.Form()); err != nil {
+		return p, err
+	}
+	switch a.Kind {
+	case Brightness:
+		blendAll(p, 0, a.Factor)
+	case Contrast:
+		blendAll(p, meanLightness(p), a.Factor)
+	case Saturation:
+		saturate(p, a.Factor)
+	case Hue:
+		turnHues(p, a.Factor)
+	case Grayscale:
+		grayOut(p)
+	case ToGray:
+		return toGray(p), nil
+	}
+	return p, nil
+}
+
+// check returns why pixels of this form cannot be changed so.
+func (a Adjust) check(f Form) error {
+	switch {
+	case a.Kind > ToGray:
+		return fmt.Errorf("%w: %v", ErrUnsupported, a.Kind)
+	case f.DType != tensor.Uint8 && a.Kind < Grayscale:
+		return fmt.Errorf("%w: %v of %v: takes uint8", ErrUnsupported, a.Kind, f.DType)
+	case a.Factor-a.Factor != 0, a.Kind == Hue && (a.Factor < -0.5 || a.Factor > 0.5):
+		return fmt.Errorf("%w: %v by %v", ErrGeometry, a.Kind, a.Factor)
+	}
+	return nil
+}
 
 // adjust changes the colours of the picture as it is so far. What changes nothing is left out.
 func (p *Plan) adjust(a Adjust) {
