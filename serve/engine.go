@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Control int // the control connection
 	Page    int // the crash page; negative: none
+	Parent  int // the process that started this one, as it knows itself; 0: whoever that is
 }
 
 // engine is what the sessions of one process share.
@@ -41,8 +42,11 @@ func Serve(ctx context.Context, o Options) error {
 	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the trainer decides what becomes of its engine. SIGXFSZ would end the process where an error
 	// can be returned.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGXFSZ)
-	parent := os.Getppid()
-	if err := watch(parent, exit); err != nil {
+	parent := o.Parent
+	if parent == 0 {
+		parent = os.Getppid() // which is another process already, if the one that started this one has ended
+	}
+	if err := watch(parent, exit); err != nil && os.Getppid() == parent {
 		return err
 	}
 	if os.Getppid() != parent {

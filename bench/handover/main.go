@@ -28,6 +28,7 @@ func main() {
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	flags.IntVar(&o.Control, "fd", -1, "descriptor of the control connection")
 	flags.IntVar(&o.Page, "page", -1, "descriptor of the crash page")
+	flags.IntVar(&o.Parent, "parent", 0, "the process that starts this one")
 	flags.Parse(os.Args[2:])
 	var err error
 	if os.Getenv("HANDOVER") == "alone" {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -357,6 +358,23 @@ func endOfAnEngine(t *testing.T, p phase, end func(*exec.Cmd) error) {
 	control.Close()
 	if err := end(engine); err != nil || words.Len() > 0 {
 		t.Errorf("%v, and its last words are %q", err, words.String())
+	}
+}
+
+// An engine whose parent ended before it could look is somebody else's child by then: a fork may hold the sockets open for ever.
+func TestParentThatEndedBefore(t *testing.T) {
+	control, theirs := socketPair(t)
+	defer control.Close()
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	gone := ended.Process.Pid
+	engine := exec.Command(program(t), "serve", "--fd", "3", "--parent", strconv.Itoa(gone))
+	engine.ExtraFiles = []*os.File{theirs}
+	words, err := engine.CombinedOutput()
+	if err == nil || !strings.Contains(string(words), fmt.Sprintf("process %d, ended before", gone)) {
+		t.Errorf("%v: %s", err, words)
 	}
 }
 

@@ -21,6 +21,7 @@ says what travels over the socket. It ends when the program ends.`,
 	}
 	c.Flags().IntVar(&o.Control, "fd", -1, "descriptor of the control connection, one end of a Unix socket pair")
 	c.Flags().IntVar(&o.Page, "page", -1, "descriptor of the crash page, a memfd (default: none)")
+	c.Flags().IntVar(&o.Parent, "parent", 0, "the process that starts this one; if it has ended already, so does this (default: not asked)")
 	c.MarkFlagRequired("fd")
 	return c
 }

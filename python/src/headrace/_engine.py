@@ -44,7 +44,7 @@ class Engine:
         # engine has said that it ignores them; SIGPIPE and SIGXFSZ, which Python ignores, it shall see in their default state.
         keep = [(os.POSIX_SPAWN_DUP2, fd, fd) for fd in (control, self._page)]
         null = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-        arguments = [program, "serve", "--fd", str(control), "--page", str(self._page)]
+        arguments = [program, "serve", "--fd", str(control), "--page", str(self._page), "--parent", str(os.getpid())]
         try:
             self.pid = os.posix_spawn(
                 program,
