@@ -40,16 +40,36 @@ func (i Info) Oriented() (width, height int) {
 }
 
 // WorkingBytes is an upper estimate, for byte budgets, of the memory that decoding takes besides its result, whichever the decoder
-// and whatever the plan: the decoded pixels and the same turned upright, and of a progressive picture all coefficients, which are held
-// until the last scan is read. Most pictures take far less.
+// and whatever the plan. Most pictures take far less.
 func (i Info) WorkingBytes() int64 {
-	const bytesPerCoefficient = 4
 	pixels := int64(i.Width+16) * int64(i.Height+16)
-	n := pixels * 6
-	if i.Progressive {
-		n += pixels * int64(i.Components) * bytesPerCoefficient
+	return pixels*i.bytesPerPixel() + 1<<18
+}
+
+// bytesPerPixel is what stays in memory for every pixel while a picture is decoded.
+func (i Info) bytesPerPixel() int64 {
+	const (
+		upright = 6 // the part that is needed, turned, and rows between the passes
+		whole   = 8 // the decoded picture, of four channels with 16 bits
+	)
+	stored := int64(i.Components) * int64((i.Bits+7)/8)
+	switch i.Format {
+	case JPEG:
+		const coefficient = 4 // of a progressive picture, all are held until the last scan is read
+		if i.Progressive {
+			return upright + int64(i.Components)*coefficient
+		}
+		return upright
+	case PNG:
+		return whole + upright + stored + 8 // as inflated, and as an image of Go
+	case WebP:
+		return whole + upright + 2*4 // a canvas, and one frame on it
+	case AVIF:
+		return whole + upright + 2*8 // planes of the frame and of what it is predicted from
+	case GIF, BMP:
+		return whole + upright + stored
 	}
-	return n + 1<<18
+	return whole + upright + stored + 8
 }
 
 // String describes the picture for people.
@@ -60,6 +80,18 @@ func (i Info) String() string {
 	}
 	if i.Arithmetic {
 		s += ", arithmetic coding"
+	}
+	if i.Bits != 8 && i.Bits != 0 {
+		s += fmt.Sprintf(", %d bits", i.Bits)
+	}
+	if i.Palette {
+		s += ", palette"
+	}
+	if i.Alpha {
+		s += ", alpha"
+	}
+	if i.Animated {
+		s += ", several frames"
 	}
 	if i.Orientation > 1 {
 		s += fmt.Sprintf(", orientation %d", i.Orientation)

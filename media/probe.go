@@ -1,15 +1,81 @@
 package media
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
-// Probe reads the header of a picture, without decoding or allocating anything. It tells formats by their content. For a picture
-// that is valid but cannot be decoded, the error is ErrUnsupported or ErrTooLarge and Info is filled in all the same.
+// Probe reads the header of a picture, without decoding anything; it tells formats by their content. For a picture that is valid but cannot be
+// decoded, the error is ErrUnsupported or ErrTooLarge and Info is filled in all the same. It allocates nothing, except where EXIF lies compressed
+// in a text chunk of a PNG.
+//
+// Orientation is the one that Pillow's exif_transpose follows: EXIF's, where that says none XMP's; of AVIF that of its own properties alone. TIFF,
+// which Pillow turns by itself, is described as it is stored, too.
 func Probe(data []byte) (Info, error) {
-	if len(data) >= 3 && data[0] == 0xFF && data[1] == 0xD8 && data[2] == 0xFF {
-		return probeJPEG(data)
+	for _, f := range &formats {
+		if f.begins(data) {
+			info, err := f.probe(data)
+			if err == nil {
+				err = checkSize(f.title, info.Width, info.Height)
+			}
+			return info, err
+		}
 	}
-	if len(data) < 3 {
-		return Info{}, fmt.Errorf("%w: %d bytes", ErrTruncated, len(data))
+	return Info{}, unknown(data)
+}
+
+// A format is known by how its data begin.
+type format struct {
+	title  string // as people write it
+	begins func(data []byte) bool
+	probe  func(data []byte) (Info, error)
+}
+
+var formats = [...]format{
+	{"JPEG", isJPEG, probeJPEG},
+	{"PNG", isPNG, probePNG},
+	{"WebP", isWebP, probeWebP},
+	{"AVIF", isAVIF, probeAVIF},
+	{"GIF", isGIF, probeGIF},
+	{"BMP", isBMP, probeBMP},
+	{"TIFF", isTIFF, probeTIFF},
+}
+
+const knownFormats = "JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are"
+
+func isJPEG(data []byte) bool { return bytes.HasPrefix(data, []byte("\xFF\xD8\xFF")) }
+func isPNG(data []byte) bool  { return bytes.HasPrefix(data, []byte(pngMagic)) }
+func isWebP(data []byte) bool {
+	return len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
+}
+func isGIF(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("GIF87a")) || bytes.HasPrefix(data, []byte("GIF89a"))
+}
+func isBMP(data []byte) bool {
+	// Two letters are few: the size of the header, which follows, is one of a handful.
+	return bytes.HasPrefix(data, []byte("BM")) && (len(data) < 18 || knownBMPHeader(data[14:18]))
+}
+func isTIFF(data []byte) bool {
+	for _, magic := range [...]string{"II*\x00", "MM\x00*", "II+\x00", "MM\x00+"} {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return true
+		}
 	}
-	return Info{}, fmt.Errorf("%w: it begins with % x", ErrFormat, data[:min(len(data), 8)])
+	return false
+}
+
+// checkSize refuses what has no pixels, and what has too many.
+func checkSize(title string, width, height int) error {
+	switch {
+	case width <= 0 || height <= 0:
+		return fmt.Errorf("%w: %s of %d×%d pixels", ErrCorrupt, title, width, height)
+	case width > MaxPixels/height:
+		return fmt.Errorf("%w: %d×%d pixels, more than %d", ErrTooLarge, width, height, MaxPixels)
+	}
+	return nil
+}
+
+// cutHeader is the error of a header that ends too early.
+func cutHeader(title string) error {
+	return fmt.Errorf("%w: %s ends within its header", ErrTruncated, title)
 }

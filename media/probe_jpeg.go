@@ -16,7 +16,7 @@ const (
 
 // probeJPEG walks the segments up to the first scan. A picture may carry several EXIF segments: the first counts.
 func probeJPEG(data []byte) (Info, error) {
-	info := Info{Format: JPEG, Orientation: 1}
+	info := Info{Format: JPEG, Orientation: 1, Bits: 8}
 	var exif, xmp []byte
 	var refused error
 	for rest := data[2:]; ; {
@@ -94,6 +94,7 @@ func frame(info *Info, marker byte, body []byte) (refused, err error) {
 		return nil, fmt.Errorf("%w: JPEG frame header of %d bytes", ErrCorrupt, len(body))
 	}
 	precision := body[0]
+	info.Bits = int(precision)
 	info.Height = int(binary.BigEndian.Uint16(body[1:]))
 	info.Width = int(binary.BigEndian.Uint16(body[3:]))
 	info.Components = int(body[5])
@@ -110,15 +111,11 @@ func frame(info *Info, marker byte, body []byte) (refused, err error) {
 		return fmt.Errorf("%w: %d×%d pixels, more than %d", ErrTooLarge, info.Width, info.Height, MaxPixels), nil
 	case info.Height == 0:
 		return fmt.Errorf("%w: JPEG that tells its height after its pixels", ErrUnsupported), nil
-	case info.Arithmetic:
-		return fmt.Errorf("%w: JPEG with arithmetic coding", ErrUnsupported), nil
-	case marker != sof0 && marker != sof1 && marker != sof2:
+	case marker != sof0 && marker != sof1 && marker != sof2 && !info.Arithmetic:
 		return fmt.Errorf("%w: JPEG process %d (lossless or hierarchical)", ErrUnsupported, marker-sof0), nil
 	case precision != 8:
 		return fmt.Errorf("%w: JPEG with %d bits per sample", ErrUnsupported, precision), nil
-	case info.Components == 4:
-		return fmt.Errorf("%w: JPEG with 4 components (CMYK or YCCK)", ErrUnsupported), nil
-	case info.Components != 1 && info.Components != 3:
+	case info.Components != 1 && info.Components != 3 && info.Components != 4:
 		return fmt.Errorf("%w: JPEG with %d components", ErrUnsupported, info.Components), nil
 	}
 	return nil, nil

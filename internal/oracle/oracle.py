@@ -180,7 +180,7 @@ def write_image(args, pixels):
     """Encodes one image, or as many of the same size as there are pixels of."""
     from PIL import Image
 
-    options = {k: base64.b64decode(v["base64"]) if isinstance(v, dict) else v for k, v in (args["options"] or {}).items()}
+    options = {k: base64.b64decode(v["base64"]) if isinstance(v, dict) and "base64" in v else v for k, v in (args["options"] or {}).items()}
     size = (args["width"], args["height"])
     one = len(Image.new(args["mode"], size).tobytes())
     images = [Image.frombytes(args["mode"], size, pixels[at : at + one]) for at in range(0, len(pixels), one)]
