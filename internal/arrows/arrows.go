@@ -28,6 +28,10 @@ var arrows = []arrow{
 	{"media/turbo", "media/internal/resample", "the same weights for every decoder"},
 	{"media/turbo", "C", "libjpeg-turbo; the one place where C is called"},
 
+	{"media/webp", "media", "it implements the contracts of decoder and encoder"},
+	{"media/webp", "tensor", "pixels have a dtype"},
+	{"media/webp", "C", "libwebp"},
+
 	{"media/internal/decodertest", "media", "the suite that every decoder has to pass"},
 	{"media/internal/decodertest", "media/internal/testjpeg", "on files of every layout"},
 	{"media/internal/decodertest", "internal/oracle", "against pixels from elsewhere"},

@@ -1,0 +1,2 @@
+// Package webp reads and writes WebP with libwebp.
+package webp
