@@ -78,7 +78,7 @@ func (c *checker) follow() sample.Schema {
 		if !ok {
 			continue
 		}
-		out, err := s.Args.Check(in)
+		out, err := c.check(i, in)
 		if err != nil {
 			c.errs = append(c.errs, place(i+1, s.Name, err)...)
 		}
@@ -88,6 +88,13 @@ func (c *checker) follow() sample.Schema {
 		return nil
 	}
 	return c.schemas[len(c.steps)-1]
+}
+
+func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
+	if b, ok := c.steps[i].Args.(*Batch); ok {
+		return b.checkAfter(in, c.steps[:i])
+	}
+	return c.steps[i].Args.Check(in)
 }
 
 // op returns the operation of step i, whose arguments are of its type.

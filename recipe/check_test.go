@@ -85,8 +85,8 @@ func TestWhatCheckRefuses(t *testing.T) {
 			`step "decode_image_2" (#3): field is "bytes": the samples have the fields image, label, key`,
 			`step "decode_image_2" (#3): to is "image": the samples have a field of this name already`,
 		}},
-		{steps(files, with(&recipe.DecodeImage{Field: "key", To: "label", Mode: "fast"})), []string{
-			`step "decode_image" (#2): mode is "fast": takes "exact"`,
+		{steps(files, with(&recipe.DecodeImage{Field: "key", To: "label", Mode: "fats"})), []string{
+			`step "decode_image" (#2): mode is "fats": did you mean "fast"? takes "exact" or "fast"`,
 			`step "decode_image" (#2): field is "key", which is text: takes a field of bytes`,
 			`step "decode_image" (#2): to is "label": the samples have a field of this name already`,
 		}},
@@ -240,7 +240,8 @@ func TestFingerprint(t *testing.T) {
 	for name, r := range map[string]recipe.Recipe{
 		"root":                edit(0, recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
 		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(5))}}),
-		"defaults":            edit(2, recipe.Step{Name: "decode_image", From: []string{"shuffle"}, Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true)}}),
+		"defaults":            edit(2, recipe.Step{Name: "decode_image", From: []string{"shuffle"}, Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0)}}),
+		"the filter":          edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}}),
 		"a square":            edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
 	} {
 		if r.Fingerprint() != pinned {
@@ -254,6 +255,11 @@ func TestFingerprint(t *testing.T) {
 		"pattern":             edit(0, recipe.Step{Args: &recipe.Files{Pattern: "other", Label: "parent"}}),
 		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(6))}}),
 		"orient":              edit(2, recipe.Step{Args: &recipe.DecodeImage{Orient: new(false)}}),
+		"color":               edit(2, recipe.Step{Args: &recipe.DecodeImage{Color: "gray"}}),
+		"dtype":               edit(2, recipe.Step{Args: &recipe.DecodeImage{DType: "uint16"}}),
+		"background":          edit(2, recipe.Step{Args: &recipe.DecodeImage{Background: &[3]int{}}}),
+		"mode":                edit(2, recipe.Step{Args: &recipe.DecodeImage{Mode: "fast"}}),
+		"filter":              edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "box"}}),
 		"size":                edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 225}}}),
 		"a name":              edit(4, recipe.Step{Name: "crop", Args: crop.Args}),
 		"batch":               edit(5, recipe.Step{Args: &recipe.Batch{Size: 33}}),

@@ -70,7 +70,18 @@ func (d decoder) args(v value, dst any, path string) {
 		known = append(known, argumentName(f))
 		fields[argumentName(f)] = func(v value, path string) { d.into(v, field, path) }
 	}
+	if r, ok := dst.(refuser); ok {
+		for name, why := range r.refused() {
+			fields[name] = func(_ value, path string) { d.wrong(path, errors.New("is not an argument: "+why)) }
+		}
+	}
 	d.object(v, path, fields, known)
+}
+
+// refuser is implemented by arguments that have none of some names that people look for.
+type refuser interface {
+	// refused returns the names, with what there is to say about each.
+	refused() map[string]string
 }
 
 // argumentFields returns the fields of a struct that are arguments.

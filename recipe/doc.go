@@ -20,7 +20,7 @@
 //
 // # Reading
 //
-// recipe.go has the types, parse.go and decode.go the way in, check.go the rules, op.go the registry, op_*.go the operations.
+// recipe.go has the types, parse.go and decode.go the way in, check.go the rules, op.go the registry, op_*.go the operations; transform.go what those on images share.
 //
 // # Concurrency
 //

@@ -35,5 +35,5 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// recipe: step "decode_imgae" (#2): op is "decode_imgae": there is no operation of this name; did you mean "decode_image"?
-	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size
+	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size, filter
 }

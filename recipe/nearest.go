@@ -25,7 +25,7 @@ func list(known []string) string {
 func nearest(name string, known []string) string {
 	best, fewest := "", max(1, len(name)/3)+1
 	for _, k := range known {
-		if d := distance(strings.ToLower(name), k); d < fewest {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < fewest {
 			best, fewest = k, d
 		}
 	}

@@ -47,7 +47,10 @@ var registry = struct {
 	sync.RWMutex
 	ops []Op
 }{ops: []Op{
-	filesOp, shuffleOp, decodeImageOp, resizeOp, centerCropOp, randomResizedCropOp, randomFlipOp, batchOp,
+	filesOp, shuffleOp, decodeImageOp,
+	resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
+	randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
+	colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp, batchOp,
 }}
 
 // Register adds an operation, so that recipes can name it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"headrace/sample"
 )
@@ -23,14 +24,17 @@ type Batch struct {
 }
 
 // Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text becomes a list.
-func (b *Batch) Check(in sample.Schema) (sample.Schema, error) {
+func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkAfter(in, nil) }
+
+// checkAfter is Check, where the steps before are known.
+func (b *Batch) checkAfter(in sample.Schema, before []Step) (sample.Schema, error) {
 	var errs []error
 	if (b.Size == 0) == (b.GlobalSize == 0) {
 		errs = append(errs, errors.New("takes either size or global_size"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
 	for _, f := range in {
-		if err := stackable(f); err != nil {
+		if err := stackable(f, before); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -45,10 +49,12 @@ func checkRows(name string, n int) error {
 }
 
 // stackable says why a field cannot be stacked, and what to do about it.
-func stackable(f sample.Field) error {
+func stackable(f sample.Field, before []Step) error {
 	switch {
 	case f.Type.Kind == sample.Text || f.Type.Fixed():
 		return nil
+	case isImage(f.Type) && slices.ContainsFunc(before, bySeveralSizes):
+		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v, as resize_to_bucket has several sizes, and batches of one size each are not there yet; give it one, or put center_crop or resize to [height, width] behind it", f.Name, f.Type)
 	case isImage(f.Type):
 		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop or resize to [height, width] before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:
@@ -56,4 +62,9 @@ func stackable(f sample.Field) error {
 	default:
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
 	}
+}
+
+func bySeveralSizes(s Step) bool {
+	r, ok := s.Args.(*ResizeToBucket)
+	return ok && len(r.Sizes) > 1
 }

@@ -3,22 +3,27 @@ package recipe
 import (
 	"errors"
 
+	"headrace/media"
 	"headrace/sample"
 	"headrace/tensor"
 )
 
 var decodeImageOp = Op{
 	Name: "decode_image",
-	Doc:  "Decodes a compressed image to RGB, uint8 [height, width, 3].",
+	Doc:  "Decodes a compressed image to pixels, [height, width, channels].",
 	New:  func() Args { return new(DecodeImage) },
 }
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {
-	Field  string `json:"field,omitempty" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
-	To     string `json:"to,omitempty" doc:"the field with the pixels; by default \"image\""`
-	Mode   string `json:"mode,omitempty" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level"`
-	Orient *bool  `json:"orient,omitempty" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
+	Field      string  `json:"field,omitempty" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
+	To         string  `json:"to,omitempty" doc:"the field with the pixels; by default \"image\""`
+	Mode       string  `json:"mode,omitempty" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": JPEG may be decoded at a smaller scale, and its colours resized before they are converted"`
+	Orient     *bool   `json:"orient,omitempty" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
+	Color      string  `json:"color,omitempty" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
+	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`
+	DType      string  `json:"dtype,omitempty" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
+	Frame      *int    `json:"frame,omitempty" doc:"which frame of an animation or page of a document: 0, as the first alone is decoded"`
 }
 
 func (d DecodeImage) complete() Args {
@@ -34,14 +39,63 @@ func (d DecodeImage) complete() Args {
 	if d.Orient == nil {
 		d.Orient = new(true)
 	}
+	if d.Color == "" {
+		d.Color = "rgb"
+	}
+	if d.DType == "" {
+		d.DType = "uint8"
+	}
+	if d.Frame != nil && *d.Frame == 0 {
+		d.Frame = nil
+	}
 	return &d
+}
+
+func (d DecodeImage) identity(Recipe) Args {
+	d.Color, d.DType = unless(d.Color, "rgb"), unless(d.DType, "uint8")
+	return &d
+}
+
+// firstFrame is why arguments are refused that ask for others.
+const firstFrame = "the first frame alone is decoded"
+
+func (*DecodeImage) refused() map[string]string {
+	return map[string]string{"frames": firstFrame, "num_frames": firstFrame, "page": firstFrame, "pages": firstFrame, "index": firstFrame}
+}
+
+// Options are what the arguments, complete and checked, ask of a decoder.
+func (d *DecodeImage) Options() media.Options {
+	o := media.Options{Orient: *d.Orient}
+	if d.Mode == "fast" {
+		o.Mode = media.Fast
+	}
+	o.Color, _ = media.ParseColor(d.Color)
+	if d.DType == "uint16" {
+		o.DType = tensor.Uint16
+	}
+	if b := d.Background; b != nil {
+		o.Background = &[3]uint8{uint8(b[0]), uint8(b[1]), uint8(b[2])}
+	}
+	return o
 }
 
 // Check implements [Args].
 func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
-	var errs []error
-	if d.Mode != "exact" {
-		errs = append(errs, arg("mode", `is %q: takes "exact"`, d.Mode))
+	errs := []error{
+		checkChoice("mode", d.Mode, "exact", "fast"),
+		checkChoice("color", d.Color, "rgb", "rgba", "gray"),
+		checkChoice("dtype", d.DType, "uint8", "uint16"),
+	}
+	if d.Frame != nil {
+		errs = append(errs, arg("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))
+	}
+	if b := d.Background; b != nil {
+		if min(b[0], b[1], b[2]) < 0 || max(b[0], b[1], b[2]) > 255 {
+			errs = append(errs, arg("background", "is %v: takes three numbers from 0 to 255", shown(b)))
+		}
+		if d.Color == "rgba" {
+			errs = append(errs, arg("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
+		}
 	}
 	i := in.Find(d.Field)
 	switch {
@@ -53,6 +107,5 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	if d.To != d.Field && in.Find(d.To) >= 0 {
 		errs = append(errs, arg("to", "is %q: the samples have a field of this name already", d.To))
 	}
-	image := sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
-	return in.Replace(d.Field, sample.Field{Name: d.To, Type: image}), errors.Join(errs...)
+	return in.Replace(d.Field, sample.Field{Name: d.To, Type: imageType(d.Options().Form())}), errors.Join(errs...)
 }

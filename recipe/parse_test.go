@@ -34,12 +34,12 @@ func TestParse(t *testing.T) {
 	want := recipe.Recipe{Seed: 1<<64 - 1, Steps: []recipe.Step{
 		{Op: "files", Name: "files", Args: &recipe.Files{Pattern: "data/*/\xff.jpg", Root: "/home/me", Label: "parent", MaxBytes: 1000}},
 		{Op: "shuffle", Name: "shuffle", Args: &recipe.Shuffle{Seed: new(uint64(7))}},
-		{Op: "decode_image", Name: "decode", Args: &recipe.DecodeImage{Field: "bytes", To: "x", Mode: "exact", Orient: new(false)}},
-		{Op: "resize", Name: "resize", Args: &recipe.Resize{Size: recipe.Size{Height: 256}}},
-		{Op: "resize", Name: "resize_2", Args: &recipe.Resize{Size: recipe.Size{Height: 224, Width: 192}}},
+		{Op: "decode_image", Name: "decode", Args: &recipe.DecodeImage{Field: "bytes", To: "x", Mode: "exact", Orient: new(false), Color: "rgb", DType: "uint8"}},
+		{Op: "resize", Name: "resize", Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}},
+		{Op: "resize", Name: "resize_2", Args: &recipe.Resize{Size: recipe.Size{Height: 224, Width: 192}, Filter: "bilinear"}},
 		{Op: "center_crop", Name: "center_crop", Args: &recipe.CenterCrop{Size: recipe.Size{Height: 200}}},
 		{Op: "random_resized_crop", Name: "random_resized_crop", Args: &recipe.RandomResizedCrop{
-			Size: recipe.Size{Height: 128}, Scale: &[2]float64{0.5, 1}, Ratio: &[2]float64{3. / 4, 4. / 3},
+			Size: recipe.Size{Height: 128}, Scale: &[2]float64{0.5, 1}, Ratio: &[2]float64{3. / 4, 4. / 3}, Filter: "bilinear",
 		}},
 		{Op: "random_flip", Name: "random_flip", Args: &recipe.RandomFlip{P: new(0.0)}},
 		{Op: "random_flip", Name: "random_flip_2", Args: &recipe.RandomFlip{P: new(0.5)}},
@@ -99,8 +99,9 @@ recipe: lacks the key "steps"`},
 		{wrap(`{"op":"resize","from":3}`), `recipe: step "resize" (#1): from is 3: takes the name of a step, or a list of names`},
 		{wrap(`{"op":"resize","from":["a",{}]}`), `recipe: step "resize" (#1): from[1] is an object: takes text`},
 		{wrap(`{"op":"resize","args":[256]}`), `recipe: step "resize" (#1): takes an object of arguments, not [256]`},
-		{wrap(`{"op":"files"},{"op":"shuffle"},{"op":"resize","args":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size`},
-		{wrap(`{"op":"resize","args":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "interpolation": takes size, max_size`},
+		{wrap(`{"op":"files"},{"op":"shuffle"},{"op":"resize","args":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},
+		{wrap(`{"op":"resize","args":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): interpolation is not an argument: it is called filter`},
+		{wrap(`{"op":"resize","args":{"kernel":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "kernel": takes size, max_size, filter`},
 		{wrap(`{"op":"resize","args":{"size":"big"}}`), `recipe: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
 		{wrap(`{"op":"resize","args":{"size":256.0}}`), `recipe: step "resize" (#1): size is 256.0: takes a whole number, or [height, width]`},
 		{wrap(`{"op":"resize","args":{"size":0}}`), `recipe: step "resize" (#1): size is 0: takes a whole number, or [height, width]`},
@@ -146,7 +147,7 @@ func TestErrorsTellTheirPlace(t *testing.T) {
 	if !errors.As(err, &e) || e.Step != 1 || e.Name != "files" || e.Path != "args.paths[1]" {
 		t.Errorf("got %+v of %v", e, err)
 	}
-	_, err = recipe.Recipe{Steps: []recipe.Step{{Op: "files"}, {Op: "decode_image", Args: &recipe.DecodeImage{Mode: "fast"}}}}.Check()
+	_, err = recipe.Recipe{Steps: []recipe.Step{{Op: "files"}, {Op: "decode_image", Args: &recipe.DecodeImage{Mode: "quick"}}}}.Check()
 	var modes []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
 		if e := e.(*recipe.Error); e.Step == 2 {

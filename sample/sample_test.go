@@ -84,13 +84,15 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 		{Name: "untyped", Type: sample.Type{Kind: sample.Tensor}},
 		{Name: "negative", Type: sample.TensorType(tensor.Bool, -7)},
 		{Name: "beyond", Type: sample.Type{Kind: 200}},
+		{Name: "flat", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{4}, Axes: "HWC"}},
 	}
 	err := s.Check()
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{"field 0 has no name", `two fields have the name "twice"`, `"kindless" is of no known kind`,
-		`"shaped" is text and cannot have`, `"untyped" is a tensor without a dtype`, `"negative" tensor: shape`, "kind(200)"} {
+		`"shaped" is text and cannot have`, `"untyped" is a tensor without a dtype`, `"negative" tensor: shape`, "kind(200)",
+		`"flat" has the axes "HWC" and the shape [4]`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)
 		}

@@ -52,6 +52,9 @@ type Type struct {
 	Kind  Kind
 	DType tensor.DType // of a Tensor
 	Shape tensor.Shape // of a Tensor; extents may be unknown
+	// Axes has a letter for each axis of a picture: "HWC" or "CHW". It is empty for every other tensor: an array of three axes need be no picture,
+	// and of a small picture the extents do not tell which axis is which.
+	Axes string
 }
 
 // The types that have no parameters.
@@ -70,7 +73,7 @@ func (t Type) Fixed() bool { return t.Kind == Tensor && t.Shape.Fixed() }
 
 // Equal reports whether both types say the same.
 func (t Type) Equal(u Type) bool {
-	return t.Kind == u.Kind && t.DType == u.DType && t.Shape.Equal(u.Shape)
+	return t.Kind == u.Kind && t.DType == u.DType && t.Shape.Equal(u.Shape) && t.Axes == u.Axes
 }
 
 // String is like "uint8 [?, ?, 3]", "int64", "text".
@@ -89,10 +92,12 @@ func (t Type) check() error {
 	switch {
 	case t.Kind < Tensor || t.Kind > Text:
 		return fmt.Errorf("is of no known kind (%v)", t.Kind)
-	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Shape != nil):
+	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Shape != nil || t.Axes != ""):
 		return fmt.Errorf("is %v and cannot have a dtype or a shape", t.Kind)
 	case t.Kind == Tensor && !t.DType.Valid():
 		return errors.New("is a tensor without a dtype")
+	case t.Axes != "" && len(t.Axes) != len(t.Shape):
+		return fmt.Errorf("has the axes %q and the shape %v", t.Axes, t.Shape)
 	case t.Kind == Tensor:
 		return t.Shape.Check()
 	}

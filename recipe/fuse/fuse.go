@@ -88,10 +88,10 @@ func (f *fuser) take(s recipe.Step) error {
 	f.plan.Names = append(f.plan.Names, s.Name)
 	switch args := s.Args.(type) {
 	case *recipe.DecodeImage:
-		f.plan.Images = Images{Field: args.Field, To: args.To, Decode: media.Options{Orient: *args.Orient}}
+		f.plan.Images = Images{Field: args.Field, To: args.To, Decode: args.Options()}
 		return f.advance(decoded, f.stage == listed || f.stage == shuffled, "is not the first step after the source")
-	case recipe.Geometry:
-		f.plan.Images.Steps = append(f.plan.Images.Steps, media.Step{Op: args.Geometry(), ID: order.OpID(s.Name)})
+	case recipe.Transform:
+		f.plan.Images.Steps = append(f.plan.Images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
 		return f.advance(decoded, f.stage == decoded, "does not stand between decode_image and batch")
 	case *recipe.Batch:
 		f.plan.Batch = *args

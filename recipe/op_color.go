@@ -1,0 +1,172 @@
+package recipe
+
+import (
+	"fmt"
+	"math"
+
+	"headrace/media"
+	"headrace/sample"
+)
+
+var colorJitterOp = Op{
+	Name: "color_jitter",
+	Doc:  "Changes brightness, contrast, saturation and hue at random, in random order.",
+	New:  func() Args { return new(ColorJitter) },
+}
+
+// ColorJitter are the arguments of the operation color_jitter. What is not given does not change.
+type ColorJitter struct {
+	Brightness Jitter `json:"brightness,omitempty" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
+	Contrast   Jitter `json:"contrast,omitempty" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
+	Saturation Jitter `json:"saturation,omitempty" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
+	Hue        Jitter `json:"hue,omitempty" doc:"x, up to 0.5: from -x to x of a turn round the circle of hues; or [least, greatest]"`
+}
+
+// Jitter is how far something may change: by one number to both sides, or between two; in JSON a number or a list of two.
+type Jitter []float64
+
+func (j *Jitter) takes() string { return "a number, or [least, greatest]" }
+
+// MarshalJSON writes a number or a list.
+func (j Jitter) MarshalJSON() ([]byte, error) { return numbersOf(j...), nil }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (j *Jitter) UnmarshalJSON(b []byte) error {
+	n, ok := parseNumbers[float64](b)
+	if !ok || len(n) > 2 || len(n) < 1 || len(n) == 1 && value(b).kind() == '[' {
+		return fmt.Errorf("recipe: takes %s", j.takes())
+	}
+	*j = n
+	return nil
+}
+
+// bounds are the least and the greatest value, where one number stands for both sides of the middle; none is what changes nothing.
+func (j Jitter) bounds(middle float64) [2]float64 {
+	switch len(j) {
+	case 0:
+		return [2]float64{middle, middle}
+	case 1:
+		if middle == 1 {
+			return media.JitterAround(j[0])
+		}
+		return [2]float64{middle - j[0], middle + j[0]}
+	}
+	return [2]float64{j[0], j[1]}
+}
+
+// complete is the one form: two bounds, or nothing where nothing changes.
+func (j Jitter) complete(middle float64) Jitter {
+	if !j.valid() {
+		return j
+	}
+	b := j.bounds(middle)
+	if b == [2]float64{middle, middle} {
+		return nil
+	}
+	return b[:]
+}
+
+// valid reports whether one number is such as can stand for two.
+func (j Jitter) valid() bool { return len(j) != 1 || j[0] >= 0 }
+
+func (j Jitter) check(name string, least, greatest float64) error {
+	takes := fmt.Sprintf("a number from 0 on, or two rising ones from %v on", least)
+	if !math.IsInf(greatest, 0) {
+		takes = fmt.Sprintf("a number from 0 to %v, or two rising ones from %v to %v", greatest, least, greatest)
+	}
+	ok := j.valid() && len(j) <= 2
+	if ok && len(j) == 2 {
+		ok = least <= j[0] && j[0] <= j[1] && j[1] <= greatest
+	}
+	if ok && len(j) == 1 {
+		ok = j[0] <= greatest
+	}
+	if !ok {
+		return arg(name, "is %s: takes %s", shown(j), takes)
+	}
+	return nil
+}
+
+func (c ColorJitter) complete() Args {
+	c.Brightness, c.Contrast = c.Brightness.complete(1), c.Contrast.complete(1)
+	c.Saturation, c.Hue = c.Saturation.complete(1), c.Hue.complete(0)
+	return &c
+}
+
+// Transform implements [Transform].
+func (c *ColorJitter) Transform() media.Op {
+	return media.ColorJitter{
+		Brightness: factors(c.Brightness), Contrast: factors(c.Contrast), Saturation: factors(c.Saturation), Hue: c.Hue.bounds(0),
+	}
+}
+
+// factors returns the bounds of a factor. Two zeros mean to package media that there is none.
+func factors(j Jitter) [2]float64 {
+	b := j.bounds(1)
+	if b == [2]float64{} {
+		b[1] = math.SmallestNonzeroFloat64
+	}
+	return b
+}
+
+// Check implements [Args].
+func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, c,
+		c.Brightness.check("brightness", 0, math.Inf(1)),
+		c.Contrast.check("contrast", 0, math.Inf(1)),
+		c.Saturation.check("saturation", 0, math.Inf(1)),
+		c.Hue.check("hue", -0.5, 0.5),
+	)
+}
+
+var grayscaleOp = Op{
+	Name: "grayscale",
+	Doc:  "Takes the colours out of an image and leaves its lightness.",
+	New:  func() Args { return new(Grayscale) },
+}
+
+// Grayscale are the arguments of the operation grayscale.
+type Grayscale struct {
+	Channels *int `json:"channels,omitempty" doc:"1, the default; or 3 that are equal"`
+}
+
+func (g Grayscale) complete() Args {
+	g.Channels = new(orElse(g.Channels, 1))
+	return &g
+}
+
+// Transform implements [Transform].
+func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: orElse(g.Channels, 1)} }
+
+// Check implements [Args].
+func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
+	var wrong error
+	if n := orElse(g.Channels, 1); n != 1 && n != 3 {
+		wrong = arg("channels", "is %d: takes 1 or 3", n)
+	}
+	return checkTransform(in, g, wrong)
+}
+
+var randomGrayscaleOp = Op{
+	Name: "random_grayscale",
+	Doc:  "Takes the colours out of an image at random; it keeps its channels.",
+	New:  func() Args { return new(RandomGrayscale) },
+}
+
+// RandomGrayscale are the arguments of the operation random_grayscale.
+type RandomGrayscale struct {
+	P *float64 `json:"p,omitempty" doc:"the probability; by default 0.1"`
+}
+
+func (g RandomGrayscale) complete() Args {
+	g.P = new(orElse(g.P, 0.1))
+	return &g
+}
+
+// Transform implements [Transform].
+func (g *RandomGrayscale) Transform() media.Op { return media.RandomGrayscale{P: orElse(g.P, 0.1)} }
+
+// Check implements [Args].
+func (g *RandomGrayscale) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, g, checkProbability(g.P))
+}

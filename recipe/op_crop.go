@@ -1,0 +1,117 @@
+package recipe
+
+import (
+	"headrace/media"
+	"headrace/sample"
+)
+
+var centerCropOp = Op{
+	Name: "center_crop",
+	Doc:  "Cuts out the middle of an image; where the image is smaller, black is around it.",
+	New:  func() Args { return new(CenterCrop) },
+}
+
+// CenterCrop are the arguments of the operation center_crop.
+type CenterCrop struct {
+	Size Size `json:"size,omitzero" doc:"[height, width], or one number for both"`
+}
+
+func (c CenterCrop) complete() Args {
+	c.Size = c.Size.square()
+	return &c
+}
+
+// Transform implements [Transform].
+func (c *CenterCrop) Transform() media.Op {
+	height, width := c.Size.both()
+	return media.CenterCrop{Height: height, Width: width}
+}
+
+// Check implements [Args].
+func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, c, checkGiven("size", c.Size.given()))
+}
+
+var randomCropOp = Op{
+	Name: "random_crop",
+	Doc:  "Cuts out a random part of an image, which must not be smaller.",
+	New:  func() Args { return new(RandomCrop) },
+}
+
+// RandomCrop are the arguments of the operation random_crop.
+type RandomCrop struct {
+	Size Size `json:"size,omitzero" doc:"[height, width], or one number for both"`
+}
+
+func (c RandomCrop) complete() Args {
+	c.Size = c.Size.square()
+	return &c
+}
+
+// Transform implements [Transform].
+func (c *RandomCrop) Transform() media.Op {
+	height, width := c.Size.both()
+	return media.RandomCrop{Height: height, Width: width}
+}
+
+// Check implements [Args].
+func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, c, checkGiven("size", c.Size.given()))
+}
+
+var randomResizedCropOp = Op{
+	Name: "random_resized_crop",
+	Doc:  "Cuts out a random part of an image and resizes it.",
+	New:  func() Args { return new(RandomResizedCrop) },
+}
+
+// RandomResizedCrop are the arguments of the operation random_resized_crop.
+type RandomResizedCrop struct {
+	Size   Size        `json:"size,omitzero" doc:"[height, width] of the result, or one number for both"`
+	Scale  *[2]float64 `json:"scale,omitempty" doc:"the least and the greatest share of the image's area; by default [0.08, 1]"`
+	Ratio  *[2]float64 `json:"ratio,omitempty" doc:"the least and the greatest ratio of width to height; by default [3/4, 4/3]"`
+	Filter string      `json:"filter,omitempty" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+}
+
+func (c RandomResizedCrop) complete() Args {
+	c.Size = c.Size.square()
+	if c.Scale == nil {
+		c.Scale = &[2]float64{0.08, 1}
+	}
+	if c.Ratio == nil {
+		c.Ratio = &[2]float64{3. / 4, 4. / 3}
+	}
+	c.Filter = filterOr(c.Filter)
+	return &c
+}
+
+func (c RandomResizedCrop) identity(Recipe) Args {
+	c.Filter = unless(c.Filter, usualFilter)
+	return &c
+}
+
+// Transform implements [Transform].
+func (c *RandomResizedCrop) Transform() media.Op {
+	height, width := c.Size.both()
+	op := media.RandomResizedCrop{Height: height, Width: width, Filter: filter(c.Filter)}
+	if c.Scale != nil {
+		op.Scale = *c.Scale
+	}
+	if c.Ratio != nil {
+		op.Ratio = *c.Ratio
+	}
+	return op
+}
+
+// Check implements [Args].
+func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{checkGiven("size", c.Size.given()), checkFilter(c.Filter)}
+	// Zero is a default to package media, and here a mistake.
+	if s := c.Scale; s != nil && !(s[0] > 0 && s[0] <= s[1] && s[1] <= 1) {
+		errs = append(errs, arg("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))
+	}
+	if r := c.Ratio; r != nil && !(r[0] > 0 && r[0] <= r[1]) {
+		errs = append(errs, arg("ratio", "is [%v, %v]: takes two rising numbers above 0", r[0], r[1]))
+	}
+	return checkTransform(in, c, errs...)
+}

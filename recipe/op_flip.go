@@ -1,0 +1,71 @@
+package recipe
+
+import (
+	"headrace/media"
+	"headrace/sample"
+)
+
+var randomFlipOp = Op{
+	Name: "random_flip",
+	Doc:  "Mirrors an image, left and right.",
+	New:  func() Args { return new(RandomFlip) },
+}
+
+// RandomFlip are the arguments of the operation random_flip.
+type RandomFlip struct {
+	P *float64 `json:"p,omitempty" doc:"the probability; by default 0.5"`
+}
+
+func (f RandomFlip) complete() Args {
+	f.P = new(orElse(f.P, 0.5))
+	return &f
+}
+
+// Transform implements [Transform].
+func (f *RandomFlip) Transform() media.Op { return media.RandomFlip{P: orElse(f.P, 0.5)} }
+
+// Check implements [Args].
+func (f *RandomFlip) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, f, checkProbability(f.P))
+}
+
+var randomVerticalFlipOp = Op{
+	Name: "random_vertical_flip",
+	Doc:  "Mirrors an image, top and bottom.",
+	New:  func() Args { return new(RandomVerticalFlip) },
+}
+
+// RandomVerticalFlip are the arguments of the operation random_vertical_flip.
+type RandomVerticalFlip struct {
+	P *float64 `json:"p,omitempty" doc:"the probability; by default 0.5"`
+}
+
+func (f RandomVerticalFlip) complete() Args {
+	f.P = new(orElse(f.P, 0.5))
+	return &f
+}
+
+// Transform implements [Transform].
+func (f *RandomVerticalFlip) Transform() media.Op {
+	return media.RandomVerticalFlip{P: orElse(f.P, 0.5)}
+}
+
+// Check implements [Args].
+func (f *RandomVerticalFlip) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, f, checkProbability(f.P))
+}
+
+func checkProbability(p *float64) error {
+	if p != nil && !(*p >= 0 && *p <= 1) {
+		return arg("p", "is %v: takes a probability, from 0 to 1", *p)
+	}
+	return nil
+}
+
+// orElse returns what p points to, or the default where nothing is given.
+func orElse[T any](p *T, usual T) T {
+	if p == nil {
+		return usual
+	}
+	return *p
+}

@@ -1,0 +1,52 @@
+package recipe
+
+import (
+	"headrace/media"
+	"headrace/sample"
+)
+
+var rotate90Op = Op{
+	Name: "rotate90",
+	Doc:  "Turns an image by quarter turns, counter-clockwise.",
+	New:  func() Args { return new(Rotate90) },
+}
+
+// Rotate90 are the arguments of the operation rotate90.
+type Rotate90 struct {
+	Turns *int `json:"turns,omitempty" doc:"how many quarter turns, counter-clockwise as numpy.rot90 counts; negative ones are clockwise; by default 1"`
+}
+
+func (r Rotate90) complete() Args {
+	r.Turns = new((orElse(r.Turns, 1)%4 + 4) % 4)
+	return &r
+}
+
+// Transform implements [Transform].
+func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: orElse(r.Turns, 1)} }
+
+// Check implements [Args].
+func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
+
+var randomRotate90Op = Op{
+	Name: "random_rotate90",
+	Doc:  "Turns an image by none, one, two or three quarter turns, each as likely.",
+	New:  func() Args { return new(RandomRotate90) },
+}
+
+// RandomRotate90 are the arguments of the operation random_rotate90.
+type RandomRotate90 struct {
+	P *float64 `json:"p,omitempty" doc:"the probability that there is a choice at all; by default 1"`
+}
+
+func (r RandomRotate90) complete() Args {
+	r.P = new(orElse(r.P, 1))
+	return &r
+}
+
+// Transform implements [Transform].
+func (r *RandomRotate90) Transform() media.Op { return media.RandomRotate90{P: orElse(r.P, 1)} }
+
+// Check implements [Args].
+func (r *RandomRotate90) Check(in sample.Schema) (sample.Schema, error) {
+	return checkTransform(in, r, checkProbability(r.P))
+}

@@ -1,0 +1,78 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"headrace/media"
+	"headrace/sample"
+)
+
+// Transform is implemented by arguments of operations on an image. What they do to it is said by package media.
+type Transform interface {
+	Args
+	// Transform returns the operation. The arguments must have been checked.
+	Transform() media.Op
+}
+
+// checkTransform finds the image of a schema and what becomes of it. Of the errors, nil counts for nothing.
+func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema, error) {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	var op media.Op
+	if len(errs) == 0 {
+		op = t.Transform()
+		if err := op.Check(); err != nil {
+			errs = append(errs, fmt.Errorf("is not possible: %w", err))
+		}
+	}
+	images := slices.DeleteFunc(slices.Clone(in), func(f sample.Field) bool { return !isImage(f.Type) })
+	if len(images) != 1 {
+		return in, errors.Join(append(errs, noImage(in, images))...)
+	}
+	form := imageForm(images[0].Type)
+	if len(errs) == 0 {
+		out, err := op.Result(form)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("is not possible: %w", err))
+		} else {
+			form = out
+		}
+	}
+	return in.With(images[0].Name, imageType(form)), errors.Join(errs...)
+}
+
+func isImage(t sample.Type) bool { return t.Axes != "" }
+
+// imageType is the type of a field that holds images of this form.
+func imageType(f media.Form) sample.Type {
+	t := sample.TensorType(f.DType, f.Shape()...)
+	t.Axes = f.Layout.String()
+	return t
+}
+
+// imageForm is the form of the images of such a field.
+func imageForm(t sample.Type) media.Form {
+	f := media.Form{DType: t.DType}
+	channels := 0
+	if t.Axes == media.CHW.String() {
+		f.Layout = media.CHW
+		channels, f.Height, f.Width = t.Shape[0], t.Shape[1], t.Shape[2]
+	} else {
+		f.Height, f.Width, channels = t.Shape[0], t.Shape[1], t.Shape[2]
+	}
+	for f.Color.Channels() != channels {
+		f.Color++
+	}
+	return f
+}
+
+func noImage(in, images sample.Schema) error {
+	if len(images) > 1 {
+		return fmt.Errorf("cannot tell which image is meant: there are %s", list(images.Names()))
+	}
+	if i := slices.IndexFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }); i >= 0 {
+		return fmt.Errorf("has no image to work on, only %v; put decode_image before it", in)
+	}
+	return fmt.Errorf("has no image to work on, only %v", in)
+}
