@@ -40,23 +40,6 @@ func Encode(t testing.TB, p Picture, e Encoding) []byte {
 	return r.Blobs[0]
 }
 
-// Save has Pillow write a file. mode is Pillow's name of the pixels' form ("L", "RGB", "RGBA", "P", "I;16", "CMYK", …), format its name of the
-// file's ("PNG", "WEBP", "TIFF", …), options what its save takes.
-func Save(t testing.TB, mode string, width, height int, pixels []byte, format string, options map[string]any) []byte {
-	t.Helper()
-	args := map[string]any{"mode": mode, "size": []int{width, height}, "format": format, "options": options}
-	return ask(t, "save", args, pixels).Blobs[0]
-}
-
-// Load has Pillow read a file of any format, and returns the pixels as they come, with Pillow's name of their form.
-func Load(t testing.TB, data []byte) (mode string, p Picture) {
-	t.Helper()
-	r := ask(t, "load", nil, data)
-	r.into(t, &[]any{&mode, &p.Width, &p.Height, &p.Channels})
-	p.Pix = r.Blobs[0]
-	return mode, p
-}
-
 // LoadPNG has torchvision read a PNG. It keeps 16 bits, in the machine's byte order, of all channels; Pillow does of grey alone.
 func LoadPNG(t testing.TB, data []byte) Picture {
 	t.Helper()

@@ -62,22 +62,6 @@ def opened(data):
     return Image.open(io.BytesIO(data))
 
 
-def save(args, pixels):
-    """A file of any format, of pixels in any of Pillow's modes."""
-    from PIL import Image
-
-    img = Image.frombytes(args["mode"], args["size"], pixels)
-    out = io.BytesIO()
-    img.save(out, args["format"], **(args["options"] or {}))
-    return None, out.getvalue()
-
-
-def load(args, data):
-    """Pixels in Pillow's own mode, without any conversion."""
-    img = opened(data)
-    return [img.mode, *picture(img)[0]], img.tobytes()
-
-
 def load_png(args, data):
     """What torchvision reads from a PNG: it keeps 16 bits of every channel, in the machine's byte order."""
     import torch
@@ -253,8 +237,6 @@ OPERATIONS = {
     for f in (
         hello,
         encode,
-        save,
-        load,
         load_png,
         decode,
         orientation,

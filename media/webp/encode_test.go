@@ -55,12 +55,12 @@ func TestEncodeLossless(t *testing.T) {
 				if color == media.Gray {
 					want = packed(colored(p))
 				}
-				mode, got := oracle.Load(t, data)
-				if mode == "RGB" && color == media.RGBA { // opaque everywhere
+				got := oracle.ReadImage(t, data, "", false)
+				if got.Mode == "RGB" && color == media.RGBA { // opaque everywhere
 					got.Pix = opaque(got.Pix)
 				}
 				if !bytes.Equal(got.Pix, want) {
-					t.Errorf("%v %v, effort %d: Pillow reads other pixels, of mode %s", color, size, effort, mode)
+					t.Errorf("%v %v, effort %d: Pillow reads other pixels, of mode %s", color, size, effort, got.Mode)
 				}
 			}
 		}
@@ -91,8 +91,8 @@ func TestEncodeLossy(t *testing.T) {
 			if quality != 0 {
 				options["quality"] = quality
 			}
-			_, got := oracle.Load(t, data)
-			_, theirs := oracle.Load(t, oracle.Save(t, mode, p.Width, p.Height, packed(p), "WEBP", options))
+			got := oracle.ReadImage(t, data, "", false)
+			theirs := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: packed(p)}, "WEBP", options), "", false)
 			ours, pillows := difference(got.Pix, want), difference(theirs.Pix, want)
 			if ours > pillows*1.1+0.1 {
 				t.Errorf("%v, quality %d: %.2f levels off, Pillow's %.2f", color, quality, ours, pillows)
