@@ -332,7 +332,7 @@ int hr_resample(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uin
 	return HR_OK;
 }
 
-uint8_t *hr_output(hr_decoder *d, int which, size_t size) {
+uint8_t *hr_stage_memory(hr_decoder *d, int which, size_t size) {
 	return hr_buffer_need(&d->output[which], size + HR_PAD) ? d->output[which].data : NULL;
 }
 

@@ -24,7 +24,7 @@ hr_decoder *hr_new(void);
 void hr_free(hr_decoder *d);
 
 // Memory of the decoder for the result of a pass that is not the last, 0 or 1; NULL if there is none.
-uint8_t *hr_output(hr_decoder *d, int which, size_t size);
+uint8_t *hr_stage_memory(hr_decoder *d, int which, size_t size);
 
 // Decodes src and resamples it into dst. Returns HR_OK or what went wrong; hr_message tells more.
 int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
@@ -35,7 +35,7 @@ int hr_resample(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uin
                 ptrdiff_t stride, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
                 const int32_t *y_weights);
 
-// Gives back such memory of hr_output as is beyond reason.
+// Gives back such memory of hr_stage_memory as is beyond reason.
 void hr_trim(hr_decoder *d);
 
 // libjpeg's words for the last failure.

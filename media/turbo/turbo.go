@@ -146,7 +146,7 @@ func pointer(b []byte) *C.uint8_t          { return (*C.uint8_t)(unsafe.SliceDat
 func spans(t *resample.Table) *C.hr_span   { return (*C.hr_span)(unsafe.Pointer(&t.Spans[0])) }
 func weights(t *resample.Table) *C.int32_t { return (*C.int32_t)(&t.Weights[0]) }
 func (h *handle) output(i, size int) []byte {
-	p := C.hr_output(h.c, C.int(i), C.size_t(size))
+	p := C.hr_stage_memory(h.c, C.int(i), C.size_t(size))
 	if p == nil {
 		return nil
 	}
