@@ -1,0 +1,70 @@
+//go:build cgo
+
+package turbo
+
+// #cgo noescape hr_adjust_picture
+// #cgo nocallback hr_adjust_picture
+// #cgo noescape hr_adjust_picture16
+// #cgo nocallback hr_adjust_picture16
+// #cgo noescape hr_output_set
+// #cgo nocallback hr_output_set
+// #cgo noescape hr_output_picture
+// #cgo nocallback hr_output_picture
+// #include "adjust.h"
+// #include "output.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"headrace/media"
+	"headrace/tensor"
+)
+
+// Lists of changes are passed to C as they are.
+var (
+	_ [unsafe.Sizeof(C.hr_adjust{})]byte          = [unsafe.Sizeof(media.Adjust{})]byte{}
+	_ [unsafe.Offsetof(C.hr_adjust{}.factor)]byte = [unsafe.Offsetof(media.Adjust{}.Factor)]byte{}
+)
+
+// adjust does to pixels, in place, what [media.Adjust.Apply] does for one change after the other.
+func adjust(list []media.Adjust, p media.Pixels) media.Pixels {
+	if len(list) == 0 {
+		return p
+	}
+	at, n := (*C.hr_adjust)(unsafe.Pointer(&list[0])), C.int(len(list))
+	data, channels := (*C.uint8_t)(&p.Data[0]), C.int(p.Color.Channels())
+	width, height, stride := C.int(p.Width), C.int(p.Height), C.ptrdiff_t(p.Stride)
+	if p.DType == tensor.Uint16 {
+		C.hr_adjust_picture16(at, n, data, channels, width, height, stride)
+	} else {
+		C.hr_adjust_picture(level(), at, n, data, channels, width, height, stride)
+	}
+	for _, a := range list {
+		if a.Kind == media.ToGray {
+			p.Color = media.Gray
+		}
+	}
+	return p
+}
+
+// write does what [media.Output.Write] does, and takes for granted that it would return no error. prepared is all zeros at first.
+func write(prepared *C.hr_output, o *media.Output, dst []byte, stride int, p media.Pixels) {
+	form := outputForm(o, p.Color, p.DType)
+	C.hr_output_set(prepared, level(), &form)
+	C.hr_output_picture(prepared, (*C.uint8_t)(&p.Data[0]), C.ptrdiff_t(p.Stride), C.int(p.Width), C.int(p.Height),
+		(*C.uint8_t)(&dst[0]), C.ptrdiff_t(stride))
+}
+
+// outputForm says in C what o makes of pixels.
+func outputForm(o *media.Output, color media.Color, from tensor.DType) C.hr_output_form {
+	types := [...]C.int32_t{
+		tensor.Uint8: C.HR_UINT8, tensor.Uint16: C.HR_UINT16,
+		tensor.Float32: C.HR_FLOAT32, tensor.Float16: C.HR_FLOAT16, tensor.BFloat16: C.HR_BFLOAT16,
+	}
+	f := C.hr_output_form{from: types[from], to: types[o.DType], channels: C.int32_t(color.Channels()), planar: C.int32_t(o.Layout)}
+	for c := range 3 {
+		f.mean[c], f.std[c] = C.float(o.Mean[c]), C.float(o.Std[c])
+	}
+	return f
+}
