@@ -25,6 +25,11 @@ type Config struct {
 	OnError        OnError   `json:"on_error"`         // "": Raise
 	MaxErrors      MaxErrors `json:"max_errors"`       // with Skip only; zero: 1 %, at least 10
 	Prefetch       int       `json:"prefetch"`         // batches ready ahead of the consumer; 0: 2
+
+	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
+	// stage of its own, with statistics of its own, which stores its pixels for the next: slower, to look for what an operation does or
+	// costs. In exact mode the pixels are the same.
+	Fuse *bool `json:"fuse"`
 }
 
 // Order is the order in which batches take samples.

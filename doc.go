@@ -17,7 +17,7 @@
 //
 // # Reading
 //
-// open.go puts the parts together; source.go, work.go and batch.go are what the stages do; loader.go is the life of a run.
+// open.go puts the parts together; source.go, work.go and batch.go are what the stages do (passes.go, where each operation is one); loader.go is the life of a run.
 //
 // # Concurrency
 //

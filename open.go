@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"headrace/arena"
 	"headrace/budget"
@@ -42,7 +43,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	l.makeWork(p)
-	l.flow = l.compile(p)
+	if l.flow, err = l.compile(p); err != nil {
+		return nil, err
+	}
 	if err := l.flow.Check(); err != nil {
 		return nil, err
 	}
@@ -110,9 +113,10 @@ func table(ctx context.Context, f recipe.Files) (*store.Table, error) {
 	}
 }
 
-// suffixes are those of the files that a folder is listed for. Formats that are not decoded are not among them: a folder of mixed files would
-// fail at its first.
-var suffixes = []string{".jpg", ".jpeg", ".jpe", ".jfif"}
+// suffixes are those of the files that a folder is listed for: of all formats that are decoded. What a file is, its content says.
+var suffixes = []string{
+	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
+}
 
 // split is this rank's share of the epoch.
 func (l *Loader) split(b recipe.Batch) (order.Split, error) {
@@ -170,14 +174,26 @@ func (l *Loader) makeWork(p fuse.Plan) {
 func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 
 // compile makes a typed pipeline of the recipe: positions become files, files become rows.
-func (l *Loader) compile(p fuse.Plan) pipe.Flow[*Batch] {
+func (l *Loader) compile(p fuse.Plan) (pipe.Flow[*Batch], error) {
 	ordered := l.config.Order == InputOrder
 	items := pipe.From(l.source.name, l.source)
 	files := pipe.Map(items, l.work.read, pipe.Opts{Name: "read", Workers: l.readers(), Buffer: l.readers(), Ordered: ordered})
 	files = pipe.Discard(files, l.work.drop)
-	return pipe.Fill(files, l.layout.rows, l.slots, l.work.decode, pipe.FillOpts{
-		Name: p.Name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate.gate,
-	})
+	name, op := p.Name, l.work.decode
+	if l.config.Fuse != nil && !*l.config.Fuse {
+		steps, err := newPasses(&l.work)
+		if err != nil {
+			return pipe.Flow[*Batch]{}, err
+		}
+		l.work.passes, op = steps.reserve, steps.finish
+		files = steps.compile(files, p.Names, func(name string) pipe.Opts {
+			return pipe.Opts{Name: name, Workers: l.info.Workers, Ordered: ordered, Gate: l.gate.gate}
+		})
+		name = strings.Join(p.Names[1+len(steps.steps):], "+")
+	}
+	return pipe.Fill(files, l.layout.rows, l.slots, op, pipe.FillOpts{
+		Name: name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate.gate,
+	}), nil
 }
 
 func (l *Loader) describe() {

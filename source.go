@@ -16,6 +16,8 @@ type item struct {
 	path  string
 	label int64
 	file  file
+
+	pixels storedPixels // between passes
 }
 
 // listing is a source of files in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.

@@ -27,12 +27,14 @@ type work struct {
 	seed     uint64
 	sourceID uint64
 	fields   fieldPlaces
+	passes   func(*item) int64 // bytes that passes need; nil: there are none
 
 	first      int     // the run's first epoch
 	quarantine []int64 // sorted indices that are not tried
 	inFlight   InFlight
 	tools      sync.Pool // of *tool
-	buffers    sync.Pool // of *[]byte
+	buffers    sync.Pool // of *[]byte: files
+	pixels     sync.Pool // of *[]byte: pictures between passes
 }
 
 // fieldPlaces is where the values of an item go in a batch; negative: nowhere.
@@ -120,7 +122,11 @@ func (w *work) fetch(ctx context.Context, it *item) error {
 	if it.file.info, it.file.bad = media.Probe(*buffer); it.file.bad != nil {
 		return nil
 	}
-	it.file.working, err = w.budget.Acquire(ctx, w.age(it.id), forDecoder, it.file.info.WorkingBytes())
+	working := it.file.info.WorkingBytes()
+	if w.passes != nil {
+		working += w.passes(it)
+	}
+	it.file.working, err = w.budget.Acquire(ctx, w.age(it.id), forDecoder, working)
 	return err
 }
 
@@ -130,16 +136,41 @@ func (w *work) age(id sample.ID) uint64 { return uint64(id.Epoch-w.first)<<40 | 
 
 // drop gives back what an item holds. Dropping again does nothing.
 func (w *work) drop(it *item) {
-	it.file.content.Release()
+	w.dropFile(it)
 	it.file.working.Release()
+	it.file = file{}
+	w.free(it.pixels)
+	it.pixels = storedPixels{}
+}
+
+// dropFile gives back the file's bytes alone.
+func (w *work) dropFile(it *item) {
+	it.file.content.Release()
 	if it.file.data != nil {
 		w.buffers.Put(it.file.data)
+		it.file.data = nil
 	}
-	it.file = file{}
 }
 
 // decode writes a sample into its row: the picture from the file's bytes to its final pixels in one call, and the values that the source gave.
-func (w *work) decode(ctx context.Context, it *item, b *Batch, row int) (err error) {
+func (w *work) decode(ctx context.Context, it *item, b *Batch, row int) error {
+	return w.intoRow(it, b, row, func(t *tool, dst []byte) error {
+		decoder, err := w.prepare(it, t, w.images.Steps)
+		if err != nil {
+			return err
+		}
+		stride, err := fitting(&t.plan, dst)
+		if err != nil {
+			return err
+		}
+		return w.watched(ctx, it, func() error {
+			return decoder.DecodeInto(dst, stride, *it.file.data, &it.file.info, &t.plan)
+		})
+	})
+}
+
+// intoRow has the picture drawn into its row, and adds the values that the source gave. The item is done with, whatever comes of it.
+func (w *work) intoRow(it *item, b *Batch, row int, draw func(t *tool, dst []byte) error) (err error) {
 	defer func() {
 		w.drop(it)
 		if err != nil {
@@ -147,41 +178,58 @@ func (w *work) decode(ctx context.Context, it *item, b *Batch, row int) (err err
 		}
 	}()
 	defer catch(&err)
-	if err := w.decodeImage(ctx, it, w.layout.row(b.slot.Bytes(), w.fields.image, row)); err != nil {
+	t := w.tool()
+	defer w.tools.Put(t)
+	if err := draw(t, w.layout.row(b.slot.Bytes(), w.fields.image, row)); err != nil {
 		return err
 	}
 	w.scalars(it, b, row)
 	return nil
 }
 
-func (w *work) decodeImage(ctx context.Context, it *item, dst []byte) error {
+// prepare plans the steps for the item's picture, and finds who decodes it.
+func (w *work) prepare(it *item, t *tool, steps []media.Step) (media.Decoder, error) {
 	if it.file.bad != nil {
-		return it.file.bad
+		return nil, it.file.bad
 	}
-	info := &it.file.info
-	decoder, err := media.DecoderFor(info.Format)
+	decoder, err := media.DecoderFor(it.file.info.Format)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t, _ := w.tools.Get().(*tool)
-	if t == nil {
-		t = new(tool)
-	}
-	defer w.tools.Put(t)
-	t.chance = order.NewKey(w.seed, it.id.Epoch, w.sourceID, it.id.Index)
-	if err := media.MakePlan(*info, w.images.Decode, w.images.Steps, &t.chance, &t.plan); err != nil {
-		return err
-	}
-	form := t.plan.Form()
+	t.chance = w.chance(it)
+	return decoder, media.MakePlan(it.file.info, w.images.Decode, steps, &t.chance, &t.plan)
+}
+
+// chance gives the item's random draws.
+func (w *work) chance(it *item) order.Key {
+	return order.NewKey(w.seed, it.id.Epoch, w.sourceID, it.id.Index)
+}
+
+// fitting returns the stride with which the plan's result fills dst.
+func fitting(plan *media.Plan, dst []byte) (stride int, err error) {
+	form := plan.Form()
 	if n, err := form.Shape().Bytes(form.DType); err != nil || n != int64(len(dst)) {
-		return fmt.Errorf("headrace: the picture comes out as %v, its row in the batch takes %d bytes", form, len(dst))
+		return 0, fmt.Errorf("headrace: the picture comes out as %v, its row in the batch takes %d bytes", form, len(dst))
 	}
+	return form.RowBytes(), nil
+}
+
+// watched makes a call that may end in C code. Whoever looks after a crash finds the sample's name.
+func (w *work) watched(ctx context.Context, it *item, call func() error) error {
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
 		w.inFlight.Begin(cell, it.id, it.key)
 		defer w.inFlight.End(cell)
 	}
-	return decoder.DecodeInto(dst, form.RowBytes(), *it.file.data, info, &t.plan)
+	return call()
+}
+
+func (w *work) tool() *tool {
+	t, _ := w.tools.Get().(*tool)
+	if t == nil {
+		t = new(tool)
+	}
+	return t
 }
 
 // scalars writes what needs no work.

@@ -1,0 +1,55 @@
+package headrace
+
+import (
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+)
+
+// Every pass has its own line in the statistics; what cannot be stored between passes is one with the batch.
+func TestPassesAreStages(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 8)
+	r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},{"op":"decode_image"},{"op":"random_flip"},{"op":"center_crop","args":{"size":9}},
+		{"op":"random_flip"},{"op":"normalize","args":{"mean":0,"std":1}},{"op":"layout","args":{"layout":"NCHW"}},{"op":"batch","args":{"size":4}}`, root)
+	l := openLoader(t, r, Config{Epochs: new(1), Fuse: new(false)}, Options{})
+	drain(t, l)
+	var names []string
+	for _, s := range l.Stats().Stages {
+		names = append(names, s.Name)
+		if s.In != 8 && s.Name != "files" {
+			t.Errorf("%s took %d samples", s.Name, s.In)
+		}
+	}
+	if got, want := strings.Join(names, " "), "files read decode_image random_flip center_crop random_flip_2 normalize+layout+batch"; got != want {
+		t.Errorf("the stages are %s, want %s", got, want)
+	}
+	if form := l.Info().Fields[0]; form.DType.String() != "float32" || form.Shape.String() != "[3, 9, 9]" {
+		t.Errorf("the images are %v %v", form.DType, form.Shape)
+	}
+}
+
+// A pass that fails names its stage and its sample, as the one operation does, and holds nothing afterwards.
+func TestAPassThatFailsIsNamed(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 4)
+	for _, fuse := range []bool{true, false} {
+		r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},{"op":"decode_image"},{"op":"rotate90"},
+			{"op":"random_crop","args":{"size":1000}},{"op":"batch","args":{"size":4}}`, root)
+		l := openLoader(t, r, Config{Epochs: new(1), Fuse: &fuse}, Options{})
+		_, err := l.Next(t.Context())
+		stage := "decode_image+rotate90+random_crop+batch"
+		if !fuse {
+			stage = "random_crop"
+		}
+		if err == nil || !strings.Contains(err.Error(), stage) || !strings.Contains(err.Error(), "000.jpg") || !strings.Contains(err.Error(), "1000") {
+			t.Errorf("fuse=%v: %v", fuse, err)
+		}
+		l.Close()
+		if used := l.Stats().Memory.Used; used != 0 {
+			t.Errorf("fuse=%v: %d bytes are still held", fuse, used)
+		}
+	}
+}
