@@ -2,15 +2,16 @@ package media
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"io"
-	"sync"
 
 	"headrace/media/internal/orient"
+	"headrace/tensor"
 )
 
 // GoJPEG is the decoder that needs no C: image/jpeg, and the resampler of this package. It decodes the whole picture and
@@ -35,12 +36,13 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 	if b := img.Bounds(); b.Dx() != info.Width || b.Dy() != info.Height {
 		return fmt.Errorf("%w: JPEG of %d×%d pixels, its header says %d×%d", ErrCorrupt, b.Dx(), b.Dy(), info.Width, info.Height)
 	}
+	if err := plan.checkSource(info.Width, info.Height); err != nil {
+		return err
+	}
 	s := goScratches.Get().(*goScratch)
 	defer goScratches.Put(s)
-	return s.run(dst, stride, plan, func(dst []byte, part Rect) { rgb(dst, img, plan.Orientation, part) })
+	return s.run(dst, stride, plan, func(to Pixels, part Rect) { upright(to, img, plan.Orientation, part) })
 }
-
-var goScratches = sync.Pool{New: func() any { return new(goScratch) }}
 
 // goError says in this package's words what image/jpeg says in its own.
 func goError(err error) error {
@@ -54,17 +56,34 @@ func goError(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// rgb writes a part of the picture, turned upright, as RGB pixels without gaps.
-func rgb(dst []byte, img image.Image, orientation int, part Rect) {
+// upright gives a part of the picture, turned upright, to pixels of its size.
+func upright(to Pixels, img image.Image, orientation int, part Rect) {
 	width, height := img.Bounds().Dx(), img.Bounds().Dy()
 	origin := img.Bounds().Min
 	pixel := pixelReader(img)
+	n := to.PixelBytes()
 	for y := range part.Height {
+		row := to.Row(y)
 		for x := range part.Width {
 			sx, sy := orient.At(orientation, width, height, part.X+x, part.Y+y)
-			dst[0], dst[1], dst[2] = pixel(origin.X+sx, origin.Y+sy)
-			dst = dst[3:]
+			r, g, b := pixel(origin.X+sx, origin.Y+sy)
+			putRGB(row[x*n:], to.Color, to.DType, r, g, b)
 		}
+	}
+}
+
+// putRGB writes an opaque pixel of 8 bits as one of another form.
+func putRGB(dst []byte, c Color, d tensor.DType, r, g, b uint8) {
+	v := [4]uint8{r, g, b, 255}
+	if c == Gray {
+		v[0] = lightness(r, g, b)
+	}
+	if d == tensor.Uint8 {
+		copy(dst, v[:c.Channels()])
+		return
+	}
+	for i := range c.Channels() {
+		binary.NativeEndian.PutUint16(dst[2*i:], 257*uint16(v[i]))
 	}
 }
 

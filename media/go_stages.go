@@ -3,118 +3,144 @@ package media
 import (
 	"headrace/media/internal/orient"
 	"headrace/media/internal/resample"
+	"headrace/tensor"
 )
 
-// goScratch is what the Go decoder keeps from picture to picture: the input and the output of a stage, rows between the passes,
+// goScratch is what plain Go keeps from picture to picture: the input and the output of a stage, rows between the passes, what is to be turned,
 // tables.
 type goScratch struct {
-	in, out, rows []byte
-	x, y          resample.Table
+	in, out, rows, unturned []byte
+	x, y                    resample.Table
 }
 
-// run carries the stages out. load writes a part of the upright picture, as RGB pixels without gaps.
-func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(dst []byte, part Rect)) error {
+// run carries the stages out and writes what comes of them. load gives a part of the upright picture, in the form that the plan's options ask for, to
+// pixels of its size.
+func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(to Pixels, part Rect)) error {
+	f := plan.Options.Form()
+	var now Pixels
 	for i := range plan.Stages {
 		stage := &plan.Stages[i]
-		v := stage.Visible()
-		s.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Turn == 2)
-		s.y.Set(stage.Crop.Height, stage.Height, v.Y, v.Height, false)
-		x0, x1 := s.x.Bounds()
-		y0, y1 := s.y.Bounds()
+		part := s.tables(stage, f.DType)
 		if i == 0 {
-			part := Rect{stage.Crop.X + x0, stage.Crop.Y + y0, x1 - x0, y1 - y0}
-			s.in = grow(s.in, part.Width*part.Height*3)
-			load(s.in, part)
+			now = packed(&s.in, part.Width, part.Height, f.Color, f.DType)
+			load(now, part)
 		} else {
+			now = now.part(part)
 			s.in, s.out = s.out, s.in
-			before := plan.Stages[i-1].Window
-			s.in = cut(s.in, before.Width, stage.Crop.X+x0, stage.Crop.Y+y0, x1-x0, y1-y0)
 		}
-		to, toStride := dst, stride
-		if i < len(plan.Stages)-1 {
-			toStride = stage.Window.Width * 3
-			s.out = grow(s.out, toStride*stage.Window.Height)
-			to = s.out
-		}
-		s.stage(to, toStride, stage, x0, y0, x1-x0, y1-y0)
-	}
-	return nil
-}
-
-// stage resamples s.in, which begins at (x0, y0) of the stage's crop, into dst.
-func (s *goScratch) stage(dst []byte, stride int, stage *Stage, x0, y0, width, height int) {
-	at := stage.Target()
-	Blacken(dst, stride, stage.Window.Width, stage.Window.Height, at)
-	if at.Width == 0 || at.Height == 0 {
-		return
-	}
-	dst = dst[at.Y*stride+at.X*3:]
-	before, after := width*3, at.Width*3 // bytes of a row
-	if resample.VerticalFirst(&s.x, &s.y) {
-		s.rows = grow(s.rows, before)
-		for i, span := range s.y.Spans {
-			resample.Column(s.rows, s.in, before, y0, span, s.y.Weights)
-			resample.Row(dst[i*stride:], s.rows, x0, &s.x)
-		}
-		return
-	}
-	s.rows = grow(s.rows, after*height)
-	for y := range height {
-		resample.Row(s.rows[y*after:], s.in[y*before:], x0, &s.x)
-	}
-	for i, span := range s.y.Spans {
-		resample.Column(dst[i*stride:][:after], s.rows, after, y0, span, s.y.Weights)
-	}
-}
-
-// Blacken clears what lies outside a part of a picture of width × height pixels.
-func Blacken(dst []byte, stride, width, height int, except Rect) {
-	for y := range height {
-		row := dst[y*stride:][:width*3]
-		if y >= except.Y && y < except.Y+except.Height && except.Width > 0 {
-			clear(row[:except.X*3])
-			clear(row[(except.X+except.Width)*3:])
+		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
+		var to Pixels
+		if i == len(plan.Stages)-1 && now.Color == plan.Color && f.DType == plan.Output.DType && plan.Output.Layout == HWC {
+			to = Pixels{dst, stride, width, height, now.Color, f.DType}
 		} else {
-			clear(row)
+			to = packed(&s.out, width, height, now.Color, f.DType)
 		}
-	}
-}
-
-// cut moves a part of a picture without gaps to the front of its memory.
-func cut(pixels []byte, stride, x, y, width, height int) []byte {
-	for row := range height {
-		copy(pixels[row*width*3:][:width*3], pixels[((y+row)*stride+x)*3:])
-	}
-	return pixels[:width*height*3]
-}
-
-// GoRunner is the Runner in plain Go: what it computes is what every other one must compute.
-type GoRunner struct{}
-
-// Name returns "go".
-func (GoRunner) Name() string { return "go" }
-
-// Run implements [Runner].
-func (GoRunner) Run(dst []byte, stride int, src Pixels, plan *Plan) error {
-	if err := CheckTarget(dst, stride, plan); err != nil {
-		return err
-	}
-	if err := src.Check(); err != nil {
-		return err
-	}
-	s := goScratches.Get().(*goScratch)
-	defer goScratches.Put(s)
-	return s.run(dst, stride, plan, func(dst []byte, part Rect) {
-		for y := range part.Height {
-			for x := range part.Width {
-				sx, sy := orient.At(plan.Orientation, src.Width, src.Height, part.X+x, part.Y+y)
-				dst = dst[copy(dst[:3], src.Data[sy*src.Stride+3*sx:]):]
+		s.stage(to, now, stage)
+		now = to
+		for _, a := range stage.Adjust {
+			var err error
+			if now, err = a.Apply(now); err != nil {
+				return err
 			}
 		}
-	})
+	}
+	if &now.Data[0] == &dst[0] {
+		return nil
+	}
+	return plan.Output.Write(dst, stride, now)
 }
 
-// onto lays a picture with an alpha channel over a background, in place, and returns it without the channel.
-func onto(p Pixels, background [3]uint8, to Color) Pixels {
-	panic("media: a background") // to come
+// tables computes the weights of a stage, and what part of its input they need.
+func (s *goScratch) tables(stage *Stage, dtype tensor.DType) Rect {
+	v, wide := stage.Visible(), dtype == tensor.Uint16
+	flipX, flipY, _ := orient.Parts(stage.Turn)
+	filter := resample.Filter(stage.Filter)
+	s.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX, Wide: wide})
+	s.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter, Flip: flipY, Wide: wide})
+	x0, x1 := s.x.Bounds()
+	y0, y1 := s.y.Bounds()
+	return Rect{stage.Crop.X + x0, stage.Crop.Y + y0, x1 - x0, y1 - y0}
+}
+
+// stage writes to what the stage makes of the part of its input that the tables need, colours aside. It may change that part.
+func (s *goScratch) stage(to, in Pixels, stage *Stage) {
+	at := stage.Target()
+	Border(to, at, stage.Fill)
+	if at == (Rect{}) {
+		return
+	}
+	to = to.part(at)
+	if stage.Turn <= 4 {
+		s.scale(to, in)
+		return
+	}
+	upright := packed(&s.unturned, to.Height, to.Width, to.Color, to.DType)
+	s.scale(upright, in)
+	n := to.PixelBytes()
+	for y := range to.Height {
+		row := to.Row(y)
+		for x := range to.Width {
+			copy(row[x*n:][:n], upright.Row(x)[y*n:])
+		}
+	}
+}
+
+// scale resamples the part that the tables need. Colours are weighted by how opaque they are: what is transparent must not shine through.
+func (s *goScratch) scale(to, in Pixels) {
+	if s.x.Identity() && s.y.Identity() {
+		s.copy(to, in)
+		return
+	}
+	if to.Color == RGBA {
+		multiplyAlpha(in)
+		defer divideAlpha(to)
+	}
+	row, column := resample.Row, resample.Column
+	if to.DType == tensor.Uint16 {
+		row, column = resample.WideRow, resample.WideColumn
+	}
+	channels := to.Color.Channels()
+	x0, _ := s.x.Bounds()
+	y0, _ := s.y.Bounds()
+	if resample.VerticalFirst(&s.x, &s.y) {
+		s.rows = grow(s.rows, len(in.Row(0)))
+		for i, span := range s.y.Spans {
+			column(s.rows, in.Data, in.Stride, y0, span, s.y.Weights)
+			row(to.Row(i), s.rows, channels, x0, &s.x)
+		}
+		return
+	}
+	between := packed(&s.rows, to.Width, in.Height, to.Color, to.DType)
+	for y := range in.Height {
+		row(between.Row(y), in.Row(y), channels, x0, &s.x)
+	}
+	for i, span := range s.y.Spans {
+		column(to.Row(i), between.Data, between.Stride, y0, span, s.y.Weights)
+	}
+}
+
+// copy is scale where no axis changes.
+func (s *goScratch) copy(to, in Pixels) {
+	n := to.PixelBytes()
+	for y := range to.Height {
+		from, row := in.Row(y), to.Row(y)
+		if s.y.Flip {
+			from = in.Row(in.Height - 1 - y)
+		}
+		if !s.x.Flip {
+			copy(row, from)
+			continue
+		}
+		for x := range to.Width {
+			copy(row[x*n:][:n], from[(to.Width-1-x)*n:])
+		}
+	}
+}
+
+// packed makes pixels without gaps of b's memory, which grows where it must.
+func packed(b *[]byte, width, height int, c Color, d tensor.DType) Pixels {
+	p := Pixels{nil, width * c.Channels() * d.Size(), width, height, c, d}
+	*b = grow(*b, p.Stride*height)
+	p.Data = *b
+	return p
 }

@@ -27,6 +27,15 @@ func (p Pixels) Row(y int) []byte {
 	return p.Data[y*p.Stride:][:n:n]
 }
 
+// part is a rectangle of the picture, in the same memory.
+func (p Pixels) part(r Rect) Pixels {
+	if r.Width > 0 && r.Height > 0 {
+		p.Data = p.Data[r.Y*p.Stride+r.X*p.PixelBytes():]
+	}
+	p.Width, p.Height = r.Width, r.Height
+	return p
+}
+
 // Check returns why p is no picture: an impossible size or form, or Data that ends before the last row.
 func (p Pixels) Check() error {
 	if p.Width <= 0 || p.Height <= 0 || p.Color.Channels() == 0 || p.DType != tensor.Uint8 && p.DType != tensor.Uint16 {

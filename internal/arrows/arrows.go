@@ -26,6 +26,7 @@ var arrows = []arrow{
 	{"media/turbo", "media", "it implements the decoder contract"},
 	{"media/turbo", "media/internal/orient", "the same turns and mirrors for every decoder"},
 	{"media/turbo", "media/internal/resample", "the same weights for every decoder"},
+	{"media/turbo", "tensor", "pixels have a dtype"},
 	{"media/turbo", "C", "libjpeg-turbo; the one place where C is called"},
 
 	{"media/webp", "media", "it implements the contracts of decoder and encoder"},

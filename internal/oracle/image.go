@@ -17,9 +17,7 @@ type Bytes []byte
 func ReadImage(t testing.TB, data []byte, mode string, upright bool) Image {
 	t.Helper()
 	r := ask(t, "read_image", map[string]any{"mode": mode, "upright": upright}, data)
-	var answer [3]any
-	r.into(t, &answer)
-	return Image{answer[0].(string), int(answer[1].(float64)), int(answer[2].(float64)), r.Blobs[0]}
+	return r.image(t)
 }
 
 // WriteImage encodes a picture in one of Pillow's formats, with the options that its save takes, and "palette", and "tags" of a TIFF. Where Pix holds

@@ -39,3 +39,19 @@ func TestMissingInterpreterSaysWhatToRun(t *testing.T) {
 		t.Fatal("started")
 	}
 }
+
+func TestGeometry(t *testing.T) {
+	p := Image{"RGBA", 3, 2, []byte("abcdefghijklmnopqrstuvwx")}
+	if got := Geometry(t, p, Step{"rot90", []int{1}}, Step{"pad", []int{1, 0, 0, 0, 9, 9, 9, 9}}); got.Width != 3 || got.Height != 3 || len(got.Pix) != 36 {
+		t.Errorf("%+v", got)
+	}
+	if got := Paste(t, p, [3]uint8{1, 2, 3}); got.Mode != "RGB" || len(got.Pix) != 18 {
+		t.Errorf("%+v", got)
+	}
+	if got := Weights(t, 8, [][3]int{{2, 1, 1}}); len(got) != 1 || len(got[0]) != 2 || got[0][0] != 4 {
+		t.Errorf("%v", got)
+	}
+	if got := Buckets(t, [][2]int{{10, 20}}, [][2]int{{1, 1}, {2, 1}}); len(got) != 1 || got[0] != 1 {
+		t.Errorf("%v", got)
+	}
+}

@@ -78,13 +78,13 @@ func defined(x, y *resample.Table, pixels []byte, width int) []byte {
 		for _, s := range y.Spans {
 			resample.Column(between, pixels, row, 0, s, y.Weights)
 			out = append(out, make([]byte, n)...)
-			resample.Row(out[len(out)-n:], between, 0, x)
+			resample.Row(out[len(out)-n:], between, 3, 0, x)
 		}
 		return out
 	}
 	between := make([]byte, len(pixels)/row*n)
 	for i := range len(pixels) / row {
-		resample.Row(between[i*n:], pixels[i*row:], 0, x)
+		resample.Row(between[i*n:], pixels[i*row:], 3, 0, x)
 	}
 	for _, s := range y.Spans {
 		out = append(out, make([]byte, n)...)

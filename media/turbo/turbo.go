@@ -20,6 +20,7 @@ import (
 	"headrace/media"
 	"headrace/media/internal/orient"
 	"headrace/media/internal/resample"
+	"headrace/tensor"
 )
 
 func init() { media.Register(media.JPEG, Decoder{}) }
@@ -66,7 +67,8 @@ func (h *handle) run(dst []byte, stride int, src []byte, info *media.Info, plan 
 		}
 		at := stage.Target()
 		if stage.Pads() {
-			media.Blacken(to, toStride, stage.Window.Width, stage.Window.Height, at)
+			p := media.Pixels{Data: to, Stride: toStride, Width: stage.Window.Width, Height: stage.Window.Height, DType: tensor.Uint8}
+			media.Border(p, at, stage.Fill)
 		}
 		if at.Width > 0 && at.Height > 0 {
 			h.tables(stage)
@@ -88,8 +90,9 @@ func (h *handle) run(dst []byte, stride int, src []byte, info *media.Info, plan 
 // tables computes the weights of a stage, and what of its crop they need.
 func (h *handle) tables(stage *media.Stage) {
 	v := stage.Visible()
-	h.x.Set(stage.Crop.Width, stage.Width, v.X, v.Width, stage.Turn == 2)
-	h.y.Set(stage.Crop.Height, stage.Height, v.Y, v.Height, false)
+	filter := resample.Filter(stage.Filter)
+	h.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: stage.Turn == 2})
+	h.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter})
 	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
 	h.job.vertical_first = 0
 	if resample.VerticalFirst(&h.x, &h.y) {

@@ -2,40 +2,49 @@ package resample
 
 import "math"
 
-// Bits is the number of bits behind the point of a weight.
+// Bits is the number of bits behind the point of a weight for pixels of 8 bits.
 const Bits = 22
 
-// Half is added before the bits behind the point are cut off.
-const Half = 1 << (Bits - 1)
+// WideBits is the same for pixels of 16 bits: with 22, the roundings of the weights of a strong reduction would add up to more than a level.
+const WideBits = 30
 
-// Table tells how a row of In pixels becomes Out pixels, of which only those from First to First+len(Spans)-1 are computed.
+// Axis is what a table is for: how a row of In pixels becomes Out pixels, of which only N from First on are computed.
+type Axis struct {
+	In, Out, First, N int
+	Filter            Filter
+	Flip              bool // spans stand in reverse order: the last pixel of the window comes first
+	Wide              bool // weights have WideBits instead of Bits
+}
+
+// Table has the weights of an axis.
 type Table struct {
-	In, Out, First int
-	Flip           bool   // spans stand in reverse order: the last pixel of the window comes first
-	Spans          []Span // one for each pixel computed
-	Weights        []int32
-	Taps           int // length of the longest span
+	Axis
+	Spans   []Span // one for each pixel computed
+	Weights []int32
+	Taps    int // length of the longest span
 
 	// Version counts how often the table was filled: the same number means the same table.
 	Version uint64
+
+	raw []float64
 }
 
 // Span is the run of input pixels that make one output pixel, and where its weights begin.
 type Span struct{ Start, Len, At int32 }
 
 // Set fills the table. If it holds what is asked for already, that takes no time: neighbours in a data set are often of one size.
-func (t *Table) Set(in, out, first, n int, flip bool) {
-	if t.Version > 0 && t.In == in && t.Out == out && t.First == first && len(t.Spans) == n && t.Flip == flip {
+func (t *Table) Set(a Axis) {
+	if t.Version > 0 && t.Axis == a {
 		return
 	}
-	t.In, t.Out, t.First, t.Flip = in, out, first, flip
+	t.Axis = a
 	t.Version++
 	t.Spans, t.Weights, t.Taps = t.Spans[:0], t.Weights[:0], 0
-	for i := range n {
-		if flip {
-			i = n - 1 - i
+	for i := range a.N {
+		if a.Flip {
+			i = a.N - 1 - i
 		}
-		t.add(first + i)
+		t.add(a.First + i)
 	}
 }
 
@@ -65,32 +74,33 @@ func (t *Table) Bounds() (lo, hi int) {
 
 // add appends the span of one output pixel.
 func (t *Table) add(x int) {
+	one := float64(int(1) << Bits)
+	if t.Wide {
+		one = 1 << WideBits
+	}
 	at := int32(len(t.Weights))
 	if t.Identity() {
 		t.Spans = append(t.Spans, Span{int32(x), 1, at})
-		t.Weights = append(t.Weights, 1<<Bits)
+		t.Weights = append(t.Weights, int32(one))
 		t.Taps = 1
 		return
 	}
 	scale := float64(t.In) / float64(t.Out)
-	support := max(scale, 1)
-	inverse := 1 / support
+	widened := max(scale, 1)
+	support := float64(supports[t.Filter] * widened)
 	centre := float64((float64(x) + 0.5) * scale)
 	lo := max(int(centre-support+0.5), 0)
 	hi := min(int(centre+support+0.5), t.In)
+	t.raw = t.Filter.sample(t.raw[:0], lo, hi-lo, centre, 1/widened)
 	var sum float64
-	var stack [64]float64
-	raw := stack[:0]
-	for k := range hi - lo {
-		w := max(1-math.Abs(float64((float64(k+lo)-centre+0.5)*inverse)), 0)
-		raw = append(raw, w)
+	for _, w := range t.raw {
 		sum += w
 	}
-	for _, w := range raw {
+	for _, w := range t.raw {
 		if sum != 0 {
 			w /= sum
 		}
-		t.Weights = append(t.Weights, int32(0.5+float64(w*(1<<Bits))))
+		t.Weights = append(t.Weights, int32(math.Copysign(0.5, w)+float64(w*one)))
 	}
 	t.Spans = append(t.Spans, Span{int32(lo), int32(hi - lo), at})
 	t.Taps = max(t.Taps, hi-lo)
