@@ -48,11 +48,14 @@ func adjust(list []media.Adjust, p media.Pixels) media.Pixels {
 	return p
 }
 
-// write does what [media.Output.Write] does, and takes for granted that it would return no error. prepared is all zeros at first.
-func write(prepared *C.hr_output, o *media.Output, dst []byte, stride int, p media.Pixels) {
+// prepared is what is worked out once for an output.
+type prepared struct{ c C.hr_output }
+
+// write does what [media.Output.Write] does, and takes for granted that it would return no error.
+func write(to *prepared, o *media.Output, dst []byte, stride int, p media.Pixels) {
 	form := outputForm(o, p.Color, p.DType)
-	C.hr_output_set(prepared, level(), &form)
-	C.hr_output_picture(prepared, (*C.uint8_t)(&p.Data[0]), C.ptrdiff_t(p.Stride), C.int(p.Width), C.int(p.Height),
+	C.hr_output_set(&to.c, level(), &form)
+	C.hr_output_picture(&to.c, (*C.uint8_t)(&p.Data[0]), C.ptrdiff_t(p.Stride), C.int(p.Width), C.int(p.Height),
 		(*C.uint8_t)(&dst[0]), C.ptrdiff_t(stride))
 }
 
