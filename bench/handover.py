@@ -36,7 +36,7 @@ def main() -> None:
     os.environ["HEADRACE_ENGINE"] = str(ENGINE)
     sys.path.insert(0, str(ROOT / "python/src"))
 
-    from run import commit, machine, wait_for_quiet
+    from machine import commit, machine, wait_for_quiet
 
     report = {"commit": commit(), "machine": machine(), "batches": options.batches}
     with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,8 @@
  * WORK is one of
  *   read          open, read, close
  *   coefficients  Huffman decoding alone
+ *   planes        and the inverse transform: planes of YCbCr, the chroma ones as small as they are stored
+ *   planes_small  the same at 1/2, 1/4 and 1/8 in turn
  *   full          decode to RGB, whole
  *   val           shorter side to 256, centre 224 x 224: decodes the rows and columns that the window needs, and resizes
  *                 them with an antialiased triangle filter
@@ -30,9 +32,10 @@
 
 enum { OUT = 224, RESIZE = 256, MAX_TAPS = 64 };
 
-typedef enum { READ, COEFFICIENTS, FULL, VAL, TRAIN, TRAIN_EXACT, WORKS } work_t;
+typedef enum { READ, COEFFICIENTS, PLANES, PLANES_SMALL, FULL, VAL, TRAIN, TRAIN_EXACT, WORKS } work_t;
 
-static const char *const work_names[WORKS] = {"read", "coefficients", "full", "val", "train", "train_exact"};
+static const char *const work_names[WORKS] = {"read",  "coefficients", "planes", "planes_small",
+                                                "full", "val", "train", "train_exact"};
 
 static char **paths;
 static int path_count;
@@ -186,14 +189,18 @@ static void on_error(j_common_ptr c) { longjmp(((jump_t *)c->err)->failed, 1); }
 
 static void on_message(j_common_ptr c) { (void)c; }
 
-/* Reads rows [top, top+rows) into the scratch, tightly packed. */
-static void read_rows(struct jpeg_decompress_struct *c, int top, int rows, int width, scratch_t *s) {
-	size_t stride = (size_t)width * 3, need = stride * (size_t)rows;
+static void make_room(scratch_t *s, size_t need) {
 	if (need > s->pixel_room) {
 		s->pixel_room = need * 2;
 		free(s->pixels);
 		s->pixels = malloc(s->pixel_room);
 	}
+}
+
+/* Reads rows [top, top+rows) into the scratch, tightly packed. */
+static void read_rows(struct jpeg_decompress_struct *c, int top, int rows, int width, scratch_t *s) {
+	size_t stride = (size_t)width * 3, need = stride * (size_t)rows;
+	make_room(s, need);
 	if (top > 0)
 		jpeg_skip_scanlines(c, (JDIMENSION)top);
 	for (int y = 0; y < rows;) {
@@ -208,6 +215,47 @@ static void read_rows(struct jpeg_decompress_struct *c, int top, int rows, int w
 static void decode_whole(struct jpeg_decompress_struct *c, scratch_t *s) {
 	jpeg_start_decompress(c);
 	read_rows(c, 0, (int)c->output_height, (int)c->output_width, s);
+	jpeg_finish_decompress(c);
+	s->checksum += s->pixels[0];
+}
+
+/* Where the samples of a component lie: a row of blocks, which the next one overwrites. */
+typedef struct {
+	JSAMPROW rows[4 * DCTSIZE];
+} component_rows_t;
+
+#if JPEG_LIB_VERSION >= 70
+#define BLOCK_SIDE(part) ((part)->DCT_h_scaled_size)
+#define LEAST_BLOCK_SIDE(c) ((c)->min_DCT_v_scaled_size)
+#else
+#define BLOCK_SIDE(part) ((part)->DCT_scaled_size)
+#define LEAST_BLOCK_SIDE(c) ((c)->min_DCT_scaled_size)
+#endif
+
+static void decode_planes(struct jpeg_decompress_struct *c, int eighths, scratch_t *s) {
+	component_rows_t lines[MAX_COMPS_IN_SCAN];
+	JSAMPARRAY planes[MAX_COMPS_IN_SCAN];
+	size_t need = 0, at = 0;
+	c->out_color_space = c->jpeg_color_space;
+	c->raw_data_out = TRUE;
+	c->scale_num = (unsigned)eighths;
+	c->scale_denom = 8;
+	jpeg_start_decompress(c);
+	for (int pass = 0; pass < 2; pass++) { /* first the sizes, then the addresses */
+		for (int i = 0; i < c->num_components; i++) {
+			const jpeg_component_info *part = &c->comp_info[i];
+			size_t width = ((size_t)part->width_in_blocks + (size_t)part->h_samp_factor) * (size_t)BLOCK_SIDE(part);
+			int rows = part->v_samp_factor * BLOCK_SIDE(part);
+			planes[i] = lines[i].rows;
+			for (int y = 0; y < rows; y++, at += width)
+				lines[i].rows[y] = pass ? s->pixels + at : NULL;
+		}
+		need = at;
+		at = 0;
+		make_room(s, need);
+	}
+	while (c->output_scanline < c->output_height)
+		jpeg_read_raw_data(c, planes, (JDIMENSION)(c->max_v_samp_factor * LEAST_BLOCK_SIDE(c)));
 	jpeg_finish_decompress(c);
 	s->checksum += s->pixels[0];
 }
@@ -254,6 +302,10 @@ static void decode(int index, scratch_t *s) {
 	switch (work) {
 	case COEFFICIENTS:
 		jpeg_read_coefficients(&c);
+		break;
+	case PLANES:
+	case PLANES_SMALL:
+		decode_planes(&c, work == PLANES ? 8 : 4 >> index % 3, s);
 		break;
 	case FULL:
 		decode_whole(&c, s);
@@ -320,7 +372,7 @@ int main(int argc, char **argv) {
 		if (!strcmp(argv[3], work_names[i]))
 			work = (work_t)i;
 	if (threads < 1 || threads > 1024 || passes < 1 || work == WORKS) {
-		fprintf(stderr, "usage: limit LIST THREADS read|coefficients|full|val|train|train_exact [PASSES]\n");
+		fprintf(stderr, "usage: limit LIST THREADS read|coefficients|planes|planes_small|full|val|train|train_exact [PASSES]\n");
 		return 2;
 	}
 	read_list(argv[1]);

@@ -1,25 +1,42 @@
 """Runs one loader over a list of files and prints what it took, as one line of JSON.
 
-Usage: python measure.py LOADER WORK LIST [--workers W]
+Usage: python measure.py LOADER WORK LIST [--workers W] [--mode exact|fast] [--dtype uint8|float32|bfloat16] [--warm N]
 
-LOADER is a module of loaders/. Its function `batches(work, files, workers)` gives arrays of 32 images, uint8, in the way
-that its makers recommend. WORK is `val` (shorter side to 256, centre 224 x 224) or `train` (random resized crop of 224 x
-224 and a flip).
+LOADER is a module of loaders/. Its function `batches(job)` gives arrays of 32 images in the way that its makers recommend.
+WORK is `val` (shorter side to 256, centre 224 x 224) or `train` (random resized crop of 224 x 224 and a flip). Images of
+uint8 may lie as the loader likes; floating-point ones are normalised, channels first.
 
-The rate is taken from the 8th batch to the last one; what came before is reported as the time to the first batch, counted
-from the moment in which the runner started this process (environment variable STARTED).
+The rate is taken from the Nth batch to the last multiple of N; what came before is reported as the time to the first batch,
+counted from the moment in which the runner started this process (environment variable STARTED).
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import importlib
 import json
 import os
 import sys
 import time
 
-WARM = 8
+BATCH = 32
+# Of the photographs of ImageNet, as everybody has them.
+MEAN = (0.485, 0.456, 0.406)
+STD = (0.229, 0.224, 0.225)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """What a loader is asked for."""
+
+    work: str
+    files: list[str]
+    workers: int
+    mode: str = "exact"  # only Headrace has modes
+    dtype: str = "uint8"
+    mean: tuple[float, float, float] = MEAN
+    std: tuple[float, float, float] = STD
 
 
 def main() -> None:
@@ -28,34 +45,37 @@ def main() -> None:
     parser.add_argument("work", choices=["val", "train"])
     parser.add_argument("list")
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--mode", default="exact")
+    parser.add_argument("--dtype", default="uint8")
+    parser.add_argument("--warm", type=int, default=8)
     options = parser.parse_args()
     with open(options.list) as lines:
         files = lines.read().split("\n")[:-1]
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "loaders"))
     loader = importlib.import_module(f"{options.loader}_loader")
-    print(json.dumps(measure(loader.batches(options.work, files, options.workers))))
+    job = Job(options.work, files, options.workers, options.mode, options.dtype)
+    print(json.dumps(measure(loader.batches(job), job, options.warm)))
 
 
-def measure(batches) -> dict:
-    images = count = pixels = 0
+def measure(batches, job: Job, every: int) -> dict:
+    images = count = 0
+    looked_at = 0.0
     first = warm = last = None
     for batch in batches:
         now = time.time()
         if first is None:
             first = now
-            shape, dtype = list(batch.shape), str(batch.dtype)
-            if shape[1:] not in ([224, 224, 3], [3, 224, 224]) or dtype != "uint8":
-                raise SystemExit(f"the loader gives {dtype} {shape}")
+            check(batch, job)
         images += batch.shape[0]
         count += 1
         # A look at few pixels, so that a lazy loader has to have them.
-        pixels += int(batch[:, ::112, ::112].sum())
-        if count == WARM:
+        looked_at += abs(float(batch[:, ::112, ::112].sum()))
+        if count == every:
             warm = (now, images, cpu_seconds())
-        elif count % WARM == 0:
+        elif count % every == 0:
             # Read while the workers live: what they used is lost to us once they are gone.
             last = (now, images, cpu_seconds())
-    if warm is None or last is None or not pixels:
+    if warm is None or last is None or not looked_at:
         raise SystemExit(f"{count} batches are too few to measure")
     time_span, image_span, cpu_span = (b - a for a, b in zip(warm, last))
     started = float(os.environ.get("STARTED", "nan"))
@@ -65,6 +85,14 @@ def measure(batches) -> dict:
         "cpu_s_per_1k": round(cpu_span / image_span * 1000, 4),
         "first_batch_s": round(first - started, 3),
     }
+
+
+def check(batch, job: Job) -> None:
+    shape, dtype = list(batch.shape[1:]), str(batch.dtype)
+    shapes = [[3, 224, 224]] + ([[224, 224, 3]] if job.dtype == "uint8" else [])
+    dtypes = ["bfloat16", "uint16"] if job.dtype == "bfloat16" else [job.dtype]
+    if shape not in shapes or dtype not in dtypes:
+        raise SystemExit(f"the loader gives {dtype} {list(batch.shape)}")
 
 
 def cpu_seconds() -> float:

@@ -1,11 +1,19 @@
 """Runs the contestants in turns and compares them.
 
-    python run.py [--bed BED] [--only WORD,…] [--rounds 5] [--memory] [--out results/NAME.json]
+    python run.py [--bed BED] [--only WORD,…] [--work val,…] [--rounds 5] [--memory] [--out results/NAME.json]
 
 One round runs every contestant once; ratios are taken within a round, so that an hour in which the machine is slower does
 not favour anybody. Before each run the runner waits until others leave the machine alone, and with each run it writes down
 how much they used all the same. CPU seconds per 1,000 images are the steadiest figure; images per second hold for one
 machine and one hour.
+
+The kinds of work:
+
+val     shorter side to 256, centre 224 x 224, to uint8
+train   random resized crop of 224 x 224 and a flip, to uint8
+large   as val, from photographs of 1 to 8 megapixels
+float   as val, normalised, channels first, as float32 or bfloat16, beside the same as uint8
+start   to the first batch, with few and with many workers
 
 --memory samples the memory of the process tree (PSS: shared pages counted once) every 50 ms. It disturbs: the rates of such a run
 are not to be used.
@@ -19,17 +27,13 @@ import datetime
 import json
 import os
 import pathlib
-import platform
-import statistics
 import subprocess
 import sys
 import threading
 import time
 
+from machine import CORES, HERE, ROOT, commit, machine, machine_cpu, others_share, spread, wait_for_quiet
 from measure import descendants
-
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,27 +42,79 @@ class Contestant:
     environment: str  # "limit" is the C program, "tree" is .venv, else a virtual environment of the bed
     loader: str
     workers: int = 0
-    work: tuple[str, ...] = ("val", "train")
+    mode: str = "exact"
+    dtype: str = "uint8"
 
 
-CORES = len(os.sched_getaffinity(0))
-CONTESTANTS = [
-    Contestant("limit", "limit", "val", work=("val",)),
-    Contestant("limit", "limit", "train", work=("train",)),
-    Contestant("limit, full size", "limit", "train_exact", work=("train",)),
-    Contestant("headrace", "tree", "headrace"),
-    Contestant("headrace, 1 worker", "tree", "headrace", 1, work=("start",)),
-    Contestant("headrace, 64 workers", "tree", "headrace", 64, work=("start",)),
-    Contestant("spdl", "venv-spdl", "spdl", CORES + 1),
-    Contestant("spdl, quick ops", "venv-spdl", "spdl_quick", CORES + 1),
-    Contestant("torch, torchvision", "venv-torch", "torch", CORES),
-    Contestant("torch, Pillow", "venv-torch", "torch_pil", CORES),
-    Contestant("grain, quick ops", "venv-grain", "grain", 2 * CORES),
-    Contestant("tf.data, fused", "venv-tf", "tf", CORES),
-]
+@dataclasses.dataclass(frozen=True)
+class Work:
+    """A table: who takes part, on which files, and whom they are compared with."""
+
+    contestants: tuple[Contestant, ...]
+    references: tuple[str, ...]  # labels; a contestant's own reference may differ
+    transform: str = "val"
+    files: str = "bench_files.txt"
+    images: int = 2400
+    repeat: int = 1  # how often the files are gone through
+    warm: int = 8  # batches before the rate counts
 
 
-START_IMAGES = 640
+HEADRACE = Contestant("headrace", "tree", "headrace")
+FAST = Contestant("headrace, fast", "tree", "headrace", mode="fast")
+SPDL = Contestant("spdl", "venv-spdl", "spdl", CORES + 1)
+SPDL_QUICK = Contestant("spdl, quick ops", "venv-spdl", "spdl_quick", CORES + 1)
+TORCH = Contestant("torch, torchvision", "venv-torch", "torch", CORES)
+TORCH_PILLOW = Contestant("torch, Pillow", "venv-torch", "torch_pil", CORES)
+GRAIN = Contestant("grain, quick ops", "venv-grain", "grain", 2 * CORES)
+TF = Contestant("tf.data, fused", "venv-tf", "tf", CORES)
+PEERS = (SPDL, SPDL_QUICK, TORCH, TORCH_PILLOW, GRAIN, TF)
+
+
+def limit(label: str, work: str) -> Contestant:
+    return Contestant(label, "limit", work)
+
+
+def given(contestant: Contestant, dtype: str) -> Contestant:
+    return dataclasses.replace(contestant, label=f"{contestant.label}, {dtype}", dtype=dtype)
+
+
+WORKS = {
+    "val": Work((limit("limit", "val"), HEADRACE, FAST, *PEERS), ("limit",)),
+    "train": Work(
+        (limit("limit, full size", "train_exact"), limit("limit", "train"), HEADRACE, FAST, *PEERS),
+        ("limit, full size", "limit"),
+        transform="train",
+    ),
+    "large": Work(
+        (limit("limit, whole", "full"), limit("limit", "val"), HEADRACE, FAST, SPDL_QUICK, TORCH, GRAIN, TF),
+        ("limit, whole", "limit"),
+        files="large_files.txt",
+        repeat=2,
+        warm=4,
+    ),
+    "float": Work(
+        (
+            HEADRACE,
+            given(HEADRACE, "float32"),
+            given(HEADRACE, "bfloat16"),
+            FAST,
+            given(FAST, "float32"),
+            given(FAST, "bfloat16"),
+            given(TORCH, "float32"),
+            given(TF, "float32"),
+        ),
+        ("own uint8",),
+        images=1600,
+    ),
+    "start": Work(
+        (
+            dataclasses.replace(HEADRACE, label="headrace, 1 worker", workers=1),
+            dataclasses.replace(HEADRACE, label="headrace, 64 workers", workers=64),
+        ),
+        (),
+        images=640,
+    ),
+}
 
 
 def main() -> None:
@@ -67,18 +123,18 @@ def main() -> None:
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         "machine": machine(),
         "commit": commit(),
-        "images": options.images,
         "memory": options.memory,
         "runs": [],
     }
-    for work in options.work.split(","):
+    works = options.work.split(",")
+    progress = Progress([(w, c.label) for w in works for _ in range(options.rounds) for c in chosen(w, options.only)])
+    for work in works:
         for number in range(options.rounds):
             for contestant in chosen(work, options.only):
                 run = {"work": work, "round": number, "label": contestant.label}
                 run |= run_once(contestant, work, options)
                 report["runs"].append(run)
-                outcome = run.get("error") or run.get("images_per_s")
-                print(f"{work} {number} {contestant.label}: {outcome}", file=sys.stderr, flush=True)
+                progress.ran(run)
                 if options.out:
                     options.out.parent.mkdir(exist_ok=True)
                     options.out.write_text(json.dumps(report, indent=1) + "\n")
@@ -91,26 +147,49 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bed", type=pathlib.Path, default=pathlib.Path(os.environ.get("BED") or ROOT / "build/bed"))
     parser.add_argument("--only", default="", help="words; a contestant whose label contains none of them is left out")
-    parser.add_argument("--work", default="val,train,start", help="start: to the first batch, with few and with many workers")
+    parser.add_argument("--work", default=",".join(WORKS), help=f"one or more of {', '.join(WORKS)}")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--images", type=int, default=2400)
+    parser.add_argument("--images", type=int, default=0, help="fewer files than the work has")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--patience", type=float, default=30, help="seconds to wait for a quiet machine before each run")
     parser.add_argument("--out", type=pathlib.Path)
     return parser.parse_args()
 
 
-def shared_list(options: argparse.Namespace, work: str) -> str:
+class Progress:
+    """Says after each run what came out, and how long the rest will take."""
+
+    def __init__(self, planned: list[tuple[str, str]]) -> None:
+        self.planned, self.took, self.last = planned, {}, time.monotonic()
+
+    def ran(self, run: dict) -> None:
+        now = time.monotonic()
+        self.took[self.planned.pop(0)] = now - self.last
+        self.last = now
+        outcome = run.get("error") or f"{run['images_per_s']:,.0f} images/s, others {run['others']:.0%}"
+        left = sum(map(self.guess, self.planned)) / 60
+        print(f"{run['work']} {run['round']} {run['label']}: {outcome} ({left:.0f} min left)", file=sys.stderr, flush=True)
+
+    def guess(self, planned: tuple[str, str]) -> float:
+        """As long as the same took before, or the same loader at other work, or whoever."""
+        same_loader = [seconds for (_, label), seconds in self.took.items() if label == planned[1]]
+        known = same_loader or list(self.took.values())
+        return self.took.get(planned) or sum(known) / len(known)
+
+
+def shared_list(options: argparse.Namespace, work: Work) -> str:
     """The list of files that all contestants read for one kind of work."""
-    files = (options.bed / "data/bench_files.txt").read_text().split("\n")[:-1]
-    path = ROOT / f"build/bench/{work}.txt"
-    path.write_text("".join(f"{f}\n" for f in files[: START_IMAGES if work == "start" else options.images]))
+    files = (options.bed / "data" / work.files).read_text().split("\n")[:-1]
+    files = files[: min(options.images or work.images, work.images)] * work.repeat
+    path = ROOT / "build/bench/list.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{f}\n" for f in files))
     return str(path)
 
 
 def chosen(work: str, only: str) -> list[Contestant]:
     words = [w for w in only.split(",") if w]
-    return [c for c in CONTESTANTS if work in c.work and (not words or any(w in c.label for w in words))]
+    return [c for c in WORKS[work].contestants if not words or any(w in c.label for w in words)]
 
 
 def run_once(contestant: Contestant, work: str, options: argparse.Namespace) -> dict:
@@ -125,7 +204,7 @@ def run_once(contestant: Contestant, work: str, options: argparse.Namespace) -> 
         "CUDA_VISIBLE_DEVICES": "",
     }
     process = subprocess.Popen(
-        command(contestant, work, options), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(contestant, WORKS[work], options), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     watcher = MemoryWatcher(process.pid) if options.memory else None
     try:
@@ -134,53 +213,23 @@ def run_once(contestant: Contestant, work: str, options: argparse.Namespace) -> 
         for pid in reversed(descendants(process.pid)):
             os.kill(pid, 9)
         out, err = process.communicate()
+    peak = watcher.stop() if watcher else {}
     lines = [line for line in out.splitlines() if line.startswith("{")]
     if process.returncode != 0 or not lines:
-        return {"error": (err or out or f"ended with {process.returncode}")[-500:]}
-    result = json.loads(lines[-1])
-    result["others"] = others_share(before, mine)
-    if watcher:
-        result["peak_pss_mb"], result["processes"] = watcher.stop()
-    return result
+        said = (err or out).strip().splitlines()
+        return {"error": said[-1] if said else f"ended with {process.returncode}"}
+    return json.loads(lines[-1]) | {"others": others_share(before, mine)} | peak
 
 
-def command(contestant: Contestant, work: str, options: argparse.Namespace) -> list[str]:
+def command(contestant: Contestant, work: Work, options: argparse.Namespace) -> list[str]:
     files = shared_list(options, work)
     if contestant.environment == "limit":
-        return [str(ROOT / "build/bench/limit"), files, str(contestant.workers or CORES), contestant.loader, "2"]
+        passes = "2" if work.repeat == 1 else "1"
+        return [str(ROOT / "build/bench/limit"), files, str(contestant.workers or CORES), contestant.loader, passes]
     folder = ROOT / ".venv" if contestant.environment == "tree" else options.bed / contestant.environment
-    arguments = [contestant.loader, "val" if work == "start" else work, files, "--workers", str(contestant.workers)]
+    arguments = [contestant.loader, work.transform, files, "--workers", str(contestant.workers), "--warm", str(work.warm)]
+    arguments += ["--mode", contestant.mode, "--dtype", contestant.dtype]
     return [str(folder / "bin/python"), str(HERE / "measure.py"), *arguments]
-
-
-# Who else uses the machine.
-
-
-def machine_cpu() -> tuple[float, float]:
-    """Seconds of CPU time used on the whole machine since it started, and now."""
-    with open("/proc/stat") as f:
-        fields = [int(x) for x in f.readline().split()[1:9]]
-    idle = fields[3] + fields[4] + fields[7]
-    return (sum(fields) - idle) / os.sysconf("SC_CLK_TCK"), time.time()
-
-
-def wait_for_quiet(patience: float, share: float = 0.08) -> None:
-    deadline = time.time() + patience
-    while time.time() < deadline:
-        used, at = machine_cpu()
-        time.sleep(0.5)
-        used_after, after = machine_cpu()
-        if (used_after - used) / (after - at) / (os.cpu_count() or 1) < share:
-            return
-        time.sleep(1)
-
-
-def others_share(before: tuple[float, float], mine: os.times_result) -> float:
-    """The share of the machine that others used since then. A contestant's processes are counted once they were waited for."""
-    used, at = machine_cpu()
-    now = os.times()
-    own = sum(now[:4]) - sum(mine[:4])
-    return round(max(0.0, used - before[0] - own) / (at - before[1]) / (os.cpu_count() or 1), 3)
 
 
 class MemoryWatcher:
@@ -198,10 +247,10 @@ class MemoryWatcher:
             if kilobytes > self.peak:
                 self.peak, self.processes = kilobytes, len(pids)
 
-    def stop(self) -> tuple[float, int]:
+    def stop(self) -> dict:
         self.done.set()
         self.thread.join()
-        return round(self.peak / 1024, 1), self.processes
+        return {"peak_pss_mb": round(self.peak / 1024, 1), "processes": self.processes}
 
 
 def pss_of(pid: int) -> int:
@@ -212,53 +261,52 @@ def pss_of(pid: int) -> int:
         return 0
 
 
-# What is reported.
+# What came out.
+
+
+def ratios(report: dict, work: str, label: str, reference: str) -> list[float]:
+    """A contestant's images per second, divided by another's in the same round."""
+    if reference == "own uint8":
+        reference = label.rsplit(", ", 1)[0] if label.endswith(("float32", "bfloat16")) else label
+    runs = [r for r in report["runs"] if r["work"] == work and "error" not in r]
+    of = {r["round"]: r["images_per_s"] for r in runs if r["label"] == reference}
+    return [r["images_per_s"] / of[r["round"]] for r in runs if r["label"] == label and r["round"] in of]
+
+
+def rows_of(report: dict, work: str) -> dict[str, list[dict]]:
+    """The runs that ended well, by contestant, in the order in which they took part."""
+    rows: dict[str, list[dict]] = {}
+    for run in report["runs"]:
+        if run["work"] == work and "error" not in run:
+            rows.setdefault(run["label"], []).append(run)
+    return rows
 
 
 def table(report: dict, work: str) -> str:
-    runs = [r for r in report["runs"] if r["work"] == work and "error" not in r]
-    labels = list(dict.fromkeys(r["label"] for r in runs))
-    reference = {r["round"]: r["images_per_s"] for r in runs if r["label"] == "limit"}
-    rows = [["loader", "images/s", "÷ limit", "CPU s per 1,000", "start to first batch, s", "peak PSS, MB", "others"]]
-    for label in labels:
-        own = [r for r in runs if r["label"] == label]
-        ratios = [r["images_per_s"] / reference[r["round"]] for r in own if r["round"] in reference]
+    references = WORKS[work].references
+    head = [
+        "loader",
+        "images/s",
+        *(f"÷ {r}" for r in references),
+        "CPU s per 1,000",
+        "start to first batch, s",
+        "peak PSS, MB",
+        "others",
+    ]
+    rows = [head, ["---"] * len(head)]
+    for label, runs in rows_of(report, work).items():
         rows.append(
             [
                 label,
-                spread([r["images_per_s"] for r in own], ",.0f"),
-                spread(ratios, ".2f"),
-                spread([r["cpu_s_per_1k"] for r in own], ".3f"),
-                spread([r["first_batch_s"] for r in own if "first_batch_s" in r], ".2f"),
-                spread([r["peak_pss_mb"] for r in own if "peak_pss_mb" in r], ".0f"),
-                spread([r["others"] for r in own], ".2f"),
+                spread([r["images_per_s"] for r in runs], ",.0f"),
+                *(spread(ratios(report, work, label, reference), ".2f") for reference in references),
+                spread([r["cpu_s_per_1k"] for r in runs], ".3f"),
+                spread([r["first_batch_s"] for r in runs if "first_batch_s" in r], ".2f"),
+                spread([r["peak_pss_mb"] for r in runs if "peak_pss_mb" in r], ".0f"),
+                spread([r["others"] for r in runs], ".2f"),
             ]
         )
-    rows.insert(1, ["---"] * len(rows[0]))
     return f"\n{work}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
-def spread(values: list[float], form: str) -> str:
-    """Median, and from where to where."""
-    if not values:
-        return ""
-    middle = format(statistics.median(values), form)
-    return middle if len(values) == 1 else f"{middle} [{format(min(values), form)}–{format(max(values), form)}]"
-
-
-def machine() -> dict:
-    model = "unknown"
-    with open("/proc/cpuinfo") as f:
-        for line in f:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return {"cpu": model, "cores": CORES, "kernel": platform.release(), "python": platform.python_version()}
-
-
-def commit() -> str:
-    described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
-    return described.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import grain
 import quick_ops
 
 
-def batches(work, files, workers):
-    load = quick_ops.load_val if work == "val" else quick_ops.load_train
-    options = grain.ReadOptions(num_threads=workers or 4, prefetch_buffer_size=128)
-    yield from grain.MapDataset.source(files).map(load).to_iter_dataset(options).batch(32)
+def batches(job):
+    load = quick_ops.load_val if job.work == "val" else quick_ops.load_train
+    options = grain.ReadOptions(num_threads=job.workers or 4, prefetch_buffer_size=128)
+    yield from grain.MapDataset.source(job.files).map(load).to_iter_dataset(options).batch(32)

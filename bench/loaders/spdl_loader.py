@@ -31,10 +31,10 @@ def random_crop():
     return f"crop=w='{width}':h='{height}':x='{x}':y='{y}',scale=224:224:flags=bilinear{flip},format=pix_fmts=rgb24"
 
 
-def batches(work, files, workers):
-    workers = workers or 3
-    load = load_val if work == "val" else load_train
-    pipeline = PipelineBuilder().add_source(files).aggregate(32).pipe(load, concurrency=workers).add_sink(3)
+def batches(job):
+    workers = job.workers or 3
+    load = load_val if job.work == "val" else load_train
+    pipeline = PipelineBuilder().add_source(job.files).aggregate(32).pipe(load, concurrency=workers).add_sink(3)
     pipeline = pipeline.build(num_threads=workers)
     with pipeline.auto_stop():
         yield from pipeline

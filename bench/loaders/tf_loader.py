@@ -19,19 +19,21 @@ def box_of(work, shape):
     return tf.stack([(shape[0] - side) // 2, (shape[1] - side) // 2, side, side])
 
 
-def batches(work, files, workers):
-    workers = workers or 2
+def batches(job):
+    workers = job.workers or 2
 
     def load(path):
         data = tf.io.read_file(path)
-        box = box_of(work, tf.image.extract_jpeg_shape(data))
+        box = box_of(job.work, tf.image.extract_jpeg_shape(data))
         image = tf.image.resize(tf.image.decode_and_crop_jpeg(data, box, channels=3), [224, 224])
-        if work == "train":
+        if job.work == "train":
             image = tf.image.random_flip_left_right(image)
+        if job.dtype == "float32":
+            return tf.transpose((image / 255 - job.mean) / job.std, [2, 0, 1])
         return tf.cast(image, tf.uint8)
 
     options = tf.data.Options()
     options.threading.private_threadpool_size = workers
     options.deterministic = False
-    images = tf.data.Dataset.from_tensor_slices(files).map(load, num_parallel_calls=workers)
+    images = tf.data.Dataset.from_tensor_slices(job.files).map(load, num_parallel_calls=workers)
     yield from images.batch(32).prefetch(2).with_options(options).as_numpy_iterator()

@@ -9,12 +9,14 @@ torch.set_num_threads(1)
 
 
 class Images(Dataset):
-    def __init__(self, work, files):
-        self.files = files
-        self.transform = {
-            "val": v2.Compose([v2.Resize(256), v2.CenterCrop(224)]),
-            "train": v2.Compose([v2.RandomResizedCrop(224), v2.RandomHorizontalFlip()]),
-        }[work]
+    def __init__(self, job):
+        self.files = job.files
+        steps = {"val": [v2.Resize(256), v2.CenterCrop(224)], "train": [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip()]}[
+            job.work
+        ]
+        if job.dtype == "float32":
+            steps += [v2.ToDtype(torch.float32, scale=True), v2.Normalize(job.mean, job.std)]
+        self.transform = v2.Compose(steps)
 
     def __len__(self):
         return len(self.files)
@@ -23,6 +25,6 @@ class Images(Dataset):
         return self.transform(decode_jpeg(read_file(self.files[i]), mode=ImageReadMode.RGB))
 
 
-def batches(work, files, workers):
-    for batch in DataLoader(Images(work, files), batch_size=32, num_workers=workers or 2, prefetch_factor=4):
+def batches(job):
+    for batch in DataLoader(Images(job), batch_size=32, num_workers=job.workers or 2, prefetch_factor=4):
         yield batch.numpy()

@@ -9,10 +9,10 @@ torch.set_num_threads(1)
 
 
 class Images(Dataset):
-    def __init__(self, work, files):
-        self.files = files
+    def __init__(self, job):
+        self.files = job.files
         steps = {"val": [v2.Resize(256), v2.CenterCrop(224)], "train": [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip()]}
-        self.transform = v2.Compose([*steps[work], v2.PILToTensor()])
+        self.transform = v2.Compose([*steps[job.work], v2.PILToTensor()])
 
     def __len__(self):
         return len(self.files)
@@ -22,6 +22,6 @@ class Images(Dataset):
             return self.transform(image.convert("RGB"))
 
 
-def batches(work, files, workers):
-    for batch in DataLoader(Images(work, files), batch_size=32, num_workers=workers or 2, prefetch_factor=4):
+def batches(job):
+    for batch in DataLoader(Images(job), batch_size=32, num_workers=job.workers or 2, prefetch_factor=4):
         yield batch.numpy()

@@ -1,0 +1,5 @@
+//go:build cgo
+
+package main
+
+import _ "headrace/media/turbo" // registers the decoder of libjpeg-turbo
