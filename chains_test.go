@@ -1,0 +1,117 @@
+package headrace
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+
+	"pgregory.net/rapid"
+)
+
+// chain draws steps from decode_image to batch, in the notation of recipes.
+func chain(t *rapid.T) string {
+	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
+	side := func() int { return rapid.IntRange(1, 60).Draw(t, "side") }
+	color, dtype := pick("color", "rgb", "rgba", "gray"), pick("dtype", "uint8", "uint8", "uint16")
+	filter := func() string { return pick("filter", "bilinear", "box", "hamming", "bicubic", "lanczos") }
+	steps := []string{fmt.Sprintf(`{"op":"decode_image","args":{"color":%q,"dtype":%q}}`, color, dtype)}
+	add := func(op, format string, args ...any) {
+		steps = append(steps, fmt.Sprintf(`{"op":%q,"args":{%s}}`, op, fmt.Sprintf(format, args...)))
+	}
+	for range rapid.IntRange(0, 6).Draw(t, "steps") {
+		switch op := pick("op", "resize", "exact", "resize_to_bucket", "center_crop", "random_crop", "random_resized_crop", "pad", "random_flip",
+			"random_vertical_flip", "rotate90", "random_rotate90", "color_jitter", "grayscale", "random_grayscale"); op {
+		case "resize":
+			add(op, `"size":%d,"filter":%q`, side(), filter())
+		case "exact":
+			add("resize", `"size":[%d,%d],"filter":%q`, side(), side(), filter())
+		case "resize_to_bucket":
+			add(op, `"sizes":[[%d,%d],[%d,%d]],"filter":%q`, side(), side(), side(), side(), filter())
+		case "center_crop":
+			add(op, `"size":[%d,%d]`, side(), side())
+		case "random_crop": // of what is smaller it is an error, the same with passes and without
+			add(op, `"size":[%d,%d]`, min(side(), 30), min(side(), 30))
+		case "random_resized_crop":
+			add(op, `"size":[%d,%d],"scale":[0.1,1],"filter":%q`, side(), side(), filter())
+		case "pad":
+			add(op, `"padding":[%d,%d,%d,%d],"fill":%d`, side()%9, side()%9, side()%9, side()%9, rapid.IntRange(0, 255).Draw(t, "fill"))
+		case "rotate90":
+			add(op, `"turns":%d`, rapid.IntRange(-3, 3).Draw(t, "turns"))
+		case "color_jitter":
+			if dtype == "uint8" {
+				add(op, `"brightness":0.4,"contrast":0.4,"saturation":0.4,"hue":0.2`)
+			}
+		case "grayscale":
+			add(op, `"channels":1`)
+			color = "gray"
+		default:
+			add(op, `"p":0.5`)
+		}
+	}
+	add("center_crop", `"size":[%d,%d]`, side(), side())
+	if color != "rgba" && rapid.Bool().Draw(t, "normalize") {
+		add("normalize", `"mean":0.5,"std":0.25,"dtype":%q`, pick("to", "float32", "float16", "bfloat16"))
+	}
+	if rapid.Bool().Draw(t, "layout") {
+		add("layout", `"layout":"NCHW"`)
+	}
+	return strings.Join(steps, ",")
+}
+
+func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 5)
+	phototest.Spoil(t, root, "003.jpg")
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := chain(rt)
+		r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},%s,{"op":"batch","args":{"size":3}}`, root, steps)
+		load := func(fuse bool) ([][]row, []string) {
+			var lost []string
+			workers := rapid.IntRange(1, 3).Draw(rt, "workers")
+			l, err := Open(t.Context(), r, Config{Epochs: new(1), Fuse: &fuse, OnError: Skip, MaxErrors: ErrorRate(1), Workers: &workers},
+				Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			defer l.Close()
+			if err := l.Start(l.Info().State, nil); err != nil {
+				rt.Fatal(err)
+			}
+			batches := drain(t, l)
+			if m := l.Stats().Memory; m.Used != 0 && len(batches) > 0 {
+				l.Close()
+				if m := l.Stats().Memory; m.Used != 0 {
+					rt.Fatalf("%d bytes are still held", m.Used)
+				}
+			}
+			return batches, lost
+		}
+		one, oneLost := load(true)
+		many, manyLost := load(false)
+		if fmt.Sprint(oneLost) != fmt.Sprint(manyLost) {
+			rt.Fatalf("%s: lost %v, in passes %v", steps, oneLost, manyLost)
+		}
+		if len(one) != len(many) {
+			rt.Fatalf("%s: %d batches, in passes %d", steps, len(one), len(many))
+		}
+		for i := range one {
+			for k := range one[i] {
+				if one[i][k] != many[i][k] {
+					rt.Fatalf("%s: batch %d, row %d (%s) differs: %s", steps, i, k, one[i][k].key, firstDifference(one[i][k].pixels, many[i][k].pixels))
+				}
+			}
+		}
+	})
+}
+
+func firstDifference(a, b string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("byte %d of %d is %d, in passes %d", i, len(a), a[i], b[i])
+		}
+	}
+	return fmt.Sprintf("%d bytes, in passes %d", len(a), len(b))
+}
