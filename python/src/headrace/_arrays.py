@@ -27,6 +27,7 @@ _TYPES = {
     "uint64": "<u8",
     "int64": "<i8",
     "float16": "<f2",
+    "bfloat16": "<u2",  # and then viewed as what it is, where NumPy has been taught to
     "float32": "<f4",
     "float64": "<f8",
 }
@@ -40,6 +41,9 @@ class Layout:
         self._names = [field["name"] for field in fields]
         self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
         self._texts: list[str] = []
+        self.dtypes = {field.get("dtype") for field in fields}
+        self.bfloat16s = tuple(field["name"] for field in fields if field.get("dtype") == "bfloat16")
+        self._bfloat16 = _bfloat16() if self.bfloat16s else None
         for field in fields:
             if field["kind"] == "text":
                 self._texts.append(field["name"])
@@ -61,6 +65,9 @@ class Layout:
                 "data": (address + offset, False),
             }
             batch[name] = _asarray(lease)
+        if self._bfloat16 is not None:
+            for name in self.bfloat16s:
+                batch[name] = batch[name].view(self._bfloat16)
         if self._texts:
             batch.update(zip(self._texts, _text.split(packed, rows, len(self._texts))))
             if not self._in_order:
@@ -68,13 +75,42 @@ class Layout:
         return batch
 
 
-def converter(format: str) -> Callable[[Batch], Batch] | None:
+def _bfloat16() -> Any:
+    """NumPy's type for bfloat16, which the package ml_dtypes brings; None without it."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return ml_dtypes.bfloat16
+
+
+def load(format: str) -> None:
+    """Import what a format needs: while the engine lists the source, not after it."""
+    if format == "torch":
+        import torch  # noqa: F401
+
+
+def converter(format: str, layout: Layout) -> Callable[[Batch], Batch] | None:
     """What turns NumPy's arrays into those of another framework, over the same memory."""
     if format == "numpy":
         return None
     import torch
 
+    if "uint16" in layout.dtypes and not hasattr(torch, "uint16"):
+        raise RecipeError(
+            f"headrace: to('torch'): PyTorch {torch.__version__} has no uint16, which came with 2.3;"
+            " decode to uint8, or make floating point of it by normalize"
+        )
+    bfloat16s = frozenset(layout.bfloat16s)
+
+    def tensor(name: str, value: Any) -> Any:
+        if not isinstance(value, numpy.ndarray):
+            return value
+        if name in bfloat16s:  # PyTorch takes no array of this type, whatever it is called
+            return torch.from_numpy(value.view(numpy.int16)).view(torch.bfloat16)
+        return torch.from_numpy(value)
+
     def to_torch(batch: Batch) -> Batch:
-        return {name: torch.from_numpy(a) if isinstance(a, numpy.ndarray) else a for name, a in batch.items()}
+        return {name: tensor(name, value) for name, value in batch.items()}
 
     return to_torch

@@ -122,10 +122,15 @@ class Loader:
 
     def __init__(self, session: Session, recipe: dict[str, Any], config: dict[str, Any], format: str) -> None:
         self._recipe, self._config = recipe, config
-        self._convert = _arrays.converter(format)
+        _arrays.load(format)
         self._opened = self._open(session)
         self._session: Session | None = session
-        self._layout = _arrays.Layout(self._opened["fields"])
+        try:
+            self._layout = _arrays.Layout(self._opened["fields"])
+            self._convert = _arrays.converter(format, self._layout)
+        except BaseException:
+            session.drop()
+            raise
         self._identity = Identity(self._opened["state"])
         self._frontier = Frontier.of(self._opened["state"])
         self._recovery = Recovery(config["on_error"] == "skip")
@@ -485,7 +490,7 @@ class Loader:
         Returns:
             This loader.
         """
-        self._convert = _arrays.converter(check_format(format))
+        self._convert = _arrays.converter(check_format(format), self._layout)
         return self
 
     @property

@@ -8,12 +8,15 @@ from .errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Iterable, Sequence
+    from typing import Any, Literal
 
     from ._loader import Loader
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+    Size = int | tuple[int, int] | list[int]
+    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
+    Jitter = float | tuple[float, float] | list[float]
 
 __all__ = ["Pipeline", "files"]
 
@@ -83,38 +86,92 @@ class Pipeline:
         """
         return self._with("shuffle", {"seed": None if seed is None else _integer("seed", seed)})
 
-    def decode_image(self, *, field: str | None = None, to: str | None = None, orient: bool | None = None) -> Pipeline:
-        """Decode a compressed image to RGB, `uint8 [height, width, 3]`.
+    def decode_image(
+        self,
+        *,
+        field: str | None = None,
+        to: str | None = None,
+        mode: Literal["exact", "fast"] | None = None,
+        orient: bool | None = None,
+        color: Literal["rgb", "rgba", "gray"] | None = None,
+        background: Sequence[int] | None = None,
+        dtype: Literal["uint8", "uint16"] | None = None,
+        frame: int | None = None,
+    ) -> Pipeline:
+        """Decode a compressed image to pixels, `uint8 [height, width, 3]` if nothing else is asked for.
+
+        JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are told by their content, whatever the files are called. ICC profiles are ignored.
 
         Args:
             field: where the compressed image is; by default where `files` put it.
             to: the field to write, by default `"image"`.
+            mode: `"exact"`, the default: the pixels of Pillow and torchvision, to one level. `"fast"`: JPEG may be decoded at a smaller
+                scale and its colours resized before they are converted; docs/performance.md shows how far pixels differ.
             orient: whether to turn and mirror the image as its EXIF orientation says; by default yes.
+            color: `"rgb"`, the default, or `"gray"`: an alpha channel is dropped, as Pillow does, unless there is a background.
+                `"rgba"`: alpha is kept; images without it are opaque.
+            background: (red, green, blue), each from 0 to 255: what shows through where the image is transparent.
+            dtype: `"uint8"`, the default: of 16 bits the upper 8 are kept. `"uint16"`: all 16 are; 8 bits v become 257·v.
+            frame: 0 alone: of animations and documents of several pages the first frame is decoded.
         """
-        return self._with("decode_image", {"field": field, "to": to, "orient": orient})
+        return self._with(
+            "decode_image",
+            {
+                "field": field,
+                "to": to,
+                "mode": mode,
+                "orient": orient,
+                "color": color,
+                "background": None if background is None else _integers("background", background),
+                "dtype": dtype,
+                "frame": _optional("frame", frame),
+            },
+        )
 
-    def resize(self, size: int | tuple[int, int], max_size: int | None = None) -> Pipeline:
-        """Resize by antialiased bilinear interpolation.
+    def resize(self, size: Size, max_size: int | None = None, *, filter: Filter | None = None) -> Pipeline:
+        """Resize, antialiased.
 
         Args:
             size: the length that the shorter edge gets; or (height, width).
             max_size: the length that the longer edge must not exceed.
+            filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"` or `"lanczos"`, each as in Pillow.
         """
-        return self._with("resize", {"size": _size(size), "max_size": max_size})
+        return self._with("resize", {"size": _size(size), "max_size": _optional("max_size", max_size), "filter": filter})
 
-    def center_crop(self, size: int | tuple[int, int]) -> Pipeline:
-        """Cut out the middle.
+    def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
+        """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
+
+        Batches are made of one size only so far, so that several sizes need a crop or resize behind them.
+
+        Args:
+            sizes: (height, width) of each; of two that are as near, the first is taken.
+            filter: as for `resize`.
+        """
+        return self._with("resize_to_bucket", {"sizes": [_size(size) for size in sizes], "filter": filter})
+
+    def center_crop(self, size: Size) -> Pipeline:
+        """Cut out the middle; where the image is smaller, black is around it.
 
         Args:
             size: height and width, or one length for both.
         """
         return self._with("center_crop", {"size": _size(size)})
 
+    def random_crop(self, size: Size) -> Pipeline:
+        """Cut out a random part. An image that is smaller is a bad sample: `pad` or `resize` it first.
+
+        Args:
+            size: height and width, or one length for both.
+        """
+        return self._with("random_crop", {"size": _size(size)})
+
     def random_resized_crop(
         self,
-        size: int | tuple[int, int],
+        size: Size,
         scale: tuple[float, float] | None = None,
         ratio: tuple[float, float] | None = None,
+        *,
+        filter: Filter | None = None,
     ) -> Pipeline:
         """Cut out a random part and resize it.
 
@@ -122,8 +179,19 @@ class Pipeline:
             size: height and width of the result, or one length for both.
             scale: the least and greatest share of the image's area, by default (0.08, 1).
             ratio: the least and greatest ratio of width to height, by default (3/4, 4/3).
+            filter: as for `resize`.
         """
-        return self._with("random_resized_crop", {"size": _size(size), "scale": _range(scale), "ratio": _range(ratio)})
+        args = {"size": _size(size), "scale": _range("scale", scale), "ratio": _range("ratio", ratio), "filter": filter}
+        return self._with("random_resized_crop", args)
+
+    def pad(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0) -> Pipeline:
+        """Put a border of one colour around the image.
+
+        Args:
+            padding: how wide: of all sides, (horizontal, vertical), or (left, top, right, bottom).
+            fill: its colour: one number for all channels, or one for each.
+        """
+        return self._with("pad", {"padding": _integers("padding", padding), "fill": _integers("fill", fill)})
 
     def random_flip(self, p: float = 0.5) -> Pipeline:
         """Mirror left and right.
@@ -131,7 +199,89 @@ class Pipeline:
         Args:
             p: the probability.
         """
-        return self._with("random_flip", {"p": p})
+        return self._with("random_flip", {"p": _number("p", p)})
+
+    def random_vertical_flip(self, p: float = 0.5) -> Pipeline:
+        """Mirror top and bottom.
+
+        Args:
+            p: the probability.
+        """
+        return self._with("random_vertical_flip", {"p": _number("p", p)})
+
+    def rotate90(self, turns: int = 1) -> Pipeline:
+        """Turn by quarter turns, counter-clockwise.
+
+        Args:
+            turns: how many, as `numpy.rot90` counts them; negative ones are clockwise.
+        """
+        return self._with("rotate90", {"turns": _integer("turns", turns)})
+
+    def random_rotate90(self, p: float = 1.0) -> Pipeline:
+        """Turn by none, one, two or three quarter turns, each as likely.
+
+        Args:
+            p: the probability that there is a choice at all.
+        """
+        return self._with("random_rotate90", {"p": _number("p", p)})
+
+    def color_jitter(self, brightness: Jitter = 0, contrast: Jitter = 0, saturation: Jitter = 0, hue: Jitter = 0) -> Pipeline:
+        """Change brightness, contrast, saturation and hue at random, in an order that is random, too.
+
+        What they mean is what torchvision's `ColorJitter` says: a number x stands for a factor from 1-x to 1+x, of hue for -x to x of
+        a turn; a pair has the least and the greatest. 0 changes nothing.
+
+        Args:
+            brightness: how far, or (least, greatest) factor.
+            contrast: likewise.
+            saturation: likewise.
+            hue: how far, up to 0.5, or (least, greatest) part of a turn round the circle of hues.
+        """
+        given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
+        return self._with("color_jitter", {name: _numbers(name, value) for name, value in given.items()})
+
+    def grayscale(self, channels: Literal[1, 3] = 1) -> Pipeline:
+        """Take the colours out: what is left is the lightness.
+
+        Args:
+            channels: 1, or 3 that are equal.
+        """
+        return self._with("grayscale", {"channels": _integer("channels", channels)})
+
+    def random_grayscale(self, p: float = 0.1) -> Pipeline:
+        """Take the colours out at random; the image keeps its channels.
+
+        Args:
+            p: the probability.
+        """
+        return self._with("random_grayscale", {"p": _number("p", p)})
+
+    def normalize(
+        self,
+        mean: float | Sequence[float],
+        std: float | Sequence[float],
+        dtype: Literal["float32", "float16", "bfloat16"] | None = None,
+    ) -> Pipeline:
+        """Make floating point of pixels: (v / 255 - mean) / std, of `uint16` (v / 65535 - mean) / std. Only `layout` may follow.
+
+        NumPy has no bfloat16 of its own. Where the package ml_dtypes is installed (JAX brings it), arrays are of `ml_dtypes.bfloat16`;
+        otherwise they are `uint16` with the same bytes, `loader.schema` says what they hold, and
+        `torch.from_numpy(a).view(torch.bfloat16)` shows it. After `.to("torch")` they are `torch.bfloat16` either way.
+
+        Args:
+            mean: of values between 0 and 1: one number, or one for each of red, green and blue.
+            std: likewise; above 0.
+            dtype: `"float32"`, the default, `"float16"` or `"bfloat16"`.
+        """
+        return self._with("normalize", {"mean": _numbers("mean", mean), "std": _numbers("std", std), "dtype": dtype})
+
+    def layout(self, layout: Literal["NHWC", "NCHW"]) -> Pipeline:
+        """Order the axes.
+
+        Args:
+            layout: `"NHWC"`: a pixel's channels side by side, as decoded; `"NCHW"`: a plane for each channel.
+        """
+        return self._with("layout", {"layout": layout})
 
     def batch(self, size: int | None = None, *, global_size: int | None = None, drop_last: bool = False) -> Pipeline:
         """Stack samples to batches.
@@ -164,6 +314,7 @@ class Pipeline:
         hold_limit: int | str | None = None,
         on_error: str = "raise",
         max_errors: int | float | None = None,
+        fuse: bool = True,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -180,6 +331,8 @@ class Pipeline:
             on_error: `"raise"`: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named.
             max_errors: with `"skip"`, how many samples of an epoch may be bad: a number, or a share below 1; by default 1 %, at
                 least 10.
+            fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
+                With `mode="exact"` the pixels are the same; it is slower.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
@@ -196,6 +349,7 @@ class Pipeline:
             "hold_limit": _bytes("hold_limit", hold_limit),
             "on_error": on_error,
             "max_errors": max_errors,
+            "fuse": bool(fuse),
         }
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
@@ -268,15 +422,42 @@ def _given(name: str, value: int | None, environment: str | None, default: int, 
 
 
 def _size(size: Any) -> int | list[int]:
-    if isinstance(size, (tuple, list)):
+    if _is_several(size):
         if len(size) == 1:
             return _integer("size", size[0])
         return [_integer("size", n) for n in size]
     return _integer("size", size)
 
 
-def _range(pair: tuple[float, float] | None) -> list[float] | None:
-    return None if pair is None else [float(x) for x in pair]
+def _integers(name: str, value: Any) -> int | list[int]:
+    return [_integer(name, n) for n in value] if _is_several(value) else _integer(name, value)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise RecipeError(f"headrace: {name} is {value!r}: takes a number") from None
+    if number - number != 0:  # infinite, or no number at all
+        raise RecipeError(f"headrace: {name} is {value!r}: takes a number")
+    return number
+
+
+def _numbers(name: str, value: Any) -> float | list[float]:
+    return [_number(name, n) for n in value] if _is_several(value) else _number(name, value)
+
+
+def _is_several(value: Any) -> bool:
+    """Tells lists, tuples and arrays from single numbers, of which NumPy's scalars are iterable in name only."""
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
+
+
+def _range(name: str, pair: tuple[float, float] | None) -> list[float] | None:
+    if pair is None:
+        return None
+    if not _is_several(pair):
+        raise RecipeError(f"headrace: {name} is {pair!r}: takes (least, greatest)")
+    return [_number(name, x) for x in pair]
 
 
 _UNITS = {"": 1, "B": 1} | {f"{p}B": 1000**i for i, p in enumerate("KMGT", 1)} | {f"{p}IB": 1024**i for i, p in enumerate("KMGT", 1)}
