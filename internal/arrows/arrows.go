@@ -33,6 +33,15 @@ var arrows = []arrow{
 	{"media/webp", "tensor", "pixels have a dtype"},
 	{"media/webp", "C", "libwebp"},
 
+	{"media/stills", "media", "it implements the decoder contract, for formats that need no C"},
+	{"media/stills", "media/internal/samples", "the same channels and depths from every decoder"},
+	{"media/stills", "tensor", "pixels have a dtype"},
+	{"media/stills", "golang.org/x/image", "TIFF and WebP"},
+
+	{"media/internal/pixeltest", "media", "the suites that decoders of whole pictures have to pass"},
+	{"media/internal/pixeltest", "tensor", "pixels have a dtype"},
+	{"media/internal/pixeltest", "internal/oracle", "against pixels from elsewhere"},
+
 	{"media/internal/decodertest", "media", "the suite that every decoder has to pass"},
 	{"media/internal/decodertest", "media/internal/testjpeg", "on files of every layout"},
 	{"media/internal/decodertest", "internal/oracle", "against pixels from elsewhere"},
@@ -53,6 +62,7 @@ var arrows = []arrow{
 	{".", "internal/machine", "the top: defaults from what the machine has"},
 	{".", "budget", "the top: one budget for all who hold memory"},
 	{".", "media", "the top: a decoder has the shape of a stage"},
+	{".", "media/stills", "the top: formats that need no C"},
 	{".", "order", "the top: which sample comes when"},
 	{".", "pipe", "the top: the engine that runs a recipe"},
 	{".", "recipe", "the top: what the user wrote down"},

@@ -1,0 +1,209 @@
+package pixeltest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"headrace/internal/oracle"
+	"headrace/media"
+	"headrace/tensor"
+)
+
+// Options are those that Pillow's save takes.
+type Options = map[string]any
+
+// Noise is a picture of random values in one of Pillow's modes; frames is how many of them.
+func Noise(mode string, width, height, frames int) oracle.Image {
+	size := map[string]int{"1": 0, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3, "RGBA": 4, "CMYK": 4}[mode] * width
+	if mode == "1" {
+		size = (width + 7) / 8
+	}
+	img := oracle.Image{Mode: mode, Width: width, Height: height, Pix: make([]byte, size*height*frames)}
+	r := rand.New(rand.NewPCG(1, uint64(len(img.Pix))))
+	for i := range img.Pix {
+		img.Pix[i] = byte(r.Uint32())
+	}
+	return img
+}
+
+// Smooth is a picture that lossy formats keep: slopes with a little noise.
+func Smooth(mode string, width, height, frames int) oracle.Image {
+	img := Noise(mode, width, height, frames)
+	channels := len(img.Pix) / (width * height * frames)
+	for i := range img.Pix {
+		p := i / channels
+		x, y, c := p%width, p/width, i%channels
+		img.Pix[i] = byte((x*(3+c)+y*(5-c))*200/(5*width+5*height)) + 20 + img.Pix[i]&7
+	}
+	return img
+}
+
+// Palette is 256 colours.
+func Palette() []int {
+	p := make([]int, 768)
+	for i := range p {
+		p[i] = (i*37 + i/3*11) & 255
+	}
+	return p
+}
+
+// EXIF states an orientation, in the form that Pillow's save takes.
+func EXIF(orientation byte) oracle.Bytes {
+	return oracle.Bytes("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + string([]byte{orientation}) + "\x00\x00\x00\x00\x00\x00")
+}
+
+// Decode decodes a picture as it is stored, into rows with gaps between them, which must stay as they are.
+func Decode(t testing.TB, d media.PixelDecoder, data []byte, color media.Color, dtype tensor.DType) media.Pixels {
+	t.Helper()
+	p, err := Try(t, d, data, color, dtype)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Try is Decode for pictures that may be bad.
+func Try(t testing.TB, d media.PixelDecoder, data []byte, color media.Color, dtype tensor.DType) (media.Pixels, error) {
+	t.Helper()
+	info, err := media.Probe(data)
+	if err != nil {
+		return media.Pixels{}, err
+	}
+	p := media.Pixels{Width: info.Width, Height: info.Height, Color: color, DType: dtype}
+	row := p.Width * p.PixelBytes()
+	p.Stride = row + 6
+	guard := bytes.Repeat([]byte{0xA5}, p.Stride*p.Height+32)
+	p.Data = guard[16 : 16+p.Stride*(p.Height-1)+row]
+	err = d.DecodePixels(p, data, &info)
+	for i, b := range guard {
+		if at := i - 16; (at < 0 || at >= len(p.Data) || at%p.Stride >= row) && b != 0xA5 {
+			t.Fatalf("byte %d is written, outside of rows of %d bytes, %d apart", at, row, p.Stride)
+		}
+	}
+	return p, err
+}
+
+// Packed is the pixels without gaps.
+func Packed(p media.Pixels) []byte {
+	var b []byte
+	for y := range p.Height {
+		b = append(b, p.Row(y)...)
+	}
+	return b
+}
+
+var modes = map[media.Color]string{media.RGB: "RGB", media.RGBA: "RGBA", media.Gray: "L"}
+
+// EqualsPillow decodes in every colour and depth. Values may be so many levels from Pillow's; of 16 bits, 257 times as many.
+func EqualsPillow(t *testing.T, name string, d media.PixelDecoder, data []byte, levels int) {
+	t.Helper()
+	for color, mode := range modes {
+		want := oracle.ReadImage(t, data, mode, false)
+		for dtype, scale := range map[tensor.DType]int{tensor.Uint8: 1, tensor.Uint16: 257} {
+			p, err := Try(t, d, data, color, dtype)
+			if err != nil {
+				t.Errorf("%s, %v, %v: %v", name, color, dtype, err)
+				continue
+			}
+			if p.Width != want.Width || p.Height != want.Height {
+				t.Errorf("%s: %d×%d, want %d×%d", name, p.Width, p.Height, want.Width, want.Height)
+				continue
+			}
+			if s := Differs(p, want.Pix, scale, levels); s != "" {
+				t.Errorf("%s, %v, %v: %s", name, color, dtype, s)
+			}
+		}
+	}
+}
+
+// Differs says where pixels are more levels from others, of 8 bits, than they may be.
+func Differs(p media.Pixels, want []byte, scale, levels int) string {
+	got := Packed(p)
+	worst, at := 0, 0
+	for i, w := range want {
+		var v int
+		if scale == 1 {
+			v = int(got[i])
+		} else {
+			v = int(binary.NativeEndian.Uint16(got[2*i:]))
+		}
+		if diff := max(v-int(w)*scale, int(w)*scale-v); diff > worst {
+			worst, at = diff, i
+		}
+	}
+	if worst <= levels*scale {
+		return ""
+	}
+	c := p.Color.Channels()
+	return fmt.Sprintf("(%d,%d) channel %d of %d is %d away from %d", at/c%p.Width, at/c/p.Width, at%c, c, worst, int(want[at])*scale)
+}
+
+// Cuts decodes what is left of a picture when it is cut at every byte, or at many: the result is an error of the right kind, or all pixels.
+func Cuts(t *testing.T, name string, d media.PixelDecoder, data []byte) {
+	t.Helper()
+	want := Packed(Decode(t, d, data, media.RGBA, tensor.Uint8))
+	for n := 0; n < len(data); n += 1 + len(data)/1500 {
+		p, err := Try(t, d, data[:n:n], media.RGBA, tensor.Uint8)
+		switch {
+		case err == nil && !bytes.Equal(Packed(p), want):
+			t.Errorf("%s: the first %d of %d bytes: other pixels and no error", name, n, len(data))
+			return
+		case err != nil && !errors.Is(err, media.ErrTruncated) && !errors.Is(err, media.ErrCorrupt):
+			t.Errorf("%s: the first %d of %d bytes: %v", name, n, len(data), err)
+			return
+		}
+	}
+}
+
+// Rot changes bytes at random. There may be an error or other pixels; there is no panic, and nothing is written outside of rows.
+func Rot(t *testing.T, name string, d media.PixelDecoder, data []byte) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(7, uint64(len(data))))
+	for range 300 {
+		bad := bytes.Clone(data)
+		for range 1 + r.IntN(8) {
+			bad[r.IntN(len(bad))] = byte(r.Uint32())
+		}
+		info, err := media.Probe(bad)
+		if err != nil || info.Width > 1000 || info.Height > 1000 {
+			continue
+		}
+		_, err = Try(t, d, bad, media.RGB, tensor.Uint8)
+		if err != nil && !errors.Is(err, media.ErrTruncated) && !errors.Is(err, media.ErrCorrupt) && !errors.Is(err, media.ErrUnsupported) &&
+			!errors.Is(err, media.ErrFormat) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Contract checks what is the same for all formats: that a decoder looks at dst and info before it writes.
+func Contract(t *testing.T, d media.PixelDecoder, data []byte) {
+	t.Helper()
+	info, err := media.Probe(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pixels := func(width, height int) media.Pixels {
+		return media.Pixels{Data: make([]byte, 3*width*height), Stride: 3 * width, Width: width, Height: height, DType: tensor.Uint8}
+	}
+	short := pixels(info.Width, info.Height)
+	short.Data = short.Data[1:]
+	other := info
+	other.Width++
+	for name, err := range map[string]error{
+		"too short":    d.DecodePixels(short, data, &info),
+		"empty":        d.DecodePixels(media.Pixels{}, data, &info),
+		"another size": d.DecodePixels(pixels(info.Width+1, info.Height), data, &info),
+		"another info": d.DecodePixels(pixels(info.Width+1, info.Height), data, &other),
+		"no data":      d.DecodePixels(pixels(info.Width, info.Height), nil, &info),
+		"other data":   d.DecodePixels(pixels(info.Width, info.Height), []byte("\xFF\xD8\xFF and no more"), &info),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

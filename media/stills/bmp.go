@@ -1,0 +1,232 @@
+package stills
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+
+	"headrace/media"
+	"headrace/media/internal/samples"
+)
+
+// A bitmap is a BMP whose header is read.
+type bitmap struct {
+	width, height int
+	topDown       bool
+	bits          int // of a pixel
+	compression   uint32
+	masks         [4]uint32 // where red, green, blue and alpha lie in a pixel of 16 or 32 bits
+	palette       palette
+	pixels        []byte
+}
+
+const (
+	bmpPlain, bmpRLE8, bmpRLE4, bmpMasks = 0, 1, 2, 3
+)
+
+func decodeBMP(dst media.Pixels, src []byte, info *media.Info) error {
+	b := bitmap{width: info.Width, height: info.Height}
+	if err := b.header(src); err != nil {
+		return err
+	}
+	if b.compression == bmpRLE8 || b.compression == bmpRLE4 {
+		return b.runs(dst)
+	}
+	return b.rows(dst)
+}
+
+func (b *bitmap) header(src []byte) error {
+	header := src[14 : 14+binary.LittleEndian.Uint32(src[14:])] // that it is there, the probe has seen
+	behind := src[14+len(header):]
+	colors, entry := uint32(0), 4
+	if len(header) == 12 {
+		b.bits, entry = int(binary.LittleEndian.Uint16(header[10:])), 3
+	} else {
+		b.topDown = header[11]&0x80 != 0
+		b.bits = int(binary.LittleEndian.Uint16(header[14:]))
+		b.compression = binary.LittleEndian.Uint32(header[16:])
+		colors = binary.LittleEndian.Uint32(header[32:])
+	}
+	switch run := b.compression; {
+	case run == bmpRLE8 && b.bits != 8, run == bmpRLE4 && b.bits != 4, run == bmpMasks && b.bits != 16 && b.bits != 32:
+		return fmt.Errorf("%w: bmp with %d bits and compression %d", media.ErrCorrupt, b.bits, run)
+	}
+	if err := b.readMasks(header, behind); err != nil {
+		return err
+	}
+	if b.bits <= 8 {
+		if colors == 0 || colors > 256 {
+			colors = 1 << b.bits
+		}
+		b.palette.black()
+		for i := range b.palette.rgba[:colors] {
+			if len(behind) < entry {
+				return fmt.Errorf("%w: bmp ends within its colours", media.ErrTruncated)
+			}
+			copy(b.palette.rgba[i][:3], []byte{behind[2], behind[1], behind[0]})
+			behind = behind[entry:]
+		}
+	}
+	b.pixels = behind
+	if at := binary.LittleEndian.Uint32(src[10:]); at != 0 {
+		if uint64(at) > uint64(len(src)) {
+			return fmt.Errorf("%w: bmp ends before its pixels", media.ErrTruncated)
+		}
+		b.pixels = src[at:]
+	}
+	return nil
+}
+
+func (b *bitmap) readMasks(header, behind []byte) error {
+	switch b.bits {
+	case 16:
+		b.masks = [4]uint32{0x7C00, 0x3E0, 0x1F, 0}
+	case 32:
+		b.masks = [4]uint32{0xFF0000, 0xFF00, 0xFF, 0}
+	}
+	if b.compression != bmpMasks {
+		return nil
+	}
+	at, n := behind, 3
+	if len(header) >= 52 {
+		at = header[40:]
+	}
+	if len(header) >= 56 {
+		n = 4
+	}
+	if len(at) < 4*n {
+		return fmt.Errorf("%w: bmp ends within its masks", media.ErrTruncated)
+	}
+	for i := range n {
+		m := binary.LittleEndian.Uint32(at[4*i:])
+		if contiguous := m >> bits.TrailingZeros32(m); m == 0 && i < 3 || contiguous&(contiguous+1) != 0 {
+			return fmt.Errorf("%w: bmp with mask %#x", media.ErrUnsupported, m)
+		}
+		b.masks[i] = m
+	}
+	return nil
+}
+
+// rows decodes what is not compressed.
+func (b *bitmap) rows(dst media.Pixels) error {
+	stride := (b.width*b.bits + 31) / 32 * 4
+	if len(b.pixels) < stride*(b.height-1)+(b.width*b.bits+7)/8 {
+		return fmt.Errorf("%w: bmp with %d bytes of pixels, not %d", media.ErrTruncated, len(b.pixels), stride*b.height)
+	}
+	line := make([]byte, 4*b.width)
+	for n := range b.height {
+		y := b.height - 1 - n
+		if b.topDown {
+			y = n
+		}
+		row := b.pixels[n*stride:]
+		if b.bits <= 8 {
+			perByte := 8 / b.bits
+			for x := range b.width {
+				shift := 8 - b.bits - x%perByte*b.bits
+				line[x] = row[x/perByte] >> shift & byte(1<<b.bits-1)
+			}
+			b.palette.row(dst, y, line[:b.width])
+			continue
+		}
+		b.unpack(line, row)
+		samples.Convert(dst.Row(y), kind(dst), line, samples.Kind{Channels: 4}, b.width)
+	}
+	return nil
+}
+
+// unpack makes RGBA of a row of 16, 24 or 32 bits.
+func (b *bitmap) unpack(line, row []byte) {
+	for ; len(line) >= 4; line, row = line[4:], row[b.bits/8:] {
+		var v uint32
+		switch b.bits {
+		case 24:
+			line[0], line[1], line[2], line[3] = row[2], row[1], row[0], 255
+			continue
+		case 16:
+			v = uint32(binary.LittleEndian.Uint16(row))
+		default:
+			v = binary.LittleEndian.Uint32(row)
+		}
+		for i, m := range b.masks {
+			line[i] = 255
+			if m != 0 {
+				down := bits.TrailingZeros32(m)
+				line[i] = byte(uint64(v&m>>down) * 255 / uint64(m>>down))
+			}
+		}
+	}
+}
+
+// runs decodes what is run-length encoded. Pixels that are jumped over have the first colour.
+func (b *bitmap) runs(dst media.Pixels) error {
+	// As many pixels as a file may announce in a header cost it nothing; in rows, they cost a little for each.
+	indexes := make([]byte, b.width*b.height)
+	if err := b.run(indexes); err != nil {
+		return err
+	}
+	for n := range b.height {
+		y := b.height - 1 - n
+		if b.topDown {
+			y = n
+		}
+		b.palette.row(dst, y, indexes[n*b.width:][:b.width])
+	}
+	return nil
+}
+
+func (b *bitmap) run(indexes []byte) error {
+	x, y := 0, 0
+	put := func(v byte) {
+		if x < b.width && y < b.height {
+			indexes[y*b.width+x] = v
+		}
+		x++
+	}
+	for data := b.pixels; ; {
+		if len(data) < 2 {
+			if y >= b.height || y == b.height-1 && x >= b.width {
+				return nil // all is there but the mark of the end
+			}
+			return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, y, b.height)
+		}
+		count, v := int(data[0]), data[1]
+		data = data[2:]
+		switch {
+		case count > 0:
+			for i := range count {
+				put(b.nibble(v, i))
+			}
+		case v == 0: // end of the row
+			x, y = 0, y+1
+		case v == 1: // end of the picture
+			return nil
+		case v == 2: // jump
+			if len(data) < 2 {
+				return fmt.Errorf("%w: bmp ends within a jump", media.ErrTruncated)
+			}
+			x, y = x+int(data[0]), y+int(data[1])
+			data = data[2:]
+		default: // so many pixels as they are, filled up to an even number of bytes
+			n := (int(v)*b.bits + 7) / 8
+			if len(data) < n {
+				return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, y, b.height)
+			}
+			for i := range int(v) {
+				put(b.nibble(data[i*b.bits/8], i))
+			}
+			data = data[min(n+n&1, len(data)):]
+		}
+	}
+}
+
+// nibble is the i-th pixel of a run: of 4 bits, the upper and the lower half by turns.
+func (b *bitmap) nibble(v byte, i int) byte {
+	switch {
+	case b.bits == 8:
+		return v
+	case i%2 == 0:
+		return v >> 4
+	}
+	return v & 15
+}

@@ -1,0 +1,162 @@
+package stills
+
+import (
+	"bytes"
+	"compress/lzw"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"headrace/media"
+)
+
+// decodeGIF has a reader of its own because image/gif forgets the colour under a transparent pixel, and refuses frames that reach beyond the
+// canvas. The probe has walked the same way already.
+func decodeGIF(dst media.Pixels, src []byte, info *media.Info) error {
+	var p palette
+	p.greys()
+	rest, err := p.table(src[13:], src[10])
+	if err != nil {
+		return err
+	}
+	transparent := -1
+	for {
+		switch rest[0] {
+		case '!':
+			if len(rest) >= 7 && rest[1] == 0xF9 && rest[2] >= 4 && rest[3]&1 != 0 {
+				transparent = int(rest[6])
+			}
+			for rest = rest[2:]; rest[0] != 0; { // the probe found the end of all blocks up to the frame
+				rest = rest[1+int(rest[0]):]
+			}
+			rest = rest[1:]
+		case ',':
+			return p.frame(dst, rest[1:], transparent)
+		default:
+			rest = rest[1:]
+		}
+	}
+}
+
+// table reads colours, if flags announce them.
+func (p *palette) table(data []byte, flags byte) (rest []byte, err error) {
+	if flags&0x80 == 0 {
+		return data, nil
+	}
+	n := 1 << (flags&7 + 1)
+	if len(data) < 3*n {
+		return nil, fmt.Errorf("%w: gif ends within its colours", media.ErrTruncated)
+	}
+	p.black()
+	for i := range n {
+		copy(p.rgba[i][:3], data[3*i:])
+	}
+	return data[3*n:], nil
+}
+
+// frame decodes a frame, which begins with its place, onto the canvas.
+func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
+	at := func(i int) int { return int(binary.LittleEndian.Uint16(data[i:])) }
+	left, top, width, height, flags := at(0), at(2), at(4), at(6), data[8]
+	data, err := p.table(data[9:], flags)
+	if err != nil {
+		return err
+	}
+	background := byte(0)
+	if transparent >= 0 {
+		p.rgba[transparent][3] = 0
+		background = byte(transparent)
+	}
+	indexes, err := uncompress(data, width*height)
+	if err != nil {
+		return err
+	}
+	line := make([]byte, dst.Width)
+	for y := range dst.Height {
+		for i := range line {
+			line[i] = background
+		}
+		if y >= top && y < top+height {
+			n := y - top
+			if flags&0x40 != 0 {
+				n = interlaced(n, height)
+			}
+			copy(line[left:], indexes[n*width:][:width])
+		}
+		p.row(dst, y, line)
+	}
+	return nil
+}
+
+// interlaced is the place of row y among rows that come in four passes: every eighth, those between, and so on.
+func interlaced(y, height int) int {
+	switch {
+	case y%8 == 0:
+		return y / 8
+	case y%8 == 4:
+		return (height+7)/8 + y/8
+	case y%4 == 2:
+		return (height+3)/4 + y/4
+	}
+	return (height+1)/2 + y/2
+}
+
+// uncompress returns n indexes, which begin with the width of a code and lie in blocks.
+func uncompress(data []byte, n int) ([]byte, error) {
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%w: gif ends before its pixels", media.ErrTruncated)
+	}
+	bits := int(data[0])
+	if bits < 2 || bits > 8 {
+		return nil, fmt.Errorf("%w: gif with codes of %d bits", media.ErrCorrupt, bits)
+	}
+	r := lzw.NewReader(&blocks{data: data[1:]}, lzw.LSB, bits)
+	defer r.Close()
+	var pixels bytes.Buffer // grows as there are data: a small file may announce a large frame
+	got, err := io.Copy(&pixels, io.LimitReader(r, int64(n)))
+	switch {
+	case int(got) == n:
+		return pixels.Bytes(), nil
+	case err == nil || errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("%w: gif with %d of %d pixels", media.ErrTruncated, got, n)
+	}
+	return nil, fmt.Errorf("%w: gif: %w", media.ErrCorrupt, err)
+}
+
+// blocks reads what lies in blocks, each behind its length, up to an empty one.
+type blocks struct {
+	data []byte
+	left int // of the block that is being read
+}
+
+// ReadByte implements io.ByteReader, which is all that the LZW reader asks for.
+func (b *blocks) ReadByte() (byte, error) {
+	for b.left == 0 {
+		if len(b.data) == 0 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		b.left = int(b.data[0])
+		b.data = b.data[1:]
+		if b.left == 0 {
+			b.data = nil
+			return 0, io.EOF
+		}
+	}
+	if len(b.data) == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	v := b.data[0]
+	b.data, b.left = b.data[1:], b.left-1
+	return v, nil
+}
+
+// Read implements io.Reader.
+func (b *blocks) Read(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		if p[n], err = b.ReadByte(); err == nil {
+			n++
+		}
+	}
+	return n, err
+}

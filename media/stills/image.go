@@ -1,0 +1,118 @@
+package stills
+
+import (
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/color"
+
+	"headrace/media"
+	"headrace/media/internal/samples"
+)
+
+// fill writes one of Go's images into dst. Multiplied says that colours of RGBA images are multiplied with their alpha; where it is false, the
+// library uses these types for opaque pictures.
+func fill(dst media.Pixels, img image.Image, multiplied bool) error {
+	if b := img.Bounds(); b.Dx() != dst.Width || b.Dy() != dst.Height {
+		return fmt.Errorf("%w: a picture of %d×%d pixels, its header says %d×%d", media.ErrCorrupt, b.Dx(), b.Dy(), dst.Width, dst.Height)
+	}
+	switch img := img.(type) {
+	case *image.Gray:
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1}, false)
+	case *image.Gray16:
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1, Wide: true}, false)
+	case *image.NRGBA:
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4}, false)
+	case *image.NRGBA64:
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4, Wide: true}, false)
+	case *image.RGBA:
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4}, multiplied)
+	case *image.RGBA64:
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4, Wide: true}, multiplied)
+	case *image.Paletted:
+		var p palette
+		p.set(img.Palette)
+		for y := range dst.Height {
+			p.row(dst, y, img.Pix[y*img.Stride:][:dst.Width])
+		}
+	default:
+		return fmt.Errorf("%w: an image of type %T", media.ErrUnsupported, img)
+	}
+	return nil
+}
+
+// rows converts all rows. Samples of 16 bits are big-endian, as Go's images have them; they are turned round in place.
+func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind, multiplied bool) {
+	to := kind(dst)
+	for y := range dst.Height {
+		row := pix[y*stride:][:dst.Width*from.PixelBytes()]
+		if from.Wide {
+			for i := 0; i < len(row); i += 2 {
+				binary.NativeEndian.PutUint16(row[i:], binary.BigEndian.Uint16(row[i:]))
+			}
+		}
+		if multiplied {
+			divide(row, from.Wide)
+		}
+		samples.Convert(dst.Row(y), to, row, from, dst.Width)
+	}
+}
+
+// divide undoes, as far as that is possible, that colours of RGBA are multiplied with their alpha.
+func divide(row []byte, wide bool) {
+	if !wide {
+		for ; len(row) >= 4; row = row[4:] {
+			if a := int(row[3]); a != 0 && a != 255 {
+				for i := range 3 {
+					row[i] = byte(min(255*int(row[i])/a, 255))
+				}
+			}
+		}
+		return
+	}
+	for ; len(row) >= 8; row = row[8:] {
+		if a := int(binary.NativeEndian.Uint16(row[6:])); a != 0 && a != 65535 {
+			for i := range 3 {
+				binary.NativeEndian.PutUint16(row[2*i:], uint16(min(65535*int(binary.NativeEndian.Uint16(row[2*i:]))/a, 65535)))
+			}
+		}
+	}
+}
+
+// palette holds RGBA of 256 colours. Those that a file does not have are black, as in Pillow.
+type palette struct {
+	rgba    [256][4]byte
+	scratch []byte
+}
+
+func (p *palette) black() {
+	for i := range p.rgba {
+		p.rgba[i] = [4]byte{3: 255}
+	}
+}
+
+// greys are the colours of a picture that has none at all.
+func (p *palette) greys() {
+	for i := range p.rgba {
+		p.rgba[i] = [4]byte{byte(i), byte(i), byte(i), 255}
+	}
+}
+
+func (p *palette) set(colors color.Palette) {
+	p.black()
+	for i, c := range colors[:min(len(colors), 256)] {
+		n := color.NRGBAModel.Convert(c).(color.NRGBA)
+		p.rgba[i] = [4]byte{n.R, n.G, n.B, n.A}
+	}
+}
+
+// row writes one row of dst.
+func (p *palette) row(dst media.Pixels, y int, indexes []byte) {
+	if len(p.scratch) < 4*len(indexes) {
+		p.scratch = make([]byte, 4*len(indexes))
+	}
+	for i, index := range indexes {
+		copy(p.scratch[4*i:], p.rgba[index][:])
+	}
+	samples.Convert(dst.Row(y), kind(dst), p.scratch, samples.Kind{Channels: 4}, len(indexes))
+}

@@ -1,0 +1,120 @@
+package stills
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image"
+
+	"headrace/media"
+	"headrace/media/internal/samples"
+
+	"golang.org/x/image/webp"
+)
+
+func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
+	left, top := 0, 0
+	if info.Animated {
+		var err error
+		if src, left, top, err = firstFrame(src, info); err != nil {
+			return err
+		}
+	}
+	img, err := webp.Decode(bytes.NewReader(src))
+	if err != nil {
+		return webpFailure(err)
+	}
+	line := make([]byte, 4*dst.Width)
+	pixels, err := webpRows(img)
+	if err != nil {
+		return err
+	}
+	bounds := img.Bounds()
+	if left+bounds.Dx() > dst.Width || top+bounds.Dy() > dst.Height || !info.Animated && (bounds.Dx() != dst.Width || bounds.Dy() != dst.Height) {
+		return fmt.Errorf("%w: webp with a picture of %d×%d pixels on a canvas of %d×%d", media.ErrCorrupt, bounds.Dx(), bounds.Dy(), dst.Width, dst.Height)
+	}
+	for y := range dst.Height {
+		clear(line) // where no frame is, all is transparent and black
+		if n := y - top; n >= 0 && n < bounds.Dy() {
+			pixels(line[4*left:][:4*bounds.Dx()], n)
+		}
+		if !info.Alpha {
+			for i := 3; i < len(line); i += 4 {
+				line[i] = 255
+			}
+		}
+		samples.Convert(dst.Row(y), kind(dst), line, samples.Kind{Channels: 4}, dst.Width)
+	}
+	return nil
+}
+
+// webpRows returns a function that writes one row of RGBA.
+func webpRows(img image.Image) (func(line []byte, y int), error) {
+	switch img := img.(type) {
+	case *image.NRGBA:
+		return func(line []byte, y int) { copy(line, img.Pix[y*img.Stride:]) }, nil
+	case *image.YCbCr:
+		return func(line []byte, y int) {
+			interpolatedRow(line, img, y)
+		}, nil
+	case *image.NYCbCrA:
+		return func(line []byte, y int) {
+			interpolatedRow(line, &img.YCbCr, y)
+			for x, a := range img.A[y*img.AStride:][:len(line)/4] {
+				line[4*x+3] = a
+			}
+		}, nil
+	}
+	return nil, fmt.Errorf("%w: an image of type %T", media.ErrUnsupported, img)
+}
+
+// firstFrame returns the first frame of an animation as a file of its own, and its place on the canvas.
+func firstFrame(src []byte, info *media.Info) (file []byte, left, top int, err error) {
+	for rest := src[12:]; len(rest) >= 8; {
+		name, n := string(rest[:4]), uint64(binary.LittleEndian.Uint32(rest[4:]))
+		rest = rest[8:]
+		if n > uint64(len(rest)) {
+			break
+		}
+		if name != "ANMF" {
+			rest = rest[min(n+n&1, uint64(len(rest))):]
+			continue
+		}
+		if n < 16 {
+			return nil, 0, 0, fmt.Errorf("%w: webp frame of %d bytes", media.ErrCorrupt, n)
+		}
+		at := func(i int) int { return int(rest[i]) | int(rest[i+1])<<8 | int(rest[i+2])<<16 }
+		left, top = 2*at(0), 2*at(3)
+		width, height := 1+at(6), 1+at(9)
+		if left+width > info.Width || top+height > info.Height {
+			return nil, 0, 0, fmt.Errorf("%w: webp frame that reaches beyond its canvas", media.ErrCorrupt)
+		}
+		return stillOf(rest[16:n], width, height), left, top, nil
+	}
+	return nil, 0, 0, fmt.Errorf("%w: webp ends before its first frame", media.ErrTruncated)
+}
+
+// stillOf puts a frame's chunks behind the header of a still.
+func stillOf(chunks []byte, width, height int) []byte {
+	header := make([]byte, 0, 30+len(chunks))
+	header = append(header, "RIFF\x00\x00\x00\x00WEBPVP8X\x0A\x00\x00\x00"...)
+	flags := byte(0)
+	if len(chunks) >= 4 && string(chunks[:4]) == "ALPH" {
+		flags = 0x10
+	}
+	header = append(header, flags, 0, 0, 0)
+	for _, v := range [...]int{width - 1, height - 1} {
+		header = append(header, byte(v), byte(v>>8), byte(v>>16))
+	}
+	file := append(header, chunks...)
+	binary.LittleEndian.PutUint32(file[4:], uint32(len(file)-8))
+	return file
+}
+
+// webpFailure tells a file that ends too early from one that is wrong: the library says the former in several ways.
+func webpFailure(err error) error {
+	if err.Error() == "riff: short chunk data" || err.Error() == "riff: missing padding byte" {
+		return fmt.Errorf("%w: webp: %w", media.ErrTruncated, err)
+	}
+	return failure("webp", err)
+}
