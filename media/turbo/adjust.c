@@ -3,23 +3,41 @@
 #include <string.h>
 
 static const hr_adjust_kernels *kernels_for(const hr_kernels *k) {
+#if defined(__x86_64__)
+	if (k == &hr_avx512)
+		return &hr_adjust_avx512;
+	if (k == &hr_avx2 && __builtin_cpu_supports("fma"))
+		return &hr_adjust_avx2;
+#endif
 	(void)k;
 	return &hr_adjust_plain;
 }
 
-static void apply(const hr_adjust_kernels *k, const hr_adjust *a, uint8_t mean, uint8_t *rgb, int pixels) {
-	switch (a->kind) {
+// Changes that are made row by row, one after the other, and what was worked out for them.
+enum { most_steps = 8 };
+
+typedef struct {
+	const hr_adjust_kernels *k;
+	int n;
+	struct {
+		hr_adjust a;
+		hr_blend blend;
+	} step[most_steps];
+} steps;
+
+static void apply(const steps *s, int i, uint8_t *rgb, int pixels) {
+	const hr_adjust_kernels *k = s->k;
+	float factor = s->step[i].a.factor;
+	switch (s->step[i].a.kind) {
 	case HR_BRIGHTNESS:
-		k->blend(0, a->factor, rgb, 3 * pixels);
-		break;
 	case HR_CONTRAST:
-		k->blend(mean, a->factor, rgb, 3 * pixels);
+		k->blend(&s->step[i].blend, rgb, 3 * pixels);
 		break;
 	case HR_SATURATION:
-		k->saturate(a->factor, rgb, pixels);
+		k->saturate(factor, rgb, pixels);
 		break;
 	case HR_HUE:
-		k->turn((uint8_t)(int)((double)a->factor * 255), rgb, pixels);
+		k->turn((uint8_t)(int)((double)factor * 255), rgb, pixels);
 		break;
 	case HR_GRAYSCALE:
 		k->grayscale(rgb, pixels);
@@ -30,9 +48,9 @@ static void apply(const hr_adjust_kernels *k, const hr_adjust *a, uint8_t mean, 
 	}
 }
 
-static void apply_gray(const hr_adjust_kernels *k, const hr_adjust *a, uint8_t mean, uint8_t *gray, int pixels) {
-	if (a->kind == HR_BRIGHTNESS || a->kind == HR_CONTRAST)
-		k->blend(a->kind == HR_CONTRAST ? mean : 0, a->factor, gray, pixels);
+static void apply_gray(const steps *s, int i, uint8_t *gray, int pixels) {
+	if (s->step[i].a.kind <= HR_CONTRAST)
+		s->k->blend(&s->step[i].blend, gray, pixels);
 }
 
 // Pixels with alpha are handled in blocks, as pixels without.
@@ -54,24 +72,24 @@ static void with_alpha(uint8_t *rgba, const uint8_t *rgb, int pixels) {
 	}
 }
 
-static void apply_alpha(const hr_adjust_kernels *k, const hr_adjust *a, uint8_t mean, uint8_t *rgba, int pixels) {
+static void apply_alpha(const steps *s, int i, uint8_t *rgba, int pixels) {
 	uint8_t rgb[3 * block], *gray = rgba;
 	for (; pixels > 0; pixels -= block, rgba += 4 * block, gray += block) {
 		int n = pixels < block ? pixels : block;
 		without_alpha(rgb, rgba, n);
-		apply(k, a, mean, rgb, n);
-		if (a->kind == HR_TO_GRAY)
+		apply(s, i, rgb, n);
+		if (s->step[i].a.kind == HR_TO_GRAY)
 			memcpy(gray, rgb, n);
 		else
 			with_alpha(rgba, rgb, n);
 	}
 }
 
-// Applies changes to a row and returns how many channels it has afterwards.
-static int apply_all(const hr_adjust_kernels *k, const hr_adjust *list, int n, uint8_t mean, uint8_t *row, int channels, int width) {
-	for (int i = 0; i < n; i++) {
-		(channels == 3 ? apply : channels == 4 ? apply_alpha : apply_gray)(k, list + i, mean, row, width);
-		if (list[i].kind == HR_TO_GRAY)
+// Applies all steps to a row and returns how many channels it has afterwards.
+static int apply_all(const steps *s, uint8_t *row, int channels, int width) {
+	for (int i = 0; i < s->n; i++) {
+		(channels == 3 ? apply : channels == 4 ? apply_alpha : apply_gray)(s, i, row, width);
+		if (s->step[i].a.kind == HR_TO_GRAY)
 			channels = 1;
 	}
 	return channels;
@@ -97,28 +115,40 @@ static uint64_t lightness(const hr_adjust_kernels *k, const uint8_t *row, int ch
 	return sum;
 }
 
-// What lies between two contrasts is done row by row, while the row is in the first-level cache; then the mean for the second is known.
+// Takes as many changes as can be made row by row: up to the next contrast, whose mean is not known yet. Returns how many.
+static int begin(steps *s, const hr_adjust *list, int n, int mean_is_known, uint8_t mean) {
+	for (s->n = 0; s->n < n && s->n < most_steps; s->n++) {
+		int contrast = list[s->n].kind == HR_CONTRAST;
+		if (contrast && !(mean_is_known && s->n == 0))
+			break;
+		s->step[s->n].a = list[s->n];
+		if (list[s->n].kind <= HR_CONTRAST)
+			hr_blend_set(&s->step[s->n].blend, contrast ? mean : 0, list[s->n].factor);
+	}
+	return s->n;
+}
+
+// All steps are made while a row is in the first-level cache, and then what the mean is made from is summed up.
 void hr_adjust_picture(const hr_kernels *kernels, const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height,
                        ptrdiff_t stride) {
-	const hr_adjust_kernels *k = kernels_for(kernels);
+	steps s = {.k = kernels_for(kernels)};
+	uint64_t count = (uint64_t)width * height;
 	uint8_t mean = 0;
-	for (int first = 1;; first = 0) {
-		int done = !first;
-		while (done < n && list[done].kind != HR_CONTRAST)
-			done++;
-		uint64_t sum = 0, count = (uint64_t)width * height;
-		int after = channels;
-		for (int y = 0; y < height; y++) {
-			after = apply_all(k, list, done < n ? done : n, mean, pixels + y * stride, channels, width);
-			if (done < n)
-				sum += lightness(k, pixels + y * stride, after, width);
-		}
-		if (done >= n)
-			return;
-		mean = (uint8_t)((2 * sum + count) / (2 * count));
-		channels = after;
+	for (int mean_is_known = 0; n > 0;) {
+		int done = begin(&s, list, n, mean_is_known, mean), after = channels;
 		list += done;
 		n -= done;
+		mean_is_known = n > 0 && list->kind == HR_CONTRAST;
+		uint64_t sum = 0;
+		for (int y = 0; y < height; y++) {
+			uint8_t *row = pixels + y * stride;
+			after = apply_all(&s, row, channels, width);
+			if (mean_is_known)
+				sum += lightness(s.k, row, after, width);
+		}
+		channels = after;
+		if (mean_is_known)
+			mean = (uint8_t)((2 * sum + count) / (2 * count));
 	}
 }
 

@@ -23,10 +23,18 @@ void hr_adjust_picture(const hr_kernels *k, const hr_adjust *list, int n, uint8_
 // The same for channels of 16 bits, which HR_GRAYSCALE and HR_TO_GRAY alone can change; the others are passed over.
 void hr_adjust_picture16(const hr_adjust *list, int n, uint8_t *pixels, int channels, int width, int height, ptrdiff_t stride);
 
+// Every byte goes from one value to its own by factor; table says where that is.
+typedef struct {
+	uint8_t table[256];
+	uint8_t from;
+	float factor;
+} hr_blend;
+
+void hr_blend_set(hr_blend *b, uint8_t from, float factor);
+
 // The kernels, one per change. All take RGB rows and touch nothing beyond them.
 typedef struct {
-	// From the value from to each byte by factor.
-	void (*blend)(uint8_t from, float factor, uint8_t *row, int bytes);
+	void (*blend)(const hr_blend *b, uint8_t *row, int bytes);
 	void (*saturate)(float factor, uint8_t *rgb, int pixels);
 	// Hues, of which the circle has 256, are turned by so many.
 	void (*turn)(uint8_t by, uint8_t *rgb, int pixels);
@@ -38,5 +46,8 @@ typedef struct {
 } hr_adjust_kernels;
 
 extern const hr_adjust_kernels hr_adjust_plain;
+#if defined(__x86_64__)
+extern const hr_adjust_kernels hr_adjust_avx2, hr_adjust_avx512;
+#endif
 
 #endif

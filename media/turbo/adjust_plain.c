@@ -10,12 +10,16 @@ static inline float times(float factor, int difference) {
 	return product;
 }
 
-static void blend(uint8_t from, float factor, uint8_t *row, int bytes) {
-	uint8_t table[256];
-	for (int v = 0; v < 256; v++)
-		table[v] = clip((float)from + times(factor, v - from));
+static void blend(const hr_blend *b, uint8_t *row, int bytes) {
 	for (int i = 0; i < bytes; i++)
-		row[i] = table[row[i]];
+		row[i] = b->table[row[i]];
+}
+
+void hr_blend_set(hr_blend *b, uint8_t from, float factor) {
+	b->from = from;
+	b->factor = factor;
+	for (int v = 0; v < 256; v++)
+		b->table[v] = clip((float)from + times(factor, v - from));
 }
 
 static void saturate(float factor, uint8_t *rgb, int pixels) {
