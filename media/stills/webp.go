@@ -8,6 +8,7 @@ import (
 
 	"headrace/media"
 	"headrace/media/internal/samples"
+	"headrace/media/internal/webpfile"
 
 	"golang.org/x/image/webp"
 )
@@ -15,10 +16,11 @@ import (
 func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
 	left, top := 0, 0
 	if info.Animated {
-		var err error
-		if src, left, top, err = firstFrame(src, info); err != nil {
+		f, err := webpfile.First(src, info)
+		if err != nil {
 			return err
 		}
+		src, left, top = stillOf(f.Chunks, f.Width, f.Height), f.Left, f.Top
 	}
 	img, err := webp.Decode(bytes.NewReader(src))
 	if err != nil {
@@ -66,32 +68,6 @@ func webpRows(img image.Image) (func(line []byte, y int), error) {
 		}, nil
 	}
 	return nil, fmt.Errorf("%w: an image of type %T", media.ErrUnsupported, img)
-}
-
-// firstFrame returns the first frame of an animation as a file of its own, and its place on the canvas.
-func firstFrame(src []byte, info *media.Info) (file []byte, left, top int, err error) {
-	for rest := src[12:]; len(rest) >= 8; {
-		name, n := string(rest[:4]), uint64(binary.LittleEndian.Uint32(rest[4:]))
-		rest = rest[8:]
-		if n > uint64(len(rest)) {
-			break
-		}
-		if name != "ANMF" {
-			rest = rest[min(n+n&1, uint64(len(rest))):]
-			continue
-		}
-		if n < 16 {
-			return nil, 0, 0, fmt.Errorf("%w: webp frame of %d bytes", media.ErrCorrupt, n)
-		}
-		at := func(i int) int { return int(rest[i]) | int(rest[i+1])<<8 | int(rest[i+2])<<16 }
-		left, top = 2*at(0), 2*at(3)
-		width, height := 1+at(6), 1+at(9)
-		if left+width > info.Width || top+height > info.Height {
-			return nil, 0, 0, fmt.Errorf("%w: webp frame that reaches beyond its canvas", media.ErrCorrupt)
-		}
-		return stillOf(rest[16:n], width, height), left, top, nil
-	}
-	return nil, 0, 0, fmt.Errorf("%w: webp ends before its first frame", media.ErrTruncated)
 }
 
 // stillOf puts a frame's chunks behind the header of a still.

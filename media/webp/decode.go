@@ -1,0 +1,117 @@
+//go:build cgo
+
+package webp
+
+// #cgo noescape hr_webp_decode
+// #cgo nocallback hr_webp_decode
+// #include "decode.h"
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"unsafe"
+
+	"headrace/media"
+	"headrace/media/internal/samples"
+	"headrace/media/internal/webpfile"
+	"headrace/tensor"
+)
+
+func init() { media.Register(media.WebP, media.Whole(Decoder{})) }
+
+// Decoder decodes WebP with libwebp. It implements media.PixelDecoder.
+type Decoder struct{}
+
+// Name returns "libwebp".
+func (Decoder) Name() string { return "libwebp" }
+
+// DecodePixels implements media.PixelDecoder. 8 bits of RGB and RGBA go straight to their place.
+func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
+	if err := dst.Check(); err != nil {
+		return err
+	}
+	if len(src) == 0 {
+		return fmt.Errorf("%w: no data", media.ErrTruncated)
+	}
+	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
+		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
+	}
+	if dst.Color != media.Gray && dst.DType == tensor.Uint8 {
+		return decode(dst, src, info)
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	rgb := media.Pixels{Width: dst.Width, Height: dst.Height, DType: tensor.Uint8}
+	if dst.Color == media.RGBA {
+		rgb.Color = media.RGBA
+	}
+	rgb.Stride = rgb.Width * rgb.PixelBytes()
+	if n := rgb.Stride * rgb.Height; cap(*buffer) < n {
+		*buffer = make([]byte, n)
+	}
+	rgb.Data = (*buffer)[:rgb.Stride*rgb.Height]
+	if err := decode(rgb, src, info); err != nil {
+		return err
+	}
+	to, from := kind(dst), kind(rgb)
+	for y := range dst.Height {
+		samples.Convert(dst.Row(y), to, rgb.Row(y), from, dst.Width)
+	}
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func kind(p media.Pixels) samples.Kind {
+	return samples.Kind{Channels: p.Color.Channels(), Wide: p.DType == tensor.Uint16}
+}
+
+// decode writes RGB or RGBA of 8 bits.
+func decode(dst media.Pixels, src []byte, info *media.Info) error {
+	width, height, at := info.Width, info.Height, 0
+	if info.Animated {
+		f, err := webpfile.First(src, info)
+		if err != nil {
+			return err
+		}
+		if len(f.Chunks) == 0 {
+			return fmt.Errorf("%w: webp frame without a picture", media.ErrCorrupt)
+		}
+		if f.Width != width || f.Height != height {
+			for y := range height {
+				clear(dst.Row(y)) // where no frame is, all is transparent and black
+			}
+		}
+		src, width, height, at = f.Chunks, f.Width, f.Height, f.Top*dst.Stride+f.Left*dst.PixelBytes()
+	}
+	status := C.hr_webp_decode((*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst.Data[at:])),
+		C.ptrdiff_t(dst.Stride), C.int(width), C.int(height), C.int(dst.Color.Channels()))
+	if status != 0 {
+		return decodeError(int(status))
+	}
+	if dst.Color == media.RGBA && !info.Alpha {
+		for y := range dst.Height {
+			for row := dst.Row(y); len(row) > 0; row = row[4:] {
+				row[3] = 255
+			}
+		}
+	}
+	return nil
+}
+
+// decodeError is a VP8StatusCode, or what decode.h adds to them, as an error.
+func decodeError(status int) error {
+	switch status {
+	case 1:
+		return fmt.Errorf("media/webp: out of memory")
+	case 4:
+		return fmt.Errorf("%w: libwebp: unsupported feature", media.ErrUnsupported)
+	case 5, 7:
+		return fmt.Errorf("%w: libwebp: not enough data", media.ErrTruncated)
+	case C.HR_WEBP_OTHER_SIZE:
+		return fmt.Errorf("%w: webp with a picture of another size than its header says", media.ErrCorrupt)
+	}
+	return fmt.Errorf("%w: libwebp: error %d in the bitstream", media.ErrCorrupt, status)
+}

@@ -1,0 +1,18 @@
+//go:build cgo
+
+package webp
+
+import (
+	"testing"
+
+	"headrace/media"
+	"headrace/media/internal/pixeltest"
+)
+
+func TestDecoder(t *testing.T) { pixeltest.WebP(t, Decoder{}) }
+
+func TestImportingRegisters(t *testing.T) {
+	if d, err := media.DecoderFor(media.WebP); err != nil || d.Name() != "libwebp" {
+		t.Errorf("%v, %v", d, err)
+	}
+}
