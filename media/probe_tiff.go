@@ -49,6 +49,10 @@ func probeTIFF(data []byte) (Info, error) {
 		return info, fmt.Errorf("%w: TIFF without a size", ErrCorrupt)
 	}
 	info.Orientation = orientation(data, d.xmp)
+	// What memory decoding takes is reckoned from both.
+	if info.Components < 1 || info.Components > 64 || info.Bits < 1 || info.Bits > 64 {
+		return info, fmt.Errorf("%w: TIFF with %d channels of %d bits", ErrUnsupported, info.Components, info.Bits)
+	}
 	return info, nil
 }
 

@@ -31,17 +31,12 @@ var arrows = []arrow{
 
 	{"media/webp", "media", "it implements the contracts of decoder and encoder"},
 	{"media/webp", "tensor", "pixels have a dtype"},
-	{"media/webp", "media/internal/samples", "the same channels and depths from every decoder"},
-	{"media/webp", "media/internal/webpfile", "the first frame of an animation, found the same way"},
 	{"media/webp", "C", "libwebp"},
 
 	{"media/stills", "media", "it implements the decoder contract, for formats that need no C"},
 	{"media/stills", "media/internal/samples", "the same channels and depths from every decoder"},
-	{"media/stills", "media/internal/webpfile", "the first frame of an animation, found the same way"},
 	{"media/stills", "tensor", "pixels have a dtype"},
 	{"media/stills", "golang.org/x/image", "TIFF and WebP"},
-
-	{"media/internal/webpfile", "media", "errors and sizes are its own"},
 
 	{"media/internal/pixeltest", "media", "the suites that decoders of whole pictures have to pass"},
 	{"media/internal/pixeltest", "tensor", "pixels have a dtype"},
@@ -51,6 +46,11 @@ var arrows = []arrow{
 	{"media/internal/decodertest", "media/internal/testjpeg", "on files of every layout"},
 	{"media/internal/decodertest", "internal/oracle", "against pixels from elsewhere"},
 	{"media/internal/decodertest", "pgregory.net/rapid", "and on random ones"},
+
+	{"media/internal/hostile", "media", "files that mean harm, for every decoder"},
+	{"media/internal/hostile", "media/internal/testjpeg", "made from pictures of every layout"},
+	{"media/internal/hostile", "internal/oracle", "and of every format"},
+	{"media/internal/hostile", "tensor", "of every depth"},
 
 	{"recipe", "sample", "a schema flows along the edges of the graph"},
 	{"recipe", "tensor", "schemas name dtypes and shapes"},

@@ -140,20 +140,3 @@ func TestConcurrently(t *testing.T) {
 	}
 	group.Wait()
 }
-
-// FuzzDecode feeds anything to the decoder, with and without operations. The seeds are pictures of every layout.
-func FuzzDecode(f *testing.F) {
-	for name := range layouts {
-		f.Add(encode(name, 40, 31, 3), 0.4)
-	}
-	f.Fuzz(func(t *testing.T, data []byte, draw float64) {
-		if !(draw >= 0 && draw < 1) || big(data) {
-			return
-		}
-		for _, steps := range [][]media.Step{nil, small, random} {
-			if _, err := decodertest.Try(Decoder{}, data, true, steps, decodertest.Draws(draw)); err != nil && !typed(err) {
-				t.Fatal(err)
-			}
-		}
-	})
-}

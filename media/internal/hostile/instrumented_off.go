@@ -1,0 +1,5 @@
+//go:build !asan && !race && !msan
+
+package hostile
+
+const instrumented = false

@@ -1,0 +1,164 @@
+package hostile
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"testing"
+
+	"headrace/internal/oracle"
+	"headrace/media"
+)
+
+// Run tests how the decoder of a format deals with files that mean harm.
+func Run(t *testing.T, d media.Decoder, format string) {
+	files := Seeds(t, format)
+	t.Run("intact", func(t *testing.T) { intact(t, d, files) })
+	t.Run("cut", func(t *testing.T) {
+		for _, f := range files {
+			cut(t, d, f)
+		}
+	})
+	t.Run("rotten", func(t *testing.T) {
+		for i, f := range files {
+			harmless(t, d, f, both(format, rotten(f.Data, uint64(i), 400)))
+		}
+	})
+	t.Run("extreme", func(t *testing.T) {
+		for _, f := range files {
+			harmless(t, d, f, both(format, every(extreme(f.Data), 7)))
+		}
+	})
+	t.Run("contradictory", func(t *testing.T) {
+		for _, f := range files {
+			harmless(t, d, f, slices.Values(contradictory(f.Data, format)))
+		}
+	})
+	t.Run("bombs", func(t *testing.T) { frugal(t, d, bombs(t, format)) })
+	t.Run("lies", func(t *testing.T) { lies(t, d, files) })
+}
+
+// every is one of so many files, so that a test ends soon; fuzzing tries all else.
+func every(files iter.Seq[File], n int) iter.Seq[File] {
+	return func(yield func(File) bool) {
+		i := 0
+		for f := range files {
+			if i++; i%n == 0 && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// intact checks that the files are what they should be: Pillow sees the same, or nearly so where the format is lossy. A decoder may say that it
+// does not support a kind.
+func intact(t *testing.T, d media.Decoder, files []File) {
+	decoded := 0
+	for _, f := range files {
+		p, bad, err := misbehaviour(d, f.Data, nil, uses[0])
+		if unsupported(err) {
+			continue
+		}
+		if err != nil || bad != "" {
+			t.Errorf("%s: %v %s", f.Name, err, bad)
+			continue
+		}
+		decoded++
+		want := oracle.ReadImage(t, f.Data, "RGB", false)
+		if off := difference(packed(p), want.Pix); off > 16 { // chroma may be repeated where Pillow interpolates it
+			t.Errorf("%s: %.1f levels from Pillow", f.Name, off)
+		}
+		for _, u := range uses[1:] {
+			if _, bad, err := misbehaviour(d, f.Data, nil, u); err != nil || bad != "" {
+				t.Errorf("%s, %s: %v %s", f.Name, u.name, err, bad)
+			}
+		}
+	}
+	if decoded == 0 {
+		t.Error("none is supported")
+	}
+}
+
+// cut checks that what is left of a picture is not taken for it: it is refused, or nothing was lost.
+func cut(t *testing.T, d media.Decoder, f File) {
+	header, err := media.Probe(f.Data)
+	if err != nil && !unsupported(err) {
+		t.Fatalf("%s: %v", f.Name, err)
+	}
+	for _, u := range []use{uses[0], uses[3]} {
+		want, _ := attempt(d, f.Data, nil, u)
+		for c := range truncated(f.Data) {
+			for _, known := range []*media.Info{nil, &header} {
+				got, bad, err := misbehaviour(d, c.Data, known, u)
+				if err == nil && bad == "" && !bytes.Equal(got.Data, want.Data) {
+					bad = "other pixels, and no error"
+				}
+				if bad != "" {
+					t.Errorf("%s, %s, %s: %s", f.Name, c.Name, u.name, bad)
+				}
+			}
+		}
+	}
+}
+
+// harmless checks that a decoder gives an error or a picture. What their headers make too large for a test is for others.
+func harmless(t *testing.T, d media.Decoder, of File, files iter.Seq[File]) {
+	i := 0
+	for f := range files {
+		i++
+		info, err := media.Probe(f.Data)
+		if err == nil && info.Width > 1<<19/info.Height && i%16 != 0 || err == nil && info.Width > 1<<22/info.Height {
+			continue
+		}
+		for _, u := range []use{uses[0], uses[1+i%(len(uses)-1)]} {
+			if _, bad, _ := misbehaviour(d, f.Data, nil, u); bad != "" {
+				t.Errorf("%s, %s, %s: %s", of.Name, f.Name, u.name, bad)
+			}
+		}
+	}
+}
+
+// lies gives a decoder the header of one picture with the data of another.
+func lies(t *testing.T, d media.Decoder, files []File) {
+	for i, f := range files {
+		header, err := media.Probe(f.Data)
+		if err != nil {
+			continue
+		}
+		larger, smaller, turned := header, header, header
+		larger.Width, larger.Height = header.Width+1, header.Height*3
+		smaller.Width, smaller.Height = header.Width/2, header.Height-1
+		turned.Width, turned.Height = header.Height, header.Width
+		for _, u := range uses {
+			for name, h := range map[string]*media.Info{"larger": &larger, "smaller": &smaller, "turned": &turned} {
+				if _, bad, err := misbehaviour(d, f.Data, h, u); err == nil || bad != "" {
+					t.Errorf("%s, %s, %s: %v %s", f.Name, name, u.name, err, bad)
+				}
+			}
+			next := files[(i+1)%len(files)]
+			if _, bad, _ := misbehaviour(d, next.Data, &header, u); bad != "" {
+				t.Errorf("%s for %s, %s: %s", next.Name, f.Name, u.name, bad)
+			}
+		}
+	}
+}
+
+func packed(p media.Pixels) []byte {
+	var b []byte
+	for y := range p.Height {
+		b = append(b, p.Row(y)...)
+	}
+	return b
+}
+
+// difference is the mean of absolute differences.
+func difference(a, b []byte) float64 {
+	if len(a) != len(b) || len(a) == 0 {
+		return 256
+	}
+	sum := 0
+	for i := range a {
+		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
+	}
+	return float64(sum) / float64(len(a))
+}

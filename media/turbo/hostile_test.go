@@ -1,0 +1,14 @@
+//go:build cgo
+
+package turbo
+
+import (
+	"testing"
+
+	"headrace/media"
+	"headrace/media/internal/hostile"
+)
+
+func TestHostile(t *testing.T) { hostile.Run(t, Decoder{}, media.JPEG) }
+
+func FuzzDecode(f *testing.F) { hostile.Fuzz(f, Decoder{}, media.JPEG) }
