@@ -1,0 +1,39 @@
+"""Reads what was measured."""
+
+from __future__ import annotations
+
+import json
+
+from machine import HERE
+
+EMPTY = {
+    "rates": {"runs": []},
+    "formats": {"runs": []},
+    "memory": {"runs": []},
+    "start": {"runs": []},
+    "pixels": {"comparisons": {}},
+}
+
+
+def load(name: str) -> dict:
+    """The results of that name; of the same form, but empty, where there are none."""
+    path = HERE / f"results/{name}.json"
+    return json.loads(path.read_text()) if path.exists() else EMPTY.get(name, {})
+
+
+def ratios(report: dict, work: str, label: str, reference: str) -> list[float]:
+    """A contestant's images per second, divided by another's in the same round."""
+    if reference == "own uint8":
+        reference = label.rsplit(", ", 1)[0] if label.endswith(("float32", "bfloat16")) else label
+    runs = [r for r in report["runs"] if r["work"] == work and "error" not in r]
+    of = {r["round"]: r["images_per_s"] for r in runs if r["label"] == reference}
+    return [r["images_per_s"] / of[r["round"]] for r in runs if r["label"] == label and r["round"] in of]
+
+
+def rows_of(report: dict, work: str) -> dict[str, list[dict]]:
+    """The runs that ended well, by contestant, in the order in which they took part."""
+    rows: dict[str, list[dict]] = {}
+    for run in report["runs"]:
+        if run["work"] == work and "error" not in run:
+            rows.setdefault(run["label"], []).append(run)
+    return rows
