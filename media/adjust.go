@@ -85,12 +85,3 @@ func (p *Plan) adjust(a Adjust) {
 	s := p.last()
 	s.Adjust = append(s.Adjust, a)
 }
-
-// accept returns why the operation cannot come next in the plan.
-func (p *Plan) accept(o Op) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
-	_, err := o.Result(p.Form())
-	return err
-}

@@ -29,9 +29,6 @@ func (o ToGrayscale) Result(in Form) (Form, error) {
 }
 
 func (o ToGrayscale) place(p *Plan, _ uint64, _ Rand) error {
-	if err := p.accept(o); err != nil {
-		return err
-	}
 	if o.Channels == 3 {
 		p.adjust(Adjust{Kind: Grayscale})
 	} else {
@@ -58,9 +55,6 @@ func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkPixe
 
 // place uses draw 0.
 func (o RandomGrayscale) place(p *Plan, id uint64, r Rand) error {
-	if err := p.accept(o); err != nil {
-		return err
-	}
 	if r.Float64(id, 0) < o.P {
 		p.adjust(Adjust{Kind: Grayscale})
 	}

@@ -55,9 +55,6 @@ func (o ColorJitter) Result(in Form) (Form, error) {
 
 // place uses draws 0 to 2 for the order and 3 to 6 for brightness, contrast, saturation and hue, whichever are left out.
 func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
-	if err := p.accept(o); err != nil {
-		return err
-	}
 	bounds := [4][2]float64{Brightness: o.Brightness, Contrast: o.Contrast, Saturation: o.Saturation, Hue: o.Hue}
 	for _, kind := range jitterOrder(id, r) {
 		b := bounds[kind]

@@ -33,9 +33,6 @@ func (o ToLayout) Result(in Form) (Form, error) {
 }
 
 func (o ToLayout) place(p *Plan, _ uint64, _ Rand) error {
-	if err := o.Check(); err != nil {
-		return err
-	}
 	p.Output.Layout = o.Layout
 	return nil
 }

@@ -50,9 +50,6 @@ func (o Normalize) Result(in Form) (Form, error) {
 }
 
 func (o Normalize) place(p *Plan, _ uint64, _ Rand) error {
-	if err := p.accept(o); err != nil {
-		return err
-	}
 	p.Output = o.output(p.Output.Layout)
 	return nil
 }

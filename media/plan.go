@@ -108,6 +108,9 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 	if info.Width <= 0 || info.Height <= 0 {
 		return fmt.Errorf("%w: a picture of %d×%d pixels", ErrGeometry, info.Width, info.Height)
 	}
+	if info.Width > MaxPixels/info.Height {
+		return fmt.Errorf("%w: %d×%d pixels", ErrTooLarge, info.Width, info.Height)
+	}
 	plan.begin(info, o)
 	for i := range steps {
 		if err := plan.place(&steps[i], r); err != nil {
