@@ -29,6 +29,11 @@ var arrows = []arrow{
 	{"media/turbo", "tensor", "pixels have a dtype"},
 	{"media/turbo", "C", "libjpeg-turbo; the one place where C is called"},
 
+	{"media/spng", "media", "it implements the decoder contract"},
+	{"media/spng", "media/internal/samples", "the same channels and depths from every decoder"},
+	{"media/spng", "tensor", "pixels have a dtype"},
+	{"media/spng", "C", "libspng"},
+
 	{"media/webp", "media", "it implements the contracts of decoder and encoder"},
 	{"media/webp", "tensor", "pixels have a dtype"},
 	{"media/webp", "C", "libwebp"},

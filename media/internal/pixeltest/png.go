@@ -19,6 +19,7 @@ import (
 func PNG(t *testing.T, d media.PixelDecoder) {
 	t.Run("by Pillow", func(t *testing.T) { pngByPillow(t, d) })
 	t.Run("every kind", func(t *testing.T) { pngKinds(t, d) })
+	t.Run("oddities", func(t *testing.T) { pngOddities(t, d) })
 	t.Run("errors", func(t *testing.T) { pngErrors(t, d) })
 }
 
@@ -310,6 +311,52 @@ func Chunk(w *bytes.Buffer, kind string, body []byte) {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
 	b = append(append(b, kind...), body...)
 	w.Write(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:])))
+}
+
+// pngOddities are pictures with something wrong that does not touch pixels; people have them.
+func pngOddities(t *testing.T, d media.PixelDecoder) {
+	p := RawPNG{Width: 33, Height: 17, Depth: 8, Color: 2}
+	p.fill(false)
+	good := p.Bytes()
+	want := convert(p.want(), media.RGB, tensor.Uint8, false)
+	chunk := func(kind string, body []byte) []byte {
+		var b bytes.Buffer
+		Chunk(&b, kind, body)
+		return b.Bytes()
+	}
+	broken := chunk("tEXt", []byte("Title\x00of nothing"))
+	broken[len(broken)-1]++
+	for name, odd := range map[string][]byte{
+		"gamma of zero":         chunk("gAMA", []byte{0, 0, 0, 0}),
+		"gamma twice":           append(chunk("gAMA", []byte{0, 0, 177, 143}), chunk("gAMA", []byte{0, 0, 177, 143})...),
+		"gamma too long":        chunk("gAMA", []byte{0, 0, 177, 143, 0}),
+		"a profile that is bad": chunk("iCCP", []byte("name\x00\x00no deflate")),
+		"an intent of 9":        chunk("sRGB", []byte{9}),
+		"EXIF that is bad":      chunk("eXIf", []byte("nothing")),
+		"a text without a key":  chunk("tEXt", []byte("\x00text")),
+		"a background too long": chunk("bKGD", make([]byte, 9)),
+		"an unknown chunk":      chunk("veRy", []byte("private")),
+		"a time of no calendar": chunk("tIME", make([]byte, 7)),
+		"resolution cut":        chunk("pHYs", make([]byte, 3)),
+	} {
+		data := append(append(bytes.Clone(good[:33]), odd...), good[33:]...)
+		if got, err := Try(t, d, data, media.RGB, tensor.Uint8); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if !bytes.Equal(Packed(got), want) {
+			t.Errorf("%s: other pixels", name)
+		}
+	}
+	// What is wrong with these, decoders may refuse.
+	for name, data := range map[string][]byte{
+		"checksum of a text": append(append(bytes.Clone(good[:33]), broken...), good[33:]...),
+		"no end":             good[:len(good)-12],
+		"something behind":   append(bytes.Clone(good), "and more"...),
+		"cut within its end": good[:len(good)-5],
+	} {
+		if got, err := Try(t, d, data, media.RGB, tensor.Uint8); err == nil && !bytes.Equal(Packed(got), want) {
+			t.Errorf("%s: other pixels", name)
+		}
+	}
 }
 
 func pngErrors(t *testing.T, d media.PixelDecoder) {

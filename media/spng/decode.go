@@ -1,0 +1,91 @@
+//go:build cgo
+
+package spng
+
+// #cgo LDFLAGS: -lspng
+// #cgo noescape hr_spng_decode
+// #cgo nocallback hr_spng_decode
+// #include "decode.h"
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"headrace/media"
+	"headrace/media/internal/samples"
+	"headrace/tensor"
+)
+
+func init() { media.Register(media.PNG, media.Whole(Decoder{})) }
+
+// Decoder decodes PNG with libspng. It implements media.PixelDecoder.
+type Decoder struct{}
+
+// Name returns "libspng".
+func (Decoder) Name() string { return "libspng" }
+
+// DecodePixels implements media.PixelDecoder.
+func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
+	if err := dst.Check(); err != nil {
+		return err
+	}
+	if len(src) == 0 {
+		return fmt.Errorf("%w: no data", media.ErrTruncated)
+	}
+	if dst.Width != info.Width || dst.Height != info.Height {
+		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
+	}
+	form, has := choose(dst, info)
+	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
+	if has == to {
+		return decode(dst.Data, dst.Stride, src, info, form)
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	stride := info.Width * has.PixelBytes()
+	if n := stride * info.Height; cap(*buffer) < n {
+		*buffer = make([]byte, n)
+	}
+	pixels := (*buffer)[:stride*info.Height]
+	if err := decode(pixels, stride, src, info, form); err != nil {
+		return err
+	}
+	for y := range dst.Height {
+		samples.Convert(dst.Row(y), to, pixels[y*stride:], has, dst.Width)
+	}
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// choose returns the form nearest to that of dst that libspng has for a picture.
+func choose(dst media.Pixels, info *media.Info) (form C.int, has samples.Kind) {
+	switch {
+	case info.Bits == 16 && dst.DType == tensor.Uint16:
+		return C.HR_SPNG_RGBA16, samples.Kind{Channels: 4, Wide: true}
+	case dst.Color == media.RGBA:
+		return C.HR_SPNG_RGBA8, samples.Kind{Channels: 4}
+	case dst.Color == media.Gray && info.Components == 1 && !info.Palette && info.Bits <= 8:
+		return C.HR_SPNG_G8, samples.Kind{Channels: 1}
+	}
+	return C.HR_SPNG_RGB8, samples.Kind{Channels: 3}
+}
+
+func decode(dst []byte, stride int, src []byte, info *media.Info, form C.int) error {
+	var message *C.char
+	kind := media.ErrCorrupt
+	switch C.hr_spng_decode((*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride),
+		C.int(info.Width), C.int(info.Height), form, &message) {
+	case C.HR_SPNG_OK:
+		return nil
+	case C.HR_SPNG_MEMORY:
+		return fmt.Errorf("media/spng: out of memory")
+	case C.HR_SPNG_OTHER_SIZE:
+		return fmt.Errorf("%w: png of another size than %d×%d pixels", media.ErrCorrupt, info.Width, info.Height)
+	case C.HR_SPNG_TRUNCATED:
+		kind = media.ErrTruncated
+	}
+	return fmt.Errorf("%w: libspng: %s", kind, C.GoString(message))
+}
