@@ -61,6 +61,12 @@ void hr_output_set(hr_output *o, const hr_kernels *k, const hr_output_form *form
 	if (form->to >= HR_FLOAT32 && form->from == HR_UINT8)
 		tables(o);
 	o->row = NULL;
+#if defined(__x86_64__)
+	if (k == &hr_avx512)
+		o->row = hr_output_avx512(o);
+	if (!o->row && (k == &hr_avx512 || k == &hr_avx2) && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+		o->row = hr_output_avx2(o);
+#endif
 	if (!o->row)
 		o->row = hr_output_plain(o);
 }

@@ -27,7 +27,9 @@ typedef struct hr_output {
 	// For every value of 8 bits the number of each channel, as float32 or in the lower half of its bits; and its bytes, the lowest first.
 	uint32_t number[3][256];
 	uint8_t bytes[3][4][256];
-	// The inverse of std and what it lacks: a quotient by std is the rounded sum of both products.
+	// Where kernels that look bytes up find the values that they put together.
+	uint8_t pick[3][64];
+	// The inverse of std and what it lacks.
 	float inverse[3], rest[3];
 } hr_output;
 
@@ -46,5 +48,9 @@ void hr_output_picture(const hr_output *o, const uint8_t *src, ptrdiff_t src_str
 
 // The fastest way of each set of kernels to write rows of this form; NULL where it has none of its own.
 hr_output_row_kernel hr_output_plain(const hr_output *o);
+#if defined(__x86_64__)
+hr_output_row_kernel hr_output_avx2(const hr_output *o);
+hr_output_row_kernel hr_output_avx512(hr_output *o);
+#endif
 
 #endif
