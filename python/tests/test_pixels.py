@@ -15,44 +15,12 @@ from torchvision.transforms import v2 as transforms
 
 import headrace as hr
 from conftest import photo
-
-SIZES = [(301, 200), (200, 301), (64, 64), (500, 333), (97, 463), (640, 64), (33, 31), (224, 224)]
-
-
-def write(folder, sizes, **options):
-    paths = []
-    for i, (width, height) in enumerate(sizes):
-        path = folder / f"{i}.jpg"
-        photo(i, width, height).save(path, quality=93, **options)
-        paths.append(path)
-    return paths
-
-
-def load(description) -> list[np.ndarray]:
-    with description.batch(1).loader(epochs=1) as loader:
-        return [batch["image"][0].copy() for batch in loader]
-
-
-def decoded(path) -> np.ndarray:
-    """The engine's own decode of one file: a crop of exactly its size."""
-    width, height = opened(path).size
-    return load(hr.files([path]).decode_image(orient=False).center_crop((height, width)))[0]
-
-
-def opened(path) -> Image.Image:
-    with Image.open(path) as image:
-        image.load()
-        return image.copy()
+from pixels import SIZES, decoded, difference, load, opened, write
 
 
 def exif_transposed(path) -> Image.Image:
     with Image.open(path) as image:
         return ImageOps.exif_transpose(image)
-
-
-def difference(a: np.ndarray, b: np.ndarray) -> int:
-    assert a.shape == b.shape
-    return int(np.abs(a.astype(int) - b.astype(int)).max())
 
 
 @pytest.mark.parametrize("subsampling", ["4:4:4", "4:2:2", "4:2:0"])
