@@ -34,14 +34,24 @@ var arrows = []arrow{
 	{"media/spng", "tensor", "pixels have a dtype"},
 	{"media/spng", "C", "libspng"},
 
+	{"media/avif", "media", "it implements the decoder contract"},
+	{"media/avif", "media/internal/samples", "the same channels and depths from every decoder"},
+	{"media/avif", "tensor", "pixels have a dtype"},
+	{"media/avif", "C", "libavif, opened when the first picture comes"},
+
 	{"media/webp", "media", "it implements the contracts of decoder and encoder"},
 	{"media/webp", "tensor", "pixels have a dtype"},
+	{"media/webp", "media/internal/samples", "the same channels and depths from every decoder"},
+	{"media/webp", "media/internal/webpfile", "the first frame of an animation, found the same way"},
 	{"media/webp", "C", "libwebp"},
 
 	{"media/stills", "media", "it implements the decoder contract, for formats that need no C"},
 	{"media/stills", "media/internal/samples", "the same channels and depths from every decoder"},
+	{"media/stills", "media/internal/webpfile", "the first frame of an animation, found the same way"},
 	{"media/stills", "tensor", "pixels have a dtype"},
 	{"media/stills", "golang.org/x/image", "TIFF and WebP"},
+
+	{"media/internal/webpfile", "media", "errors and sizes are its own"},
 
 	{"media/internal/pixeltest", "media", "the suites that decoders of whole pictures have to pass"},
 	{"media/internal/pixeltest", "tensor", "pixels have a dtype"},
