@@ -14,6 +14,9 @@ import (
 )
 
 func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
+	if err := webpfile.Whole(src); err != nil {
+		return err
+	}
 	left, top := 0, 0
 	if info.Animated {
 		f, err := webpfile.First(src, info)

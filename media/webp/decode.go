@@ -70,6 +70,9 @@ func kind(p media.Pixels) samples.Kind {
 
 // decode writes RGB or RGBA of 8 bits.
 func decode(dst media.Pixels, src []byte, info *media.Info) error {
+	if err := webpfile.Whole(src); err != nil {
+		return err
+	}
 	width, height, at := info.Width, info.Height, 0
 	if info.Animated {
 		f, err := webpfile.First(src, info)

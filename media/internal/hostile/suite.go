@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"headrace/internal/oracle"
@@ -55,7 +56,7 @@ func every(files iter.Seq[File], n int) iter.Seq[File] {
 func intact(t *testing.T, d media.Decoder, files []File) {
 	decoded := 0
 	for _, f := range files {
-		p, bad, err := misbehaviour(d, f.Data, nil, uses[0])
+		p, bad, err := misbehaviour(d, f.Data, nil, use{options: media.Options{Orient: true}})
 		if unsupported(err) {
 			continue
 		}
@@ -64,8 +65,9 @@ func intact(t *testing.T, d media.Decoder, files []File) {
 			continue
 		}
 		decoded++
-		want := oracle.ReadImage(t, f.Data, "RGB", false)
-		if off := difference(packed(p), want.Pix); off > 16 { // chroma may be repeated where Pillow interpolates it
+		want := oracle.ReadImage(t, f.Data, "RGB", true)
+		deep := strings.Contains(f.Name, "16 bits")                    // which Pillow cuts off where they are too large
+		if off := difference(packed(p), want.Pix); off > 16 && !deep { // chroma may be repeated where Pillow interpolates it
 			t.Errorf("%s: %.1f levels from Pillow", f.Name, off)
 		}
 		for _, u := range uses[1:] {

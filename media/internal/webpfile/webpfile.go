@@ -16,7 +16,10 @@ type Frame struct {
 
 // First returns the first frame of an animation. It lies within the canvas whose size info says.
 func First(src []byte, info *media.Info) (f Frame, err error) {
-	for rest := src[min(12, len(src)):]; len(rest) >= 8; {
+	if err := canvas(src, info); err != nil {
+		return f, err
+	}
+	for rest := src[12:]; len(rest) >= 8; {
 		name, n := string(rest[:4]), uint64(binary.LittleEndian.Uint32(rest[4:]))
 		rest = rest[8:]
 		if name == "ANMF" && n < 16 {
@@ -37,4 +40,27 @@ func First(src []byte, info *media.Info) (f Frame, err error) {
 		return f, nil
 	}
 	return f, fmt.Errorf("%w: webp ends before its first frame", media.ErrTruncated)
+}
+
+// canvas checks that an animation has the size that info says.
+func canvas(src []byte, info *media.Info) error {
+	if len(src) < 30 {
+		return fmt.Errorf("%w: webp ends before its first frame", media.ErrTruncated)
+	}
+	width := 1 + (int(src[24]) | int(src[25])<<8 | int(src[26])<<16)
+	height := 1 + (int(src[27]) | int(src[28])<<8 | int(src[29])<<16)
+	if string(src[12:16]) != "VP8X" || width != info.Width || height != info.Height {
+		return fmt.Errorf("%w: not the webp with a canvas of %d×%d pixels that it was taken for", media.ErrCorrupt, info.Width, info.Height)
+	}
+	return nil
+}
+
+// Whole checks that the file has not ended before its end: what a library has no use for, an orientation, may be missing else.
+func Whole(src []byte) error {
+	if len(src) >= 8 {
+		if n := uint64(binary.LittleEndian.Uint32(src[4:])) + 8; n > uint64(len(src)) {
+			return fmt.Errorf("%w: webp ends after %d of %d bytes", media.ErrTruncated, len(src), n)
+		}
+	}
+	return nil
 }
