@@ -1,4 +1,3 @@
 package headrace
 
-// Formats that are decoded without C are always there; programs import what decodes with C.
-import _ "headrace/media/stills"
+import _ "headrace/media/stills" // every program that runs a recipe can decode all formats, whatever else it links
