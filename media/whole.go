@@ -29,6 +29,9 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	if info.Width <= 0 || info.Height <= 0 || info.Width > MaxPixels/info.Height {
 		return fmt.Errorf("%w: %d×%d pixels", ErrTooLarge, info.Width, info.Height)
 	}
+	if err := plan.checkSource(info.Width, info.Height); err != nil {
+		return err
+	}
 	buffer := wholes.Get().(*[]byte)
 	defer wholes.Put(buffer)
 	o := plan.Options
