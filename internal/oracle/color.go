@@ -12,7 +12,7 @@ type Change struct {
 // Adjust applies torchvision's changes of colour to a Pillow image, one after the other. Four channels are RGBA.
 func Adjust(t testing.TB, p Picture, changes ...Change) Picture {
 	t.Helper()
-	return ask(t, "adjust", map[string]any{"picture": size(p), "changes": changes}, p.Pix).picture(t)
+	return ask(t, "adjust", map[string]any{"picture": size(p), "changes": append([]Change{}, changes...)}, p.Pix).picture(t)
 }
 
 // Normalize is torchvision's to_tensor and normalize: bytes of float32 in the order channel, row, column, and of the same as torch
