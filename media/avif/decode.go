@@ -1,0 +1,126 @@
+//go:build cgo
+
+package avif
+
+// #cgo noescape hr_avif_decode
+// #cgo nocallback hr_avif_decode
+// #include "decode.h"
+import "C"
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"unsafe"
+
+	"headrace/media"
+	"headrace/media/internal/samples"
+	"headrace/tensor"
+)
+
+func init() { media.Register(media.AVIF, media.Whole(Decoder{})) }
+
+// Decoder decodes AVIF with libavif. It implements media.PixelDecoder.
+type Decoder struct{}
+
+// Name returns "libavif".
+func (Decoder) Name() string { return "libavif" }
+
+// DecodePixels implements media.PixelDecoder.
+func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
+	lib, err := library()
+	if err != nil {
+		return err
+	}
+	return decodeWith(lib, dst, src, info)
+}
+
+func decodeWith(lib *C.hr_avif, dst media.Pixels, src []byte, info *media.Info) error {
+	if err := dst.Check(); err != nil {
+		return err
+	}
+	if len(src) == 0 {
+		return fmt.Errorf("%w: no data", media.ErrTruncated)
+	}
+	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
+		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
+	}
+	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
+	has := samples.Kind{Channels: 3, Wide: to.Wide && info.Bits > 8}
+	if info.Alpha || dst.Color == media.RGBA {
+		has.Channels = 4
+	}
+	if has == to {
+		err := decode(lib, dst.Data, dst.Stride, src, info, has)
+		if err != errHasAlpha {
+			return err
+		}
+		has.Channels = 4
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	err := decodePacked(lib, buffer, src, info, has)
+	if err == errHasAlpha {
+		has.Channels = 4
+		err = decodePacked(lib, buffer, src, info, has)
+	}
+	if err != nil {
+		return err
+	}
+	for y := range dst.Height {
+		samples.Convert(dst.Row(y), to, (*buffer)[y*info.Width*has.PixelBytes():], has, dst.Width)
+	}
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// decodePacked decodes into memory that is used again.
+func decodePacked(lib *C.hr_avif, buffer *[]byte, src []byte, info *media.Info, kind samples.Kind) error {
+	stride := info.Width * kind.PixelBytes()
+	n := stride * info.Height
+	if cap(*buffer) < n {
+		*buffer = make([]byte, n)
+	}
+	*buffer = (*buffer)[:n]
+	return decode(lib, *buffer, stride, src, info, kind)
+}
+
+// errHasAlpha: the picture has an alpha channel, which must be decoded too, so that colours are not multiplied with it; sequences do not say so before.
+var errHasAlpha = errors.New("media/avif: there is an alpha channel")
+
+func decode(lib *C.hr_avif, dst []byte, stride int, src []byte, info *media.Info, kind samples.Kind) error {
+	job := C.hr_avif_job{width: C.int32_t(info.Width), height: C.int32_t(info.Height), channels: C.int32_t(kind.Channels), depth: 8, max_pixels: media.MaxPixels}
+	if kind.Wide {
+		job.depth = 16
+	}
+	var message [256]byte
+	result := C.hr_avif_decode(lib, &job, (*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst)), C.ptrdiff_t(stride),
+		(*C.char)(unsafe.Pointer(&message[0])))
+	switch result {
+	case 0:
+		return nil
+	case C.HR_AVIF_OTHER_SIZE:
+		return fmt.Errorf("%w: avif with a picture of another size than its header says", media.ErrCorrupt)
+	case C.HR_AVIF_HAS_ALPHA:
+		return errHasAlpha
+	}
+	text, _, _ := bytes.Cut(message[:], []byte{0})
+	return fmt.Errorf("%w: libavif: %s", kindOf(int(result)), text)
+}
+
+// kindOf sorts libavif's results, by their numbers, which are the same in all versions.
+func kindOf(result int) error {
+	const (
+		unsupportedDepth, noCodec, truncated, waiting, notImplemented = 6, 15, 20, 23, 25
+	)
+	switch result {
+	case truncated, waiting:
+		return media.ErrTruncated
+	case unsupportedDepth, noCodec, notImplemented:
+		return media.ErrUnsupported
+	}
+	return media.ErrCorrupt
+}
