@@ -25,7 +25,7 @@ func (o Normalize) Check() error {
 		return fmt.Errorf("%w: normalize to %v: takes float32, float16 or bfloat16", ErrGeometry, o.DType)
 	}
 	for c := range 3 {
-		if !(o.Std[c] > 0) || math.IsNaN(o.Mean[c]) {
+		if !(o.Std[c] > 0 && o.Std[c] <= math.MaxFloat32) || math.IsNaN(o.Mean[c]) {
 			return fmt.Errorf("%w: normalize: mean %v, std %v must be numbers, and std above 0", ErrGeometry, o.Mean, o.Std)
 		}
 		if !out.finite(c) {
