@@ -83,7 +83,10 @@ def pipeline(folder: Path | str, size: int = 4, **options: Any) -> hr.Pipeline:
 
 
 def augmented(folder: Path | str, size: int = 4, seed: int = 0) -> hr.Pipeline:
-    return hr.files(folder, label="parent", seed=seed).shuffle().decode_image().random_resized_crop(48).random_flip(0.5).batch(size)
+    """Everything that is random."""
+    images = hr.files(folder, label="parent", seed=seed).shuffle().decode_image()
+    images = images.random_resized_crop(52).random_crop(48).random_flip(0.5).random_vertical_flip(0.3).random_rotate90()
+    return images.color_jitter(0.4, 0.4, 0.4, 0.1).random_grayscale(0.2).batch(size)
 
 
 def digest(batch: dict[str, Any]) -> tuple[Any, ...]:
