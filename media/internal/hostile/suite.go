@@ -22,12 +22,12 @@ func Run(t *testing.T, d media.Decoder, format string) {
 	})
 	t.Run("rotten", func(t *testing.T) {
 		for i, f := range files {
-			harmless(t, d, f, both(format, rotten(f.Data, uint64(i), 400)))
+			harmless(t, d, f, both(format, rotten(f.Data, uint64(i), 250)))
 		}
 	})
 	t.Run("extreme", func(t *testing.T) {
 		for _, f := range files {
-			harmless(t, d, f, both(format, every(extreme(f.Data), 7)))
+			harmless(t, d, f, both(format, every(extreme(f.Data), 19)))
 		}
 	})
 	t.Run("contradictory", func(t *testing.T) {
