@@ -14,7 +14,12 @@ from typing import Any, NoReturn
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAM = "headrace/_bin/headrace"
-JPEG_PROBE = "#include <stddef.h>\n#include <stdio.h>\n#include <jpeglib.h>\n"
+# library → its header, and Debian's package with it. libavif is opened when the first picture needs it, and is not needed to build.
+HEADERS = {
+    "libjpeg-turbo": ("jpeglib.h", "libjpeg-dev"),
+    "libspng": ("spng.h", "libspng-dev"),
+    "libwebp": ("webp/decode.h", "libwebp-dev"),
+}
 
 OPT_OUT = "(HEADRACE_CGO=0 builds an engine without C, which decodes several times slower)"
 
@@ -59,23 +64,30 @@ def build(module: Path, program: Path) -> None:
     cgo = environment.get("HEADRACE_CGO", "1") != "0"
     environment["CGO_ENABLED"] = "1" if cgo else "0"
     if cgo:
-        need_jpeg(environment)
+        need_headers(environment)
     command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", str(program), "./cmd/headrace"]
     done = subprocess.run(command, cwd=module, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         fail(f"go build failed (go version: {version_of(go)}; Headrace needs 1.26 or newer):\n{done.stdout}")
 
 
-def need_jpeg(environment: dict[str, str]) -> None:
-    """Fail where libjpeg-turbo's headers are missing: the engine must not become slow without a word."""
+def need_headers(environment: dict[str, str]) -> None:
+    """Fail where headers are missing: the engine must not become slow without a word."""
     compiler = environment.get("CC", "cc").split()
-    probe = [*compiler, *environment.get("CGO_CFLAGS", "").split(), "-x", "c", "-E", "-", "-o", os.devnull]
-    try:
-        done = subprocess.run(probe, input=JPEG_PROBE, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        fail(f"the C compiler {compiler[0]!r} is missing; run: apt-get install -y gcc libc6-dev libjpeg-dev\n{OPT_OUT}")
-    if done.returncode != 0:
-        fail(f"the headers of libjpeg-turbo are missing; run: apt-get install -y libjpeg-dev\n{OPT_OUT}")
+    everything = [package for _, package in HEADERS.values()]
+    missing = []
+    for library, (header, _) in HEADERS.items():
+        probe = [*compiler, *environment.get("CGO_CFLAGS", "").split(), "-x", "c", "-E", "-", "-o", os.devnull]
+        text = f"#include <stddef.h>\n#include <stdio.h>\n#include <{header}>\n"
+        try:
+            done = subprocess.run(probe, input=text, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            fail(f"the C compiler {compiler[0]!r} is missing; run: apt-get install -y gcc libc6-dev {' '.join(everything)}\n{OPT_OUT}")
+        if done.returncode != 0:
+            missing.append(library)
+    if missing:
+        packages = " ".join(HEADERS[library][1] for library in missing)
+        fail(f"the headers of {', '.join(missing)} are missing; run: apt-get install -y {packages}\n{OPT_OUT}")
 
 
 def version_of(go: str) -> str:

@@ -3,7 +3,7 @@
 #
 #   install.sh [system] [python] [tools] [demo]     (default: system python tools)
 #
-#   system  a C compiler, pkg-config, the libjpeg headers and Python's venv, by apt-get
+#   system  a C compiler, pkg-config, the headers of libjpeg, libspng and libwebp, and Python's venv, by apt-get
 #   python  .venv with everything that the tests import (PyTorch is the large part)
 #   tools   staticcheck in build/tools
 #   demo    .venv with only what the demo imports
@@ -28,7 +28,9 @@ install_system() {
 	local missing=()
 	command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 	command -v pkg-config >/dev/null || missing+=(pkg-config)
-	have_jpeg || missing+=(libjpeg-dev)
+	have_header jpeglib.h || missing+=(libjpeg-dev)
+	have_header spng.h || missing+=(libspng-dev)
+	have_header webp/decode.h || missing+=(libwebp-dev)
 	command -v python3 >/dev/null || missing+=(python3)
 	python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 	if [ ${#missing[@]} -gt 0 ]; then
@@ -65,9 +67,9 @@ base_python() {
 	return 1
 }
 
-# have_jpeg asks the compiler, which is who will look for the header.
-have_jpeg() {
-	command -v gcc >/dev/null && printf '#include <stddef.h>\n#include <stdio.h>\n#include <jpeglib.h>\n' | gcc -E -o /dev/null - 2>/dev/null
+# have_header asks the compiler, which is who will look for it.
+have_header() {
+	command -v gcc >/dev/null && printf '#include <stddef.h>\n#include <stdio.h>\n#include <%s>\n' "$1" | gcc -E -o /dev/null - 2>/dev/null
 }
 
 apt_install() {

@@ -2,4 +2,10 @@
 
 package main
 
-import _ "headrace/media/turbo" // registers the decoder of libjpeg-turbo
+// Each registers its decoders, which take the place of those in plain Go.
+import (
+	_ "headrace/media/avif"
+	_ "headrace/media/spng"
+	_ "headrace/media/turbo"
+	_ "headrace/media/webp"
+)

@@ -108,6 +108,12 @@ var arrows = []arrow{
 	{"cmd/headrace", ".", "the decoder's name, for headrace version"},
 	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "serve", "headrace serve"},
+	{"cmd/headrace", "media/avif", "only the program links C, no package does"},
+	{"cmd/headrace", "media/spng", "only the program links C, no package does"},
 	{"cmd/headrace", "media/turbo", "only the program links C, no package does"},
+	{"cmd/headrace", "media/webp", "only the program links C, no package does"},
+	{"cmd/headrace", "media/spng", "the same"},
+	{"cmd/headrace", "media/webp", "the same"},
+	{"cmd/headrace", "media/avif", "the same"},
 	{"cmd/headrace", "github.com/spf13/cobra", "subcommands and their flags"},
 }

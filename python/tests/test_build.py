@@ -88,15 +88,27 @@ def test_without_a_compiler(checkout):
     assert "HEADRACE_CGO=0" in done.stderr
 
 
-def test_without_the_headers_of_libjpeg(checkout, tmp_path):
+def test_without_headers(checkout, tmp_path):
     compiler = tmp_path / "cc"
     compiler.write_text('#!/bin/sh\ncase "$*" in *-E*) exit 1;; esac\nexec cc "$@"\n')
     compiler.chmod(0o755)
     done = build(checkout, CC=str(compiler))
     assert done.returncode != 0
-    assert "apt-get install -y libjpeg-dev" in done.stderr
+    assert (
+        "the headers of libjpeg-turbo, libspng, libwebp are missing; run: apt-get install -y libjpeg-dev libspng-dev libwebp-dev"
+        in done.stderr
+    )
     assert "HEADRACE_CGO=0" in done.stderr
     assert build(checkout, CC=str(compiler), HEADRACE_CGO="0").returncode == 0
+
+
+def test_without_some_headers(checkout, tmp_path):
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\ncase "$*" in *-E*) ! grep -q spng;; *) exec cc "$@";; esac\n')
+    compiler.chmod(0o755)
+    done = build(checkout, CC=str(compiler))
+    assert done.returncode != 0
+    assert "the headers of libspng are missing; run: apt-get install -y libspng-dev\n" in done.stderr
 
 
 def test_go_sources_that_do_not_compile(checkout):
