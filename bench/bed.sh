@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prepares what the contestants need, as far as it is missing: the photographs, the C program, the other loaders.
+# Prepares what the contestants need, as far as it is missing: the pictures, our programs, the other loaders.
 #
 #   BED=FOLDER bench/bed.sh      (default: build/bed; about 8 GB, most of it PyTorch and TensorFlow)
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
@@ -17,6 +17,8 @@ contestant() {
 mkdir -p "$BED" build/bench
 "$PYTHON" bench/data.py "$BED"
 gcc -O3 -march=native -Wall -Wextra -Werror -o build/bench/limit bench/limit.c -ljpeg -lpthread -lm
+go build -o build/bench/decode ./bench/decode
+go build -o build/bench/engine ./bench/engine
 contestant venv-spdl spdl spdl-io numpy simplejpeg opencv-python-headless
 contestant venv-grain grain numpy simplejpeg opencv-python-headless
 contestant venv-tf tensorflow-cpu

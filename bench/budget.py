@@ -19,6 +19,7 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 
@@ -45,6 +46,8 @@ PIPELINES = {
 
 def main() -> None:
     options = arguments()
+    if not shutil.which("valgrind"):
+        raise SystemExit("valgrind is missing; on Debian: apt-get install valgrind")
     subprocess.run(["go", "build", "-o", ENGINE, "./bench/engine"], cwd=ROOT, check=True)
     source = ["-o", LIMIT, "bench/limit.c", "-ljpeg", "-lpthread", "-lm"]
     subprocess.run(["gcc", "-O3", "-march=x86-64-v3", *map(str, source)], cwd=ROOT, check=True)

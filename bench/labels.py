@@ -2,6 +2,10 @@
 
 NAMES = {
     "headrace": "Headrace, exact",
+    "headrace, fast": "Headrace, fast",
+    "headrace, 1 worker": "Headrace, 1 worker",
+    "headrace, 64 workers": "Headrace, 64 workers",
+    "headrace, whole": "Headrace",
     "spdl": "SPDL, its own operations",
     "spdl, quick ops": "SPDL, quick ops",
     "torch, torchvision": "PyTorch, torchvision",

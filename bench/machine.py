@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import pathlib
 import platform
@@ -45,8 +46,8 @@ def spread(values: list[float], form: str) -> str:
     """Median, and from where to where."""
     if not values:
         return ""
-    middle = format(statistics.median(values), form)
-    return middle if len(values) == 1 else f"{middle} [{format(min(values), form)}–{format(max(values), form)}]"
+    middle, least, most = (format(f(values), form) for f in (statistics.median, min, max))
+    return middle if least == most else f"{middle} [{least}–{most}]"
 
 
 def machine() -> dict:
@@ -62,3 +63,13 @@ def machine() -> dict:
 def commit() -> str:
     described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True)
     return described.stdout.strip()
+
+
+PACKAGES = ("spdl", "torch", "torchvision", "grain", "tensorflow-cpu", "simplejpeg", "opencv-python-headless", "pillow")
+
+
+def versions(bed: pathlib.Path) -> dict[str, str]:
+    """Of the packages that the contestants in the bed's environments use."""
+    folders = [str(p) for p in bed.glob("venv-*/lib/python3*/site-packages")]
+    found = {d.name.lower(): d.version for d in importlib.metadata.distributions(path=folders)}
+    return {p: found[p] for p in PACKAGES if p in found}

@@ -48,7 +48,7 @@ def save(name: str, drawing: Drawing) -> None:
 def format_rows(formats: dict) -> dict[str, list[float]]:
     rows: dict[str, list[float]] = {}
     for run in formats["runs"]:
-        name = "headrace" if run["label"] == "headrace" else "Pillow"
+        name = "headrace, whole" if run["label"] == "headrace" else "Pillow"
         rows.setdefault(f"{name}, {run['format'].upper()}", []).append(run["megapixels_per_s"])
     return rows
 
@@ -74,13 +74,13 @@ def bars(title: str, rows: dict[str, list[float]]) -> Drawing:
 
 def histogram(title: str, series: dict[str, dict]) -> Drawing:
     """Shares on a logarithmic scale, by the difference."""
-    left, top, width, height, least, levels = 76, 92, 700, 260, -7, 64
+    left, top, width, height, least, levels = 76, 92, 700, 260, -6, 64
     d = Drawing(820, top + height + 54, title)
     d.text(16, 24, title, "title")
     for power in range(least, 1):
         y = top + height * power / least
         d.line(left, y, left + width, y)
-        d.text(left - 8, y + 4, "100 %" if power == 0 else f"{100 * 10.0**power:.6g} %", "quiet", "end")
+        d.text(left - 8, y + 4, f"{100 * 10.0**power:.{max(0, -2 - power)}f} %", "quiet", "end")
     for level in range(0, levels + 1, 8):
         d.text(left + width * level / levels, top + height + 18, str(level), "quiet", "middle")
     d.text(left + width / 2, top + height + 38, "levels of 255", "quiet", "middle")

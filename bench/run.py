@@ -32,7 +32,7 @@ import sys
 import threading
 import time
 
-from machine import CORES, HERE, ROOT, commit, machine, machine_cpu, others_share, spread, wait_for_quiet
+from machine import CORES, HERE, ROOT, commit, machine, machine_cpu, others_share, spread, versions, wait_for_quiet
 from measure import descendants
 from results import ratios, rows_of
 
@@ -124,6 +124,7 @@ def main() -> None:
         "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
         "machine": machine(),
         "commit": commit(),
+        "versions": versions(options.bed),
         "memory": options.memory,
         "runs": [],
     }

@@ -2,4 +2,10 @@
 
 package main
 
-import _ "headrace/media/turbo" // registers the decoder of libjpeg-turbo
+// The decoders that the engine has.
+import (
+	_ "headrace/media/avif"
+	_ "headrace/media/spng"
+	_ "headrace/media/turbo"
+	_ "headrace/media/webp"
+)

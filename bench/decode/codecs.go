@@ -1,0 +1,3 @@
+package main
+
+import _ "headrace/media/stills" // what needs no C

@@ -1,0 +1,218 @@
+"""Writes what was measured into docs/performance.md: each table stands between two comments, and is made from results/*.json.
+
+    python report.py
+
+A table whose results are missing is left as it is. Nothing outside the comments is touched.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable
+
+from formats import ratios as format_ratios
+from labels import label_of
+from machine import ROOT, spread
+from results import load, ratios, rows_of
+from run import WORKS
+
+PAGE = ROOT / "docs/performance.md"
+BLOCK = re.compile(r"(<!-- measured: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    text = PAGE.read_text()
+    names = [match[2] for match in BLOCK.finditer(text)]
+    unknown = sorted(set(names) - set(BLOCKS))
+    if unknown:
+        raise SystemExit(f"docs/performance.md wants tables that nobody makes: {', '.join(unknown)}")
+    PAGE.write_text(BLOCK.sub(block, text))
+
+
+def block(match: re.Match) -> str:
+    made = BLOCKS[match[2]]()
+    return match[0] if made is None else f"{match[1]}\n{made}\n\n{match[3]}"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A table without the columns in which nothing stands."""
+    kept = [i for i in range(len(head)) if i == 0 or any(row[i] for row in rows)]
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line[i] for i in kept) + " |" for line in lines)
+
+
+def name_of(label: str) -> str:
+    name = label_of(label)
+    return f"**{name}**" if label.startswith("headrace") else name
+
+
+# Rates.
+
+
+def rates(work: str) -> Callable[[], str | None]:
+    def made() -> str | None:
+        report = load("rates")
+        memory = {label: runs for label, runs in rows_of(load("memory"), work).items() if not label.startswith("limit")}
+        references = WORKS[work].references
+        head = ["loader", "images/s", *(f"÷ {label_of(r)}" for r in references)]
+        head += ["CPU s per 1,000", "start to first batch, s", "peak PSS, MB"]
+        rows = []
+        for label, runs in rows_of(report, work).items():
+            rows.append(
+                [
+                    name_of(label),
+                    spread([r["images_per_s"] for r in runs], ",.0f"),
+                    *(spread(ratios(report, work, label, reference), ".2f") for reference in references),
+                    spread([r["cpu_s_per_1k"] for r in runs], ".3f"),
+                    spread([r["first_batch_s"] for r in runs if "first_batch_s" in r], ".2f"),
+                    spread([r["peak_pss_mb"] for r in memory.get(label, [])], ".0f"),
+                ]
+            )
+        return table(head, rows) if rows else None
+
+    return made
+
+
+def start() -> str | None:
+    rows = [
+        [name_of(label), spread([r["first_batch_s"] for r in runs], ".2f"), spread([r["images_per_s"] for r in runs], ",.0f")]
+        for label, runs in rows_of(load("start"), "start").items()
+    ]
+    return table(["loader", "start to first batch, s", "images/s afterwards"], rows) if rows else None
+
+
+def handover() -> str | None:
+    report = load("handover")
+    if not report:
+        return None
+    names = {
+        "alone": "slots go out and come back, nothing else",
+        "engine": "the whole engine but for its decoder, a small file read per batch",
+    }
+    rows = []
+    for depth, name in names.items():
+        cpu = report[depth]["cpu_us_per_batch"]
+        rows.append([name, spread(report[depth]["batches_per_s"], ",.0f"), f"{spread(cpu, '.0f')} µs"])
+    return table(["", "batches/s", "CPU in both processes, per batch"], rows)
+
+
+def conditions() -> str | None:
+    report = load("rates")
+    if "versions" not in report:
+        return None
+    most = max((r["others"] for r in report["runs"] if "error" not in r), default=0)
+    versions = ", ".join(f"{name} {version}" for name, version in report["versions"].items())
+    machine = report["machine"]
+    return " ".join(
+        [
+            f"Measured on {report['date'][:10]} at commit {report['commit']}, on {machine['cores']} cores of {machine['cpu']},",
+            f"Linux {machine['kernel']}, Python {machine['python']}.",
+            f"Other programs used {most:.0%} of the machine at most during a run. Versions: {versions}.",
+        ]
+    )
+
+
+# Formats.
+
+
+def formats() -> str | None:
+    report = load("formats")
+    if not report["runs"]:
+        return None
+    rows = []
+    for name in dict.fromkeys(r["format"] for r in report["runs"]):
+        own = [r for r in report["runs"] if r["format"] == name and r["label"] == "headrace"]
+        pillow = [r for r in report["runs"] if r["format"] == name and r["label"] == "pillow"]
+        rate, cpu = ([[r[key] for r in runs] for runs in (own, pillow)] for key in ("megapixels_per_s", "cpu_s_per_1k"))
+        rows.append(
+            [
+                f"{name.upper()}, {own[0]['decoder']}",
+                *(spread(values, ",.1f") for values in rate),
+                f"**{spread(format_ratios(report, name), '.2f')}**",
+                *(spread([v for v in values], ".1f") for values in cpu),
+            ]
+        )
+    head = ["format, decoder", "Headrace, megapixels/s", "Pillow, megapixels/s", "CPU time of Pillow ÷ Headrace"]
+    return table([*head, "Headrace, CPU s per 1,000", "Pillow, CPU s per 1,000"], rows)
+
+
+# The budget.
+
+
+def budget() -> str | None:
+    report = load("budget")
+    if not report:
+        return None
+    counted = report["instructions"]
+    parts = dict.fromkeys(part for row in counted.values() for part in row)
+    ranked = sorted(parts, key=lambda part: -max(row.get(part, 0) for row in counted.values()))
+    rows = []
+    for name, row in counted.items():
+        total = sum(row.values())
+        cells = [f"{row[part] / 1e6:.2f} ({row[part] / total:.1%})" if part in row else "" for part in ranked]
+        rows.append([name if name.startswith("limit") else f"**Headrace, {name}**", f"{total / 1e6:.2f}", *cells])
+    return table(["millions of instructions per photograph", "all", *ranked], rows)
+
+
+def budget_time() -> str | None:
+    report, batches = load("budget"), load("handover")
+    if not report:
+        return None
+    cpu = report["cpu_us"]
+    whole = statistics.median(cpu["full"])
+    steps = {
+        "reading the file": cpu["read"],
+        "entropy decoding": differences(cpu, "coefficients", "read"),
+        "inverse transform": differences(cpu, "planes", "coefficients"),
+        "upsampling and colours": differences(cpu, "full", "planes"),
+        "together: a whole picture in RGB": cpu["full"],
+        "only what the window of `val` needs, and resizing it": cpu["val"],
+    }
+    rows = [[name, spread(values, ",.0f"), f"{statistics.median(values) / whole:.1%}"] for name, values in steps.items()]
+    for depth, name in (("alone", "handing over, of 32 photographs at a time"), ("engine", "the same and the engine's stages")):
+        if batches:
+            values = [v / 32 for v in batches[depth]["cpu_us_per_batch"]]
+            rows.append([name, spread(values, ".1f"), f"{statistics.median(values) / whole:.1%}"])
+    return table(["", "CPU µs per photograph", "of a whole picture"], rows)
+
+
+def differences(cpu: dict[str, list[float]], deeper: str, shallower: str) -> list[float]:
+    return [a - b for a, b in zip(cpu[deeper], cpu[shallower])]
+
+
+# Pixels.
+
+
+def pixels(*names: str) -> Callable[[], str | None]:
+    def made() -> str | None:
+        compared = load("pixels")["comparisons"]
+        rows = []
+        for name in names:
+            row = compared.get(name, {})
+            if row.get("pictures"):
+                figures = [f"{row['mean']:.3f}", *(str(row[key]) for key in ("p50", "p99", "p99.9", "max"))]
+                rows.append([name, str(row["pictures"]), *figures])
+        return (
+            table(["", "pictures", "mean", "half within", "99 % within", "99.9 % within", "all within"], rows) if rows else None
+        )
+
+    return made
+
+
+KINDS = ("full size", "reduced")
+BLOCKS: dict[str, Callable[[], str | None]] = {
+    "conditions": conditions,
+    **{work: rates(work) for work in ("val", "train", "large", "float")},
+    "start": start,
+    "handover": handover,
+    "formats": formats,
+    "budget": budget,
+    "budget-time": budget_time,
+    "pixels-modes": pixels(*(f"{work}, fast and exact, {kind}" for work in ("val", "train") for kind in KINDS)),
+    "pixels-pillow": pixels(*(f"{work}, exact and Pillow{what}" for work in ("val", "train") for what in ("'s resize", ""))),
+    "pixels-builds": pixels(*(f"whole, Headrace and {other}" for other in ("Pillow", "simplejpeg", "Go"))),
+}
+
+if __name__ == "__main__":
+    main()
