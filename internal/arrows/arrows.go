@@ -112,8 +112,5 @@ var arrows = []arrow{
 	{"cmd/headrace", "media/spng", "only the program links C, no package does"},
 	{"cmd/headrace", "media/turbo", "only the program links C, no package does"},
 	{"cmd/headrace", "media/webp", "only the program links C, no package does"},
-	{"cmd/headrace", "media/spng", "the same"},
-	{"cmd/headrace", "media/webp", "the same"},
-	{"cmd/headrace", "media/avif", "the same"},
 	{"cmd/headrace", "github.com/spf13/cobra", "subcommands and their flags"},
 }
