@@ -180,12 +180,13 @@ func (l *Loader) compile(p fuse.Plan) (pipe.Flow[*Batch], error) {
 	files := pipe.Map(items, l.work.read, pipe.Opts{Name: "read", Workers: l.readers(), Buffer: l.readers(), Ordered: ordered})
 	files = pipe.Discard(files, l.work.drop)
 	name, op := p.Name, l.work.decode
+	l.work.between = l.work.stages
 	if l.config.Fuse != nil && !*l.config.Fuse {
 		steps, err := newPasses(&l.work)
 		if err != nil {
 			return pipe.Flow[*Batch]{}, err
 		}
-		l.work.passes, op = steps.reserve, steps.finish
+		l.work.between, op = steps.reserve, steps.finish
 		files = steps.compile(files, p.Names, func(name string) pipe.Opts {
 			return pipe.Opts{Name: name, Workers: l.info.Workers, Ordered: ordered, Gate: l.gate.gate}
 		})

@@ -27,7 +27,7 @@ type work struct {
 	seed     uint64
 	sourceID uint64
 	fields   fieldPlaces
-	passes   func(*item) int64 // bytes that passes need; nil: there are none
+	between  func(*item) int64 // bytes of pictures between the stages of one operation, or between passes
 
 	first      int     // the run's first epoch
 	quarantine []int64 // sorted indices that are not tried
@@ -122,10 +122,7 @@ func (w *work) fetch(ctx context.Context, it *item) error {
 	if it.file.info, it.file.bad = media.Probe(*buffer); it.file.bad != nil {
 		return nil
 	}
-	working := it.file.info.WorkingBytes()
-	if w.passes != nil {
-		working += w.passes(it)
-	}
+	working := it.file.info.WorkingBytes() + w.between(it)
 	it.file.working, err = w.budget.Acquire(ctx, w.age(it.id), forDecoder, working)
 	return err
 }
@@ -198,6 +195,26 @@ func (w *work) prepare(it *item, t *tool, steps []media.Step) (media.Decoder, er
 	}
 	t.chance = w.chance(it)
 	return decoder, media.MakePlan(it.file.info, w.images.Decode, steps, &t.chance, &t.plan)
+}
+
+// stages is an upper estimate of the bytes of all pictures that the steps need on their way to the result: they may be enlarged before they are
+// cut. Colours and axes may be changed in a picture of their own.
+func (w *work) stages(it *item) (bytes int64) {
+	t := w.tool()
+	defer w.tools.Put(t)
+	t.chance = w.chance(it)
+	if media.MakePlan(it.file.info, w.images.Decode, w.images.Steps, &t.chance, &t.plan) != nil {
+		return 0 // the operation will fail before it needs any
+	}
+	form := w.images.Decode.Form()
+	for _, s := range t.plan.Stages {
+		n := int64(s.Window.Width) * int64(s.Window.Height) * int64(form.Color.Channels()*form.DType.Size())
+		if s.Turn >= 5 {
+			n *= 2
+		}
+		bytes += n
+	}
+	return bytes
 }
 
 // chance gives the item's random draws.

@@ -20,7 +20,7 @@ func (panicking) Value(any) any { panic("here") }
 // A panic is the failure of one sample: it names that, and what the sample held is given back, or the others would wait for it for ever.
 func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	w := work{budget: budget.New(1 << 20)}
+	w := work{budget: budget.New(1 << 20), between: func(*item) int64 { return 0 }}
 	it := &item{id: sample.ID{Index: 5}, key: "a.jpg", path: paths[0]}
 	_, err := w.read(panicking{t.Context()}, it)
 	check := func(what string) {
@@ -52,6 +52,26 @@ func TestAgesFollowTheOrderOfARun(t *testing.T) {
 				t.Errorf("from epoch %d on: %+v is older than what came before it", first, id)
 			}
 			last = age
+		}
+	}
+}
+
+// A picture that is enlarged before it is cut takes more than its file and its result say.
+func TestPicturesOnTheWayAreReserved(t *testing.T) {
+	root := phototest.Folder(t, 4)
+	const steps = `{"op":"files","args":{"pattern":%q,"root":"/"}},{"op":"decode_image"},{"op":"resize","args":{"size":1000}},
+		{"op":"resize","args":{"size":[8,8]}},{"op":"batch","args":{"size":4}}`
+	for _, fuse := range []bool{true, false} {
+		l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), Fuse: &fuse, Workers: new(1)}, Options{})
+		b, err := l.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Release()
+		for _, p := range l.Stats().Memory.Purposes {
+			if p.Name == string(forDecoder) && p.Peak < 1000*1000*3 {
+				t.Errorf("fuse=%v: at most %d bytes were reserved", fuse, p.Peak)
+			}
 		}
 	}
 }
