@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 
 	"headrace/arena"
@@ -295,11 +296,13 @@ func (l *Loader) lost(loss pipe.Loss) {
 	l.options.Lost(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
 }
 
-// Decoder names what decodes JPEG here.
+// Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on it, so it is a part of every state.
 func Decoder() string {
-	d, err := media.DecoderFor(media.JPEG)
-	if err != nil {
-		return ""
+	var names []string
+	for _, format := range media.Formats() {
+		if d, err := media.DecoderFor(format); err == nil {
+			names = append(names, format+"="+d.Name())
+		}
 	}
-	return d.Name()
+	return strings.Join(names, " ")
 }

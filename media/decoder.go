@@ -2,10 +2,12 @@ package media
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
-// A Decoder turns the data of one format into RGB pixels of 8 bits.
+// A Decoder turns the data of one format into pixels of the form that a plan asks for.
 type Decoder interface {
 	// Name tells which implementation this is; it is recorded in statistics and state, since pixels depend on it.
 	Name() string
@@ -39,6 +41,13 @@ func DecoderFor(format string) (Decoder, error) {
 		return d, nil
 	}
 	return nil, fmt.Errorf("%w: no decoder for %q", ErrUnsupported, format)
+}
+
+// Formats are those that have a decoder, in the order of their names.
+func Formats() []string {
+	decoders.mu.RLock()
+	defer decoders.mu.RUnlock()
+	return slices.Sorted(maps.Keys(decoders.byFormat))
 }
 
 var decoders = struct {

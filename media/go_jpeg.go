@@ -87,6 +87,13 @@ func putRGB(dst []byte, c Color, d tensor.DType, r, g, b uint8) {
 	}
 }
 
+// ink is what a colour and black leave of white, rounded as Pillow rounds it.
+func ink(c, k byte) byte {
+	white := 255 - int(k)
+	product := int(c)*white + 128
+	return byte(white - (product+product>>8)>>8)
+}
+
 // pixelReader returns a function that reads a pixel without an allocation for each.
 func pixelReader(img image.Image) func(x, y int) (r, g, b byte) {
 	switch img := img.(type) {
@@ -99,6 +106,11 @@ func pixelReader(img image.Image) func(x, y int) (r, g, b byte) {
 		return func(x, y int) (r, g, b byte) {
 			v := img.Pix[img.PixOffset(x, y)]
 			return v, v, v
+		}
+	case *image.CMYK:
+		return func(x, y int) (r, g, b byte) {
+			p := img.Pix[img.PixOffset(x, y):]
+			return ink(p[0], p[3]), ink(p[1], p[3]), ink(p[2], p[3])
 		}
 	}
 	return func(x, y int) (byte, byte, byte) {

@@ -128,7 +128,7 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	s.engine.warn.Do(func() {
-		if d := headrace.Decoder(); d == (media.GoJPEG{}).Name() {
+		if d, err := media.DecoderFor(media.JPEG); err == nil && d.Name() == (media.GoJPEG{}).Name() {
 			s.note("decoder", "this engine was built without C and decodes JPEG with Go's decoder: several times slower, and with other pixels"+
 				" than libjpeg-turbo where chroma is subsampled; install libjpeg's headers and build again")
 		}
