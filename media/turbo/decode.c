@@ -5,6 +5,7 @@
 #include <string.h>
 #include <jerror.h>
 #include "memory.h"
+#include "planes.h"
 #include "stream.h"
 
 #ifndef LIBJPEG_TURBO_VERSION
@@ -31,9 +32,12 @@ struct hr_decoder {
 	char message[JMSG_LENGTH_MAX];
 	hr_pools *pools;
 	hr_stream stream;
+	hr_planes planes;
+	JSAMPIMAGE delivery;    // rows of all planes that libjpeg has just decoded
+	size_t left;            // bytes of the source behind the header that hr_open has read
 	hr_buffer rows;         // as they come out of libjpeg
 	hr_buffer part, turned; // for pictures that are turned
-	hr_buffer output[2];
+	hr_buffer stage[3];
 };
 
 static hr_decoder *owner(j_common_ptr c) { return c->client_data; }
@@ -155,11 +159,12 @@ void hr_free(hr_decoder *d) {
 	hr_pools_remove(d->pools, &d->jpeg);
 	jpeg_destroy_decompress(&d->jpeg);
 	hr_stream_free(&d->stream);
+	hr_planes_free(&d->planes);
 	hr_buffer_free(&d->rows);
 	hr_buffer_free(&d->part);
 	hr_buffer_free(&d->turned);
-	hr_buffer_free(&d->output[0]);
-	hr_buffer_free(&d->output[1]);
+	for (int i = 0; i < 3; i++)
+		hr_buffer_free(&d->stage[i]);
 	hr_release(d);
 }
 
@@ -188,10 +193,12 @@ static void read_header(hr_decoder *d, const hr_job *job, const uint8_t *src, si
 		strcpy(d->message, "Two headers of different size");
 		longjmp(d->failed, 1);
 	}
-	c->out_color_space = JCS_RGB;
+	c->out_color_space = c->num_components == 4 ? JCS_CMYK : JCS_RGB;
 	c->dct_method = JDCT_ISLOW;
 	c->do_fancy_upsampling = TRUE;
 }
+
+static int channels(j_decompress_ptr c) { return c->out_color_space == JCS_CMYK ? 4 : 3; }
 
 // A progressive picture whose last scans are missing is smoothed over block edges, where libjpeg must see all blocks.
 static int is_smoothed(j_decompress_ptr c) {
@@ -219,7 +226,7 @@ static extent begin_part(j_decompress_ptr c, const hr_job *job) {
 			JSAMPROW row = owner((j_common_ptr)c)->rows.data;
 			jpeg_read_scanlines(c, &row, 1);
 		}
-		return (extent){left * 3, c->output_width * 3};
+		return (extent){left * channels(c), c->output_width * channels(c)};
 	}
 	JDIMENSION from = left > margin ? left - margin : 0;
 	JDIMENSION to = left + job->cols + margin;
@@ -231,14 +238,31 @@ static extent begin_part(j_decompress_ptr c, const hr_job *job) {
 	}
 	if (top > 0)
 		jpeg_skip_scanlines(c, top);
-	return (extent){(left - (int)from) * 3, c->output_width * 3};
+	return (extent){(left - (int)from) * channels(c), c->output_width * channels(c)};
+}
+
+static inline int times255(int a, int b) { // a·b / 255, rounded
+	int x = a * b + 128;
+	return (x + (x >> 8)) >> 8;
+}
+
+// Printing inks become RGB, in place, as in Pillow. JPEG files have them inverted: 255 is no ink.
+static void from_cmyk(uint8_t *row, int pixels) {
+	const uint8_t *from = row;
+	for (int i = 0; i < pixels; i++, from += 4) {
+		const int light = from[3];
+		for (int c = 0; c < 3; c++, row++) {
+			int v = light - times255(255 - from[c], light);
+			*row = v < 0 ? 0 : v;
+		}
+	}
 }
 
 // Decodes the part that is needed, a few rows at a time, into the stream or, for later turning, into memory.
 static void decode_rows(hr_decoder *d, const hr_job *job) {
 	j_decompress_ptr c = &d->jpeg;
 	const extent e = begin_part(c, job);
-	const size_t stride = (misalign + e.size + HR_PAD + 63) / 64 * 64;
+	const size_t stride = (misalign + e.size + d->stream.pad + 63) / 64 * 64;
 	const int held = hr_stream_held(&d->stream);
 	for (int done = 0; done < job->rows;) {
 		int want = job->rows - done < HR_ROWS ? job->rows - done : HR_ROWS, have = 0;
@@ -250,6 +274,8 @@ static void decode_rows(hr_decoder *d, const hr_job *job) {
 		}
 		while (have < want)
 			have += jpeg_read_scanlines(c, rows + have, want - have);
+		for (int i = 0; channels(c) == 4 && i < have; i++)
+			from_cmyk(rows[i] + e.skip, job->cols);
 		if (job->upright)
 			hr_stream_rows(&d->stream, needed, have);
 		else
@@ -259,17 +285,26 @@ static void decode_rows(hr_decoder *d, const hr_job *job) {
 	}
 }
 
-// Turns d->part upright.
-static void turn(hr_decoder *d, const hr_job *job) {
+// Turns a part of a picture upright, into d->turned.
+static void turn(hr_decoder *d, const hr_job *job, const uint8_t *part) {
 	uint8_t *to = d->turned.data;
 	for (int y = 0; y < job->turned_rows; y++) {
-		const uint8_t *from = d->part.data + ((ptrdiff_t)job->origin + (ptrdiff_t)y * job->step_y) * 3;
-		for (int x = 0; x < job->turned_cols; x++, to += 3, from += (ptrdiff_t)job->step_x * 3) {
+		const uint8_t *from = part + job->origin + y * job->step_y;
+		if (job->step_x == 3) {
+			memcpy(to, from, (size_t)job->turned_cols * 3);
+			to += (size_t)job->turned_cols * 3;
+			continue;
+		}
+		for (int x = 0; x < job->turned_cols; x++, to += 3, from += job->step_x) {
 			to[0] = from[0];
 			to[1] = from[1];
 			to[2] = from[2];
 		}
 	}
+}
+
+static int turned_memory(hr_decoder *d, const hr_job *job) {
+	return hr_buffer_need(&d->turned, (size_t)job->turned_cols * job->turned_rows * 3 + HR_PAD);
 }
 
 static void stream_memory(hr_stream *s, const uint8_t *src, ptrdiff_t stride) {
@@ -285,28 +320,26 @@ static void stream_memory(hr_stream *s, const uint8_t *src, ptrdiff_t stride) {
 // Gives back what is beyond reason.
 static void trim(hr_decoder *d) {
 	hr_stream_trim(&d->stream);
+	hr_planes_trim(&d->planes);
 	hr_buffer_trim(&d->rows);
 	hr_buffer_trim(&d->part);
 	hr_buffer_trim(&d->turned);
 }
 
-static int begin_stream(hr_decoder *d, const hr_kernels *k, const hr_job *job, uint8_t *dst, ptrdiff_t stride,
-                        const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans, const int32_t *y_weights) {
-	hr_axis x = job->x, y = job->y;
-	x.spans = x_spans;
-	x.weights = x_weights;
-	y.spans = y_spans;
-	y.weights = y_weights;
-	return hr_stream_begin(&d->stream, k, x, y, job->vertical_first, dst, stride);
+static hr_axis axis(hr_axis a, const hr_span *spans, const int32_t *weights) {
+	a.spans = spans;
+	a.weights = weights;
+	return a;
 }
 
 int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
-              const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans, const int32_t *y_weights) {
-	size_t part = (size_t)job->cols * job->rows * 3;
-	if (!begin_stream(d, k, job, dst, stride, x_spans, x_weights, y_spans, y_weights) ||
-	    !hr_buffer_need(&d->rows, hr_stream_held(&d->stream) * (misalign + (size_t)job->width * 3 + HR_PAD + 64)))
+              const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+              const int32_t *y_weights) {
+	if (!hr_stream_begin(&d->stream, k, axis(job->x, x_spans, x_weights), axis(job->y, y_spans, y_weights), job->vertical_first,
+	                     (hr_target){dst, stride, out, job->plane}) ||
+	    !hr_buffer_need(&d->rows, hr_stream_held(&d->stream) * (misalign + (size_t)job->width * 4 + HR_PAD + 64)))
 		return out_of_memory(d);
-	if (!job->upright && (!hr_buffer_need(&d->part, part) || !hr_buffer_need(&d->turned, part + HR_PAD)))
+	if (!job->upright && (!hr_buffer_need(&d->part, (size_t)job->cols * job->rows * 3) || !turned_memory(d, job)))
 		return out_of_memory(d);
 	d->status = HR_OK;
 	if (!setjmp(d->failed)) {
@@ -315,7 +348,7 @@ int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8
 	}
 	reset(d);
 	if (d->status == HR_OK && !job->upright) {
-		turn(d, job);
+		turn(d, job, d->part.data);
 		stream_memory(&d->stream, d->turned.data, (ptrdiff_t)job->turned_cols * 3);
 	}
 	trim(d);
@@ -323,22 +356,208 @@ int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8
 }
 
 int hr_resample(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, ptrdiff_t src_stride, uint8_t *dst,
-                ptrdiff_t stride, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+                ptrdiff_t stride, const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
                 const int32_t *y_weights) {
-	if (!begin_stream(d, k, job, dst, stride, x_spans, x_weights, y_spans, y_weights))
+	if (!hr_stream_begin(&d->stream, k, axis(job->x, x_spans, x_weights), axis(job->y, y_spans, y_weights), job->vertical_first,
+	                     (hr_target){dst, stride, out, job->plane}))
 		return out_of_memory(d);
+	if (!job->upright) {
+		if (!turned_memory(d, job))
+			return out_of_memory(d);
+		turn(d, job, src);
+		src = d->turned.data;
+		src_stride = (ptrdiff_t)job->turned_cols * 3;
+	}
 	stream_memory(&d->stream, src, src_stride);
 	trim(d);
 	return HR_OK;
 }
 
+#if JPEG_LIB_VERSION >= 70
+#define BLOCK_ACROSS(part) ((part)->DCT_h_scaled_size)
+#define BLOCK_DOWN(part) ((part)->DCT_v_scaled_size)
+#define LEAST_BLOCK(c) ((c)->min_DCT_v_scaled_size)
+#else
+#define BLOCK_ACROSS(part) ((part)->DCT_scaled_size)
+#define BLOCK_DOWN(part) ((part)->DCT_scaled_size)
+#define LEAST_BLOCK(c) ((c)->min_DCT_scaled_size)
+#endif
+
+// Samples that one step of libjpeg decodes of a component: across, in an MCU, and down, in a row of MCUs. Alone in a picture, a component has MCUs
+// of one block.
+static int step_across(j_decompress_ptr c, const jpeg_component_info *part) {
+	return (c->num_components == 1 ? 1 : part->h_samp_factor) * BLOCK_ACROSS(part);
+}
+static int step_down(const jpeg_component_info *part) { return part->v_samp_factor * BLOCK_DOWN(part); }
+
+static int plane_kind(j_decompress_ptr c) {
+	switch (c->jpeg_color_space) {
+	case JCS_YCbCr:
+		return HR_YCC;
+	case JCS_RGB:
+		return HR_RGB;
+	default:
+		return HR_GRAY;
+	}
+}
+
+// Whether the two last of three components are alike, and the first is none of those that libjpeg would call subsampled.
+static int has_planes(j_decompress_ptr c) {
+	const jpeg_component_info *p = c->comp_info;
+	if (c->num_components == 1)
+		return c->jpeg_color_space == JCS_GRAYSCALE;
+	return c->num_components == 3 && (c->jpeg_color_space == JCS_YCbCr || c->jpeg_color_space == JCS_RGB) &&
+	       p[0].h_samp_factor == c->max_h_samp_factor && p[0].v_samp_factor == c->max_v_samp_factor &&
+	       p[1].h_samp_factor == p[2].h_samp_factor && p[1].v_samp_factor == p[2].v_samp_factor;
+}
+
+int hr_open(hr_decoder *d, const hr_job *job, const uint8_t *src, size_t n, int eighths, hr_shape *shape) {
+	j_decompress_ptr c = &d->jpeg;
+	memset(shape, 0, sizeof(*shape));
+	d->status = HR_OK;
+	if (setjmp(d->failed)) {
+		reset(d);
+		return d->status;
+	}
+	read_header(d, job, src, n);
+	d->left = d->source.bytes_in_buffer;
+	if (!has_planes(c)) {
+		reset(d);
+		return HR_OK;
+	}
+	c->out_color_space = c->jpeg_color_space;
+	c->do_fancy_upsampling = FALSE;
+	c->scale_num = eighths;
+	c->scale_denom = 8;
+	jpeg_calc_output_dimensions(c);
+	shape->planes = c->num_components;
+	shape->pixels_across = c->max_h_samp_factor * DCTSIZE;
+	shape->pixels_down = c->max_v_samp_factor * DCTSIZE;
+	for (int i = 0; i < c->num_components && i < 2; i++) {
+		const jpeg_component_info *part = &c->comp_info[i];
+		shape->width[i] = part->downsampled_width;
+		shape->height[i] = part->downsampled_height;
+		shape->across[i] = part->h_samp_factor * BLOCK_ACROSS(part);
+		shape->down[i] = part->v_samp_factor * BLOCK_DOWN(part);
+	}
+	return HR_OK;
+}
+
+// libjpeg's modules begin with two functions: one that begins a pass, and one that does the work. Of those between inverse transform and output,
+// the work of the last is taken over here, which sees the planes that it would have made pixels of.
+typedef struct {
+	void (*start)(j_decompress_ptr c);
+	void (*process)(j_decompress_ptr c, JSAMPIMAGE planes, JDIMENSION *group, JDIMENSION groups, JSAMPARRAY rows, JDIMENSION *row,
+	                JDIMENSION max_rows);
+} module;
+
+static void take_planes(j_decompress_ptr c, JSAMPIMAGE planes, JDIMENSION *group, JDIMENSION groups, JSAMPARRAY rows, JDIMENSION *row,
+                        JDIMENSION max_rows) {
+	(void)rows;
+	owner((j_common_ptr)c)->delivery = planes;
+	*group = groups;
+	*row = max_rows;
+}
+
+// The last module hands over to the upsampler where colours are not quantised: both have the same function then, or they are not what they are taken
+// for, as in some libjpeg of the future.
+static int can_take_planes(j_decompress_ptr c) {
+	const module *last = (const module *)c->post, *upsampler = (const module *)c->upsample;
+	return last->process && last->process == upsampler->process;
+}
+
+// Begins the output of the MCUs that are needed. Returns the first, and the number of rows of MCUs that were skipped.
+static void begin_planes(j_decompress_ptr c, const hr_planes *s, int *first_across, int *first_down) {
+	*first_across = *first_down = 0;
+	if (is_smoothed(c))
+		return;
+	int across = INT32_MAX, end = 0, down = INT32_MAX;
+	for (int i = 0; i < s->count; i++) {
+		const hr_plane *p = &s->plane[i];
+		const int w = step_across(c, &c->comp_info[i]), h = step_down(&c->comp_info[i]);
+		const int a = p->x.lo / w, b = (p->x.lo + p->x.width + w - 1) / w, y = p->y.lo / h;
+		across = a < across ? a : across;
+		end = b > end ? b : end;
+		down = y < down ? y : down;
+	}
+	const JDIMENSION unit = LEAST_BLOCK(c) * (c->num_components == 1 ? 1 : c->max_h_samp_factor);
+	JDIMENSION from = across * unit, to = end * unit;
+	if (to > c->output_width)
+		to = c->output_width;
+	if (from > 0 || to < c->output_width) {
+		JDIMENSION width = to - from;
+		jpeg_crop_scanline(c, &from, &width);
+	}
+	if (down > 0)
+		jpeg_skip_scanlines(c, (JDIMENSION)down * c->max_v_samp_factor * LEAST_BLOCK(c));
+	*first_across = from / unit;
+	*first_down = down;
+}
+
+static void decode_planes(hr_decoder *d) {
+	j_decompress_ptr c = &d->jpeg;
+	hr_planes *s = &d->planes;
+	int across, down;
+	begin_planes(c, s, &across, &down);
+	((module *)c->post)->process = take_planes;
+	for (; hr_planes_wants(s); down++) {
+		JSAMPROW unused = d->rows.data;
+		const JDIMENSION left = c->output_height - c->output_scanline;
+		const JDIMENSION rows = c->max_v_samp_factor * LEAST_BLOCK(c);
+		jpeg_read_scanlines(c, &unused, left < rows ? left : rows);
+		for (int i = 0; i < s->count; i++) {
+			const jpeg_component_info *part = &c->comp_info[i];
+			const int n = step_down(part);
+			hr_planes_rows(s, i, (const uint8_t *const *)d->delivery[i], down * n, n, across * step_across(c, part));
+		}
+		hr_planes_flush(s);
+	}
+}
+
+int hr_decode_planes(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
+                     const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+                     const int32_t *y_weights, const hr_span *chroma_x_spans, const int32_t *chroma_x_weights,
+                     const hr_span *chroma_y_spans, const int32_t *chroma_y_weights) {
+	j_decompress_ptr c = &d->jpeg;
+	const hr_axis x[2] = {axis(job->x, x_spans, x_weights), axis(job->chroma_x, chroma_x_spans, chroma_x_weights)};
+	const hr_axis y[2] = {axis(job->y, y_spans, y_weights), axis(job->chroma_y, chroma_y_spans, chroma_y_weights)};
+	d->source.next_input_byte = src + (n - d->left);
+	d->source.bytes_in_buffer = d->left;
+	d->status = HR_OK;
+	if (!hr_planes_begin(&d->planes, k, c->num_components, plane_kind(c), x, y, (hr_target){dst, stride, out, job->plane}) ||
+	    !hr_buffer_need(&d->rows, 64)) {
+		out_of_memory(d);
+	} else if (!setjmp(d->failed)) {
+		jpeg_start_decompress(c);
+		if (can_take_planes(c))
+			decode_planes(d);
+		else
+			d->status = HR_OTHERWISE;
+	}
+	reset(d);
+	trim(d);
+	return d->status;
+}
+
+void hr_transpose(uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src, ptrdiff_t src_stride, int width, int height) {
+	for (int x = 0; x < width; x++, dst += dst_stride, src += 3) {
+		const uint8_t *from = src;
+		uint8_t *to = dst;
+		for (int y = 0; y < height; y++, from += src_stride, to += 3) {
+			to[0] = from[0];
+			to[1] = from[1];
+			to[2] = from[2];
+		}
+	}
+}
+
 uint8_t *hr_stage_memory(hr_decoder *d, int which, size_t size) {
-	return hr_buffer_need(&d->output[which], size + HR_PAD) ? d->output[which].data : NULL;
+	return hr_buffer_need(&d->stage[which], size + HR_PAD) ? d->stage[which].data : NULL;
 }
 
 void hr_trim(hr_decoder *d) {
-	hr_buffer_trim(&d->output[0]);
-	hr_buffer_trim(&d->output[1]);
+	for (int i = 0; i < 3; i++)
+		hr_buffer_trim(&d->stage[i]);
 }
 
 const char *hr_message(const hr_decoder *d) { return d->message; }

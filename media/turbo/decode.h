@@ -5,35 +5,61 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "kernels.h"
+#include "output.h"
 
-enum { HR_OK, HR_TRUNCATED, HR_CORRUPT, HR_UNSUPPORTED, HR_MEMORY };
+enum { HR_OK, HR_TRUNCATED, HR_CORRUPT, HR_UNSUPPORTED, HR_MEMORY, HR_OTHERWISE /* than by planes */ };
 
 typedef struct hr_decoder hr_decoder;
 
 typedef struct {
-	int32_t width, height;          // of the stored picture, as its header must say
-	int32_t left, top, cols, rows;  // the part of the stored picture that is needed
+	int32_t width, height;            // of the stored picture, as its header must say
+	int32_t left, top, cols, rows;    // the part of the stored picture that is needed
 	int32_t turned_cols, turned_rows; // the same, turned upright
-	int32_t origin, step_x, step_y; // pixel of the part, counted row by row, that is upright pixel (0,0); steps to the next ones
-	int32_t upright;                // nothing is to be turned
-	int32_t vertical_first;         // the vertical pass comes before the horizontal one
-	hr_axis x, y;                   // without their pointers, which are handed over beside it
+	ptrdiff_t origin, step_x, step_y; // bytes from the part's first to upright pixel (0,0); steps to the next ones
+	int32_t upright;                  // nothing is to be turned
+	int32_t vertical_first;           // the vertical pass comes before the horizontal one
+	hr_axis x, y;                     // without their pointers, which are handed over beside it
+	hr_axis chroma_x, chroma_y;       // of planes
+	ptrdiff_t plane;                  // bytes of the result from channel to channel, where the output asks for it
 } hr_job;
+
+// What a JPEG is like that is to be decoded to planes, at a size reduced by the inverse transform.
+typedef struct {
+	int32_t planes;                          // 1 or 3; 0: it has to be decoded otherwise
+	int32_t width[2], height[2];             // of the first plane, and of the two others
+	int32_t across[2], down[2];              // samples of each for so many pixels of the picture:
+	int32_t pixels_across, pixels_down;
+} hr_shape;
 
 hr_decoder *hr_new(void);
 void hr_free(hr_decoder *d);
 
-// Memory of the decoder for the result of a pass that is not the last, 0 or 1; NULL if there is none.
+// Memory of the decoder for the result of a stage, 0 to 2, with HR_PAD bytes behind it; NULL if there is none.
 uint8_t *hr_stage_memory(hr_decoder *d, int which, size_t size);
 
-// Decodes src and resamples it into dst. Returns HR_OK or what went wrong; hr_message tells more.
+// Decodes src and resamples it into dst, by out where that is not NULL. Returns HR_OK or what went wrong; hr_message tells more.
 int hr_decode(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
-              const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans, const int32_t *y_weights);
+              const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+              const int32_t *y_weights);
 
-// Resamples pixels: rows from job->y.lo on, which begin with pixel job->x.lo, with HR_PAD readable bytes behind the last.
+// Reads the header of src and says what planes it has at so many eighths of its size, of which 8, 4, 2 and 1 are fast.
+int hr_open(hr_decoder *d, const hr_job *job, const uint8_t *src, size_t n, int eighths, hr_shape *shape);
+
+// Goes on after hr_open gave a shape with planes: decodes those, resamples them, and converts what comes of them to RGB. The axes are in samples of
+// the planes.
+int hr_decode_planes(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, size_t n, uint8_t *dst, ptrdiff_t stride,
+                     const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+                     const int32_t *y_weights, const hr_span *chroma_x_spans, const int32_t *chroma_x_weights,
+                     const hr_span *chroma_y_spans, const int32_t *chroma_y_weights);
+
+// Resamples pixels: rows from job->y.lo on, which begin with pixel job->x.lo, with HR_PAD readable bytes behind the last unless they are to be
+// turned.
 int hr_resample(hr_decoder *d, const hr_kernels *k, const hr_job *job, const uint8_t *src, ptrdiff_t src_stride, uint8_t *dst,
-                ptrdiff_t stride, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
+                ptrdiff_t stride, const hr_output *out, const hr_span *x_spans, const int32_t *x_weights, const hr_span *y_spans,
                 const int32_t *y_weights);
+
+// Exchanges rows and columns of RGB pixels: dst gets width rows of height pixels.
+void hr_transpose(uint8_t *dst, ptrdiff_t dst_stride, const uint8_t *src, ptrdiff_t src_stride, int width, int height);
 
 // Gives back such memory of hr_stage_memory as is beyond reason.
 void hr_trim(hr_decoder *d);

@@ -14,9 +14,11 @@ import (
 
 // handle is a decoder of the C side with what Go keeps for it. One goroutine at a time uses it.
 type handle struct {
-	c    *C.hr_decoder
-	job  C.hr_job
-	x, y resample.Table
+	c                *C.hr_decoder
+	job              C.hr_job
+	x, y             resample.Table
+	chromaX, chromaY resample.Table
+	prepared         *prepared // on its own, as C is given its address
 }
 
 // idle are the handles that nobody uses, the one used last on top, since its memory is the warmest.
@@ -38,7 +40,7 @@ func borrow() (*handle, error) {
 	if c == nil {
 		return nil, errMemory
 	}
-	return &handle{c: c}, nil
+	return &handle{c: c, prepared: new(prepared)}, nil
 }
 
 func (h *handle) giveBack() {

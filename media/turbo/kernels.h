@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Bytes behind a row that kernels may read (input rows) or write (rows between the passes).
+// Bytes behind a row that kernels may read (input rows) or write (rows between the passes), at most.
 #define HR_PAD 1024
 
 #define HR_BITS 22
@@ -38,12 +38,30 @@ typedef struct {
 	void (*rows)(const hr_axis *x, const void *packed, const uint8_t *const *src, uint8_t *const *dst, int n);
 	// Vertical pass: one row out of those below each other. Writes exactly that many bytes.
 	void (*column)(uint8_t *dst, int bytes, const uint8_t *const *rows, const int32_t *weights, int taps);
+	// The first three for rows of one channel.
+	size_t (*packed1)(const hr_axis *x);
+	void (*pack1)(const hr_axis *x, void *packed);
+	void (*rows1)(const hr_axis *x, const void *packed, const uint8_t *const *src, uint8_t *const *dst, int n);
+	// One row of RGB pixels out of rows of Y, Cb and Cr, which are read up to the next multiple of 32. Writes exactly that many pixels.
+	void (*ycc)(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t *rgb, int pixels);
 } hr_kernels;
+
+// The conversion of YCbCr that ycc computes, in numbers of 16 bits: 64ths of a level, and the fractions of the factors in 32768ths. It is within a
+// level of exact arithmetic.
+#define HR_YCC_BITS 6
+#define HR_CR_R 13173 // 1.402 - 1
+#define HR_CB_B 25297 // 1.772 - 1
+#define HR_CB_G 11277 // 0.344136
+#define HR_CR_G 23401 // 0.714136
 
 extern const hr_kernels hr_plain;
 #if defined(__x86_64__)
 extern const hr_kernels hr_sse41, hr_avx2, hr_avx512;
 #endif
+
+// Bytes behind an input row that kernels may read for this axis: they look at as many taps for a span that the edge cuts short as for the longest,
+// in groups of up to 64 bytes; their weights are 0, but the bytes must be there. It can be more than HR_PAD: then hr_plain alone will do.
+static inline int64_t hr_reach(const hr_axis *x) { return 3 * (int64_t)x->taps + 96; }
 
 // The number of sets this program has, and the i-th, the simplest first; NULL where this processor cannot run it.
 int hr_kernel_sets(void);

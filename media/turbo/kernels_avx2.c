@@ -29,8 +29,25 @@
 		memcpy(p, &pixel, 4);                                                                                      \
 		memcpy((p) + 3, &pixel2, 4);                                                                               \
 	} while (0)
+#define LOAD_WIDE(p, q)                                                                                                    \
+	_mm256_cvtepu8_epi16(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(p)), _mm_loadl_epi64((const __m128i *)(q))))
+#define ADD_PAIRS _mm256_hadd_epi32
+#define STORE_FOURS(p, v)                                                                                                  \
+	do {                                                                                                               \
+		int32_t four = _mm256_cvtsi256_si32(v), four2 = _mm256_extract_epi32(v, 4);                                \
+		memcpy(p, &four, 4);                                                                                       \
+		memcpy((p) + 4, &four2, 4);                                                                                \
+	} while (0)
+#define LOAD_WORDS(p) _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p)))
+#define SET16 _mm256_set1_epi16
+#define ADD16 _mm256_add_epi16
+#define SUB16 _mm256_sub_epi16
+#define TIMES _mm256_mulhrs_epi16
+#define SHIFT_LEFT16 _mm256_slli_epi16
+#define SHIFT_RIGHT16 _mm256_srai_epi16
+#define WORDS_TO_BYTES(v) _mm_packus_epi16(_mm256_castsi256_si128((v)[0]), _mm256_extracti128_si256((v)[0], 1))
 
 #include "kernels_x86.h"
 
-const hr_kernels hr_avx2 = {"avx2", packed, pack, rows, column};
+const hr_kernels hr_avx2 = {"avx2", packed, pack, rows, column, packed1, pack1, rows1, ycc};
 #endif

@@ -10,7 +10,8 @@
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni")))
 #define V __m512i
 
-enum { group = 5 }; // output pixels that share a register: 15 of its 16 sums of 32 bits
+// Output pixels that share a register: as many as have their sums of 32 bits in it.
+static inline int group_of(int channels) { return channels == 3 ? 5 : 16; }
 
 // Four taps of a group of pixels.
 typedef struct {
@@ -31,18 +32,19 @@ static inline void split(int32_t w, int8_t digit[3]) {
 	digit[2] = (int8_t)w;
 }
 
-static int first(const hr_axis *x, int i) {
+static inline int first(const hr_axis *x, int i, int group) {
 	int n = x->n - i < group ? x->n - i : group;
 	int a = x->spans[i].start, b = x->spans[i + n - 1].start; // spans run one way, up or down
 	return a < b ? a : b;
 }
 
 // Whether the input of every group fits into a register: up to a scale of about four.
-static int fits(const hr_axis *x) {
+static int fits(const hr_axis *x, int channels) {
+	const int group = group_of(channels);
 	for (int i = 0; i < x->n; i += group) {
 		int n = x->n - i < group ? x->n - i : group;
 		int width = x->spans[i].start - x->spans[i + n - 1].start;
-		if ((width < 0 ? -width : width) * 3 + 12 > 64)
+		if (((width < 0 ? -width : width) + 4) * channels > 64)
 			return 0;
 	}
 	return 1;
@@ -52,24 +54,30 @@ typedef struct {
 	int32_t fits, quads, sixteens, unused[13];
 } header;
 
+static size_t packed_quads(const hr_axis *x, int channels) {
+	const int group = group_of(channels);
+	return sizeof(header) + sizeof(quad) * ((x->n + group - 1) / group) * ((x->taps + 3) / 4);
+}
+
 static size_t packed(const hr_axis *x) {
-	if (fits(x))
-		return sizeof(header) + sizeof(quad) * ((x->n + group - 1) / group) * ((x->taps + 3) / 4);
+	if (fits(x, 3))
+		return packed_quads(x, 3);
 	return sizeof(header) + sizeof(sixteen) * x->n * ((x->taps + 15) / 16);
 }
 
-static void pack_quads(const hr_axis *x, quad *to, int quads) {
+static void pack_quads(const hr_axis *x, quad *to, int quads, int channels) {
+	const int group = group_of(channels);
 	for (int i = 0; i < x->n; i++) {
 		const hr_span s = x->spans[i];
-		int offset = (s.start - first(x, i - i % group)) * 3;
+		int offset = (s.start - first(x, i - i % group, group)) * channels;
 		quad *q = to + (ptrdiff_t)(i / group) * quads;
 		for (int k = 0; k < quads * 4; k++) {
 			int8_t digit[3] = {0, 0, 0};
 			if (k < s.len)
 				split(x->weights[s.at + k], digit);
-			for (int c = 0; c < 3; c++) {
-				int lane = (i % group * 3 + c) * 4 + k % 4;
-				q[k / 4].pick[lane] = offset + k % 4 * 3 + c;
+			for (int c = 0; c < channels; c++) {
+				int lane = (i % group * channels + c) * 4 + k % 4;
+				q[k / 4].pick[lane] = offset + k % 4 * channels + c;
 				for (int d = 0; d < 3; d++)
 					q[k / 4].digit[d][lane] = digit[d];
 			}
@@ -92,11 +100,11 @@ static void pack_sixteens(const hr_axis *x, sixteen *to, int sixteens) {
 static void pack(const hr_axis *x, void *p) {
 	memset(p, 0, packed(x));
 	header *h = p;
-	h->fits = fits(x);
+	h->fits = fits(x, 3);
 	h->quads = (x->taps + 3) / 4;
 	h->sixteens = (x->taps + 15) / 16;
 	if (h->fits)
-		pack_quads(x, (quad *)(h + 1), h->quads);
+		pack_quads(x, (quad *)(h + 1), h->quads, 3);
 	else
 		pack_sixteens(x, (sixteen *)(h + 1), h->sixteens);
 }
@@ -111,19 +119,21 @@ TARGET static inline __m128i to_bytes(V sum) {
 
 // One group of pixels in four rows; most pictures need one step of four taps only, so that the loop over steps is known to be short.
 TARGET static inline __attribute__((always_inline)) void rows_quads(const hr_axis *x, const quad *q, const int quads,
-                                                                    const uint8_t *const *src, uint8_t *const *dst, int n) {
+                                                                    const int channels, const uint8_t *const *src,
+                                                                    uint8_t *const *dst, int n) {
+	const int group = group_of(channels);
 	for (int i = 0; i < x->n; i += group, q += quads) {
-		ptrdiff_t at = (ptrdiff_t)(first(x, i) - x->lo) * 3;
+		ptrdiff_t at = (ptrdiff_t)(first(x, i, group) - x->lo) * channels;
 		for (int row = 0; row < n; row++) {
 			V d0 = _mm512_set1_epi32(HR_HALF), d1 = _mm512_setzero_si512(), d2 = d1;
 			for (int k = 0; k < quads; k++) {
 				V in = _mm512_permutexvar_epi8(_mm512_load_si512(q[k].pick),
-				                               _mm512_loadu_si512(src[row] + at + 12 * k));
+				                               _mm512_loadu_si512(src[row] + at + 4 * channels * k));
 				d0 = _mm512_dpbusd_epi32(d0, in, _mm512_load_si512(q[k].digit[0]));
 				d1 = _mm512_dpbusd_epi32(d1, in, _mm512_load_si512(q[k].digit[1]));
 				d2 = _mm512_dpbusd_epi32(d2, in, _mm512_load_si512(q[k].digit[2]));
 			}
-			_mm_storeu_si128((__m128i *)(dst[row] + 3 * i), to_bytes(together(d0, d1, d2)));
+			_mm_storeu_si128((__m128i *)(dst[row] + channels * i), to_bytes(together(d0, d1, d2)));
 		}
 	}
 }
@@ -163,9 +173,9 @@ TARGET static void rows(const hr_axis *x, const void *p, const uint8_t *const *s
 	if (!h->fits)
 		rows_sixteens(x, (const sixteen *)(h + 1), h->sixteens, src, dst, n);
 	else if (h->quads == 1)
-		rows_quads(x, (const quad *)(h + 1), 1, src, dst, n);
+		rows_quads(x, (const quad *)(h + 1), 1, 3, src, dst, n);
 	else
-		rows_quads(x, (const quad *)(h + 1), h->quads, src, dst, n);
+		rows_quads(x, (const quad *)(h + 1), h->quads, 3, src, dst, n);
 }
 
 TARGET static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, const int32_t *weights, int taps) {
@@ -208,5 +218,56 @@ TARGET static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, c
 	}
 }
 
-const hr_kernels hr_avx512 = {"avx512", packed, pack, rows, column};
+static size_t packed1(const hr_axis *x) { return fits(x, 1) ? packed_quads(x, 1) : sizeof(header); }
+
+static void pack1(const hr_axis *x, void *p) {
+	memset(p, 0, packed1(x));
+	header *h = p;
+	h->fits = fits(x, 1);
+	h->quads = (x->taps + 3) / 4;
+	if (h->fits)
+		pack_quads(x, (quad *)(h + 1), h->quads, 1);
+}
+
+// Stronger reductions than fit are those of pictures that could not be decoded smaller: they are rare.
+TARGET static void rows1(const hr_axis *x, const void *p, const uint8_t *const *src, uint8_t *const *dst, int n) {
+	const header *h = p;
+	if (!h->fits)
+		hr_plain.rows1(x, p, src, dst, n);
+	else if (h->quads == 1)
+		rows_quads(x, (const quad *)(h + 1), 1, 1, src, dst, n);
+	else if (h->quads == 2)
+		rows_quads(x, (const quad *)(h + 1), 2, 1, src, dst, n);
+	else
+		rows_quads(x, (const quad *)(h + 1), h->quads, 1, src, dst, n);
+}
+
+TARGET static void ycc(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t *rgb, int pixels) {
+	uint8_t bytes[128]; // of RGB: where each is in R, G and, in another register, B
+	for (int i = 0; i < 128; i++)
+		bytes[i] = i / 3 % 32 + i % 3 * 32;
+	const V pick = _mm512_loadu_si512(bytes), pick2 = _mm512_loadu_si512(bytes + 64);
+	const V half = _mm512_set1_epi16(1 << (HR_YCC_BITS - 1)), middle = _mm512_set1_epi16(128 << HR_YCC_BITS);
+	for (int i = 0; i < pixels; i += 32) {
+#define WORDS(p) _mm512_slli_epi16(_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(p))), HR_YCC_BITS)
+#define TIMES(v, factor) _mm512_mulhrs_epi16(v, _mm512_set1_epi16(factor))
+#define BYTES(v) _mm512_cvtusepi16_epi8(_mm512_max_epi16(_mm512_srai_epi16(v, HR_YCC_BITS), _mm512_setzero_si512()))
+		V l = _mm512_add_epi16(WORDS(y + i), half);
+		V blue = _mm512_sub_epi16(WORDS(cb + i), middle), red = _mm512_sub_epi16(WORDS(cr + i), middle);
+		__m256i r = BYTES(_mm512_add_epi16(_mm512_add_epi16(l, red), TIMES(red, HR_CR_R)));
+		__m256i g = BYTES(_mm512_sub_epi16(_mm512_sub_epi16(l, TIMES(blue, HR_CB_G)), TIMES(red, HR_CR_G)));
+		__m256i b = BYTES(_mm512_add_epi16(_mm512_add_epi16(l, blue), TIMES(blue, HR_CB_B)));
+#undef WORDS
+#undef TIMES
+#undef BYTES
+		V rg = _mm512_inserti64x4(_mm512_castsi256_si512(r), g, 1), b0 = _mm512_castsi256_si512(b);
+		int left = 3 * (pixels - i);
+		_mm512_mask_storeu_epi8(rgb + 3 * i, left >= 64 ? ~0ull : (1ull << left) - 1, _mm512_permutex2var_epi8(rg, pick, b0));
+		if (left > 64)
+			_mm512_mask_storeu_epi8(rgb + 3 * i + 64, left >= 96 ? (1ull << 32) - 1 : (1ull << (left - 64)) - 1,
+			                        _mm512_permutex2var_epi8(rg, pick2, b0));
+	}
+}
+
+const hr_kernels hr_avx512 = {"avx512", packed, pack, rows, column, packed1, pack1, rows1, ycc};
 #endif

@@ -26,8 +26,23 @@
 		int32_t pixel = _mm_cvtsi128_si32(v);                                                                      \
 		memcpy(p, &pixel, 4);                                                                                      \
 	} while (0)
+#define LOAD_WIDE(p, q) ((void)(q), _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(p))))
+#define ADD_PAIRS _mm_hadd_epi32
+#define STORE_FOURS(p, v)                                                                                                  \
+	do {                                                                                                               \
+		int32_t four = _mm_cvtsi128_si32(v);                                                                       \
+		memcpy(p, &four, 4);                                                                                       \
+	} while (0)
+#define LOAD_WORDS(p) _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(p)))
+#define SET16 _mm_set1_epi16
+#define ADD16 _mm_add_epi16
+#define SUB16 _mm_sub_epi16
+#define TIMES _mm_mulhrs_epi16
+#define SHIFT_LEFT16 _mm_slli_epi16
+#define SHIFT_RIGHT16 _mm_srai_epi16
+#define WORDS_TO_BYTES(v) _mm_packus_epi16((v)[0], (v)[1])
 
 #include "kernels_x86.h"
 
-const hr_kernels hr_sse41 = {"sse4.1", packed, pack, rows, column};
+const hr_kernels hr_sse41 = {"sse4.1", packed, pack, rows, column, packed1, pack1, rows1, ycc};
 #endif

@@ -47,7 +47,8 @@ func checkKernels(t *rapid.T, name string) {
 	stage := media.Stage{Crop: in, Width: out.Width, Height: out.Height, Window: media.Rect{X: x0, Y: y0, Width: w, Height: h}, Turn: turn}
 	hd.tables(&stage)
 	got := make([]byte, w*h*3)
-	if err := hd.resample(got, w*3, pixels, in.Width, in); err != nil {
+	whole := picture{pixels: media.Pixels{Data: pixels[:cap(pixels)], Stride: in.Width * 3}, width: in.Width, height: in.Height, orientation: 1}
+	if err := hd.resample(target{got, w * 3, nil}, &whole, in); err != nil {
 		t.Fatal(err)
 	}
 	if want := defined(&hd.x, &hd.y, pixels, in.Width); !bytes.Equal(got, want) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <jerror.h>
+#include "kernels.h"
 
 // Larger than any alignment and overrun of libjpeg's SIMD code: it rounds rows up to twice 32 bytes itself.
 enum { align = 64, row_align = 128, first_block = 256 << 10 };
@@ -141,11 +142,11 @@ static size_t product(j_common_ptr c, size_t a, size_t b) {
 	return n;
 }
 
-// An array of rows of the same width in bytes, in one piece.
+// An array of rows of the same width in bytes, in one piece, with room behind it for kernels that read planes.
 static void *array(j_common_ptr c, size_t width, size_t height) {
 	width = round_up(width, row_align);
 	uint8_t **rows = take(c, product(c, height, sizeof(*rows)));
-	uint8_t *data = take(c, product(c, width, height) + row_align);
+	uint8_t *data = take(c, product(c, width, height) + HR_PAD);
 	for (size_t y = 0; y < height; y++)
 		rows[y] = data + y * width;
 	return rows;

@@ -2,13 +2,12 @@
 
 #include <string.h>
 
-static int padded(int pixels) { return (pixels * 3 + HR_PAD + 63) / 64 * 64; }
+static int padded(int pixels, int pad) { return (pixels * 3 + pad + 63) / 64 * 64; }
 
-int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, uint8_t *dst, ptrdiff_t stride) {
-	// Vector kernels read as many taps for a span that the edge cuts short as for the longest, in groups of up to 64 bytes: their weights are 0,
-	// but the bytes must be there.
-	if (3 * (int64_t)x.taps + 96 > HR_PAD)
+int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, hr_target to) {
+	if (hr_reach(&x) > HR_PAD)
 		k = &hr_plain;
+	s->pad = hr_reach(&x) > HR_PAD ? HR_PAD : hr_reach(&x);
 	int repack = s->version != x.version || s->kernels != k || !s->packed.data;
 	if (repack)
 		s->version = 0;
@@ -16,14 +15,13 @@ int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int
 	s->x = x;
 	s->y = y;
 	s->vertical_first = vertical_first;
-	s->dst = dst;
-	s->stride = stride;
+	s->to = to;
 	s->first = s->next = y.lo;
 	s->last = y.lo + y.width;
 	s->out = 0;
 	s->ring = y.taps + HR_ROWS;
-	s->narrow_width = padded(x.n);
-	s->between_width = vertical_first ? padded(x.width) : s->narrow_width;
+	s->narrow_width = padded(x.n, 64); // read and written by registers
+	s->between_width = vertical_first ? padded(x.width, s->pad) : s->narrow_width;
 	size_t between = (size_t)(vertical_first ? HR_ROWS : s->ring) * s->between_width;
 	if (!hr_buffer_need(&s->between, between) || !hr_buffer_need(&s->kept, sizeof(uint8_t *) * (s->ring + y.taps)) ||
 	    !hr_buffer_need(&s->narrow, (size_t)HR_ROWS * s->narrow_width))
@@ -68,6 +66,15 @@ static void copy(const hr_axis *x, const uint8_t *src, uint8_t *dst) {
 	}
 }
 
+// Brings a row of the result to its place.
+static void deliver(const hr_stream *s, const uint8_t *rgb, int row) {
+	uint8_t *to = hr_target_row(&s->to, row);
+	if (s->to.out)
+		hr_output_row(s->to.out, rgb, s->x.n, to, s->to.plane);
+	else
+		memcpy(to, rgb, (size_t)s->x.n * 3);
+}
+
 static void across_then_down(hr_stream *s, const uint8_t *const *rows, int n) {
 	uint8_t *to[HR_ROWS];
 	for (int i = 0; i < n; i++) {
@@ -80,11 +87,14 @@ static void across_then_down(hr_stream *s, const uint8_t *const *rows, int n) {
 		s->kernels->rows(&s->x, s->packed.data, rows, to, n);
 	for (s->next += n; is_ready(s); s->out++) {
 		const hr_span span = s->y.spans[s->out];
-		uint8_t *dst = s->dst + s->out * s->stride;
-		if (s->y.identity)
-			memcpy(dst, *kept(s, span.start), (size_t)s->x.n * 3);
-		else
-			s->kernels->column(dst, s->x.n * 3, below(s, span), s->y.weights + span.at, span.len);
+		if (s->y.identity) {
+			deliver(s, *kept(s, span.start), s->out);
+		} else if (s->to.out) {
+			s->kernels->column(s->narrow.data, s->x.n * 3, below(s, span), s->y.weights + span.at, span.len);
+			deliver(s, s->narrow.data, s->out);
+		} else {
+			s->kernels->column(hr_target_row(&s->to, s->out), s->x.n * 3, below(s, span), s->y.weights + span.at, span.len);
+		}
 	}
 }
 
@@ -104,7 +114,7 @@ static void down_then_across(hr_stream *s, const uint8_t *const *rows, int n) {
 		}
 		s->kernels->rows(&s->x, s->packed.data, from, to, done);
 		for (int i = 0; i < done; i++)
-			memcpy(s->dst + (s->out - done + i) * s->stride, to[i], (size_t)s->x.n * 3);
+			deliver(s, to[i], s->out - done + i);
 	}
 }
 

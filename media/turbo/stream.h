@@ -5,17 +5,28 @@
 
 #include "kernels.h"
 #include "memory.h"
+#include "output.h"
 
 // Rows handed to a stream at once, at most.
 #define HR_ROWS 4
+
+// Where the rows of a result go.
+typedef struct {
+	uint8_t *rows;
+	ptrdiff_t stride;     // from row to row; negative where the last comes first
+	const hr_output *out; // that writes them; NULL: they are RGB as computed
+	ptrdiff_t plane;      // from channel to channel, where out needs it
+} hr_target;
+
+static inline uint8_t *hr_target_row(const hr_target *t, int row) { return t->rows + row * t->stride; }
 
 typedef struct {
 	const hr_kernels *kernels;
 	hr_axis x, y;
 	int vertical_first;
 	uint64_t version; // of the axis that packed was made from
-	uint8_t *dst;
-	ptrdiff_t stride;
+	int pad; // bytes behind an input row that must be readable
+	hr_target to;
 	int first; // input row that comes first
 	int last;  // input row after the last that is needed
 	int next;  // input row that comes next
@@ -29,10 +40,10 @@ typedef struct {
 } hr_stream;
 
 // Begins a picture. Returns 0 if there is no memory.
-int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, uint8_t *dst, ptrdiff_t stride);
+int hr_stream_begin(hr_stream *s, const hr_kernels *k, hr_axis x, hr_axis y, int vertical_first, hr_target to);
 // Rows that must stay where they are after they have been handed over, including those of the last delivery.
 int hr_stream_held(const hr_stream *s);
-// Takes the next n rows, with HR_PAD readable bytes behind each.
+// Takes the next n rows, with s->pad readable bytes behind each.
 void hr_stream_rows(hr_stream *s, const uint8_t *const *rows, int n);
 void hr_stream_trim(hr_stream *s);
 void hr_stream_free(hr_stream *s);

@@ -8,6 +8,8 @@ package turbo
 // #cgo nocallback hr_decode
 // #cgo noescape hr_resample
 // #cgo nocallback hr_resample
+// #cgo noescape hr_transpose
+// #cgo nocallback hr_transpose
 // #include "decode.h"
 // #include "memory.h"
 import "C"
@@ -20,10 +22,12 @@ import (
 	"headrace/media"
 	"headrace/media/internal/orient"
 	"headrace/media/internal/resample"
-	"headrace/tensor"
 )
 
-func init() { media.Register(media.JPEG, Decoder{}) }
+func init() {
+	media.Register(media.JPEG, Decoder{})
+	media.SetRunner(Runner{})
+}
 
 // Decoder decodes JPEG with libjpeg-turbo. It implements media.Decoder.
 type Decoder struct{}
@@ -31,8 +35,12 @@ type Decoder struct{}
 // Name returns "libjpeg-turbo".
 func (Decoder) Name() string { return "libjpeg-turbo" }
 
-// DecodeInto implements media.Decoder.
+// DecodeInto implements media.Decoder. Pixels of other forms than RGB of 8 bits are decoded whole before anything else is done to them.
 func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
+	if !usual(plan) {
+		info := *info // moves to the heap, the caller's does not have to
+		return others.DecodeInto(dst, stride, src, &info, plan)
+	}
 	if err := media.CheckTarget(dst, stride, plan); err != nil {
 		return err
 	}
@@ -47,114 +55,43 @@ func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, 
 		return err
 	}
 	defer h.giveBack()
-	return h.run(dst, stride, src, info, plan)
+	return h.run(dst, stride, picture{jpeg: src, width: info.Width, height: info.Height, orientation: plan.Orientation}, plan)
 }
 
-// run carries out the stages of the plan: the first on what is decoded, the others on the result of the one before.
-func (h *handle) run(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
-	if len(plan.Stages) > 1 {
-		defer C.hr_trim(h.c)
-	}
-	var before []byte // result of the stage before
-	for i := range plan.Stages {
-		stage := &plan.Stages[i]
-		to, toStride := dst, stride
-		if i < len(plan.Stages)-1 {
-			toStride = stage.Window.Width * 3
-			if to = h.output(i&1, toStride*stage.Window.Height); to == nil {
-				return errMemory
-			}
-		}
-		at := stage.Target()
-		if stage.Pads() {
-			p := media.Pixels{Data: to, Stride: toStride, Width: stage.Window.Width, Height: stage.Window.Height, DType: tensor.Uint8}
-			media.Border(p, at, stage.Fill)
-		}
-		if at.Width > 0 && at.Height > 0 {
-			h.tables(stage)
-			var err error
-			if i == 0 {
-				err = h.decode(to[at.Y*toStride+at.X*3:], toStride, src, info, plan.Orientation, stage.Crop)
-			} else {
-				err = h.resample(to[at.Y*toStride+at.X*3:], toStride, before, plan.Stages[i-1].Window.Width, stage.Crop)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		before = to
-	}
-	return nil
-}
-
-// tables computes the weights of a stage, and what of its crop they need.
-func (h *handle) tables(stage *media.Stage) {
-	v := stage.Visible()
-	filter := resample.Filter(stage.Filter)
-	h.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: stage.Turn == 2})
-	h.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter})
-	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
-	h.job.vertical_first = 0
-	if resample.VerticalFirst(&h.x, &h.y) {
-		h.job.vertical_first = 1
-	}
-}
-
-func axis(t *resample.Table) C.hr_axis {
-	lo, hi := t.Bounds()
-	a := C.hr_axis{n: C.int32_t(len(t.Spans)), taps: C.int32_t(t.Taps), lo: C.int32_t(lo), width: C.int32_t(hi - lo),
-		version: C.uint64_t(t.Version)}
-	if t.Identity() {
-		a.identity = 1
-	}
-	return a
-}
-
-func (h *handle) decode(dst []byte, stride int, src []byte, info *media.Info, orientation int, crop media.Rect) error {
+// decode resamples a part of a JPEG, for which the tables are set.
+func (h *handle) decode(to target, in *picture, crop media.Rect) error {
 	x0, x1 := h.x.Bounds()
 	y0, y1 := h.y.Bounds()
 	left, top, cols, rows := crop.X+x0, crop.Y+y0, x1-x0, y1-y0
-	sx, sy, sw, sh := orient.Stored(orientation, info.Width, info.Height, left, top, cols, rows)
-	if sx < 0 || sy < 0 || sx+sw > info.Width || sy+sh > info.Height {
-		return fmt.Errorf("%w: the plan is for a larger picture than %d×%d", media.ErrGeometry, info.Width, info.Height)
+	sx, sy, sw, sh := orient.Stored(in.orientation, in.width, in.height, left, top, cols, rows)
+	if sx < 0 || sy < 0 || sx+sw > in.width || sy+sh > in.height {
+		return in.tooSmall()
 	}
 	j := &h.job
-	j.width, j.height = C.int32_t(info.Width), C.int32_t(info.Height)
+	j.width, j.height = C.int32_t(in.width), C.int32_t(in.height)
 	j.left, j.top, j.cols, j.rows = C.int32_t(sx), C.int32_t(sy), C.int32_t(sw), C.int32_t(sh)
-	j.turned_cols, j.turned_rows = C.int32_t(cols), C.int32_t(rows)
-	j.upright = 1
-	if orientation > 1 {
-		j.upright = 0
-		pixel := func(x, y int) int { // of the stored part, counted row by row
-			px, py := orient.At(orientation, info.Width, info.Height, left+x, top+y)
-			return (py-sy)*sw + px - sx
-		}
-		origin := pixel(0, 0)
-		j.origin = C.int32_t(origin)
-		j.step_x, j.step_y = C.int32_t(pixel(1, 0)-origin), C.int32_t(pixel(0, 1)-origin)
-	}
-	return h.failure(C.hr_decode(h.c, level(), &h.job, pointer(src), C.size_t(len(src)), pointer(dst), C.ptrdiff_t(stride),
+	h.turning(in, left, top, cols, rows, func(x, y int) int { return ((y-sy)*sw + x - sx) * 3 })
+	return h.failure(C.hr_decode(h.c, level(), &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
 		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
 }
 
-func (h *handle) resample(dst []byte, stride int, src []byte, width int, crop media.Rect) error {
-	x0, _ := h.x.Bounds()
-	y0, _ := h.y.Bounds()
-	src = src[((crop.Y+y0)*width+crop.X+x0)*3:]
-	return h.failure(C.hr_resample(h.c, level(), &h.job, pointer(src), C.ptrdiff_t(width*3), pointer(dst), C.ptrdiff_t(stride),
-		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y)))
+// turning tells how the pixels of a part of the upright picture are found. at gives the place of a stored pixel in memory.
+func (h *handle) turning(in *picture, left, top, cols, rows int, at func(x, y int) int) {
+	j := &h.job
+	j.turned_cols, j.turned_rows = C.int32_t(cols), C.int32_t(rows)
+	place := func(x, y int) int { return at(orient.At(in.orientation, in.width, in.height, left+x, top+y)) }
+	origin := place(0, 0)
+	j.origin = C.ptrdiff_t(origin)
+	j.step_x, j.step_y = C.ptrdiff_t(place(1, 0)-origin), C.ptrdiff_t(place(0, 1)-origin)
+	j.upright = 0
+	if in.orientation == 1 {
+		j.upright = 1
+	}
 }
 
 func pointer(b []byte) *C.uint8_t          { return (*C.uint8_t)(unsafe.SliceData(b)) }
 func spans(t *resample.Table) *C.hr_span   { return (*C.hr_span)(unsafe.Pointer(&t.Spans[0])) }
 func weights(t *resample.Table) *C.int32_t { return (*C.int32_t)(&t.Weights[0]) }
-func (h *handle) output(i, size int) []byte {
-	p := C.hr_stage_memory(h.c, C.int(i), C.size_t(size))
-	if p == nil {
-		return nil
-	}
-	return unsafe.Slice((*byte)(p), size)
-}
 
 var errMemory = fmt.Errorf("media/turbo: out of memory")
 

@@ -14,6 +14,10 @@ type Axis struct {
 	Filter            Filter
 	Flip              bool // spans stand in reverse order: the last pixel of the window comes first
 	Wide              bool // weights have WideBits instead of Bits
+
+	// From and Size, where Size is not 0, are the part of the row that is taken for the whole: with fractions, for rows whose pixels do not lie where
+	// those of the picture do. No pixel is looked at that lies outside it altogether.
+	From, Size float64
 }
 
 // Table has the weights of an axis.
@@ -58,7 +62,7 @@ func VerticalFirst(x, y *Table) bool {
 }
 
 // Identity reports whether the table copies its window unchanged.
-func (t *Table) Identity() bool { return t.In == t.Out }
+func (t *Table) Identity() bool { return t.In == t.Out && t.Size == 0 }
 
 // Bounds returns the first input pixel that is looked at, and the one after the last.
 func (t *Table) Bounds() (lo, hi int) {
@@ -85,12 +89,16 @@ func (t *Table) add(x int) {
 		t.Taps = 1
 		return
 	}
-	scale := float64(t.In) / float64(t.Out)
+	from, size, first, end := 0.0, float64(t.In), 0, t.In
+	if t.Size != 0 {
+		from, size, first, end = t.From, t.Size, int(t.From), min(int(math.Ceil(t.From+t.Size)), t.In)
+	}
+	scale := size / float64(t.Out)
 	widened := max(scale, 1)
 	support := float64(supports[t.Filter] * widened)
-	centre := float64((float64(x) + 0.5) * scale)
-	lo := max(int(centre-support+0.5), 0)
-	hi := min(int(centre+support+0.5), t.In)
+	centre := from + float64((float64(x)+0.5)*scale)
+	lo := max(int(centre-support+0.5), first)
+	hi := min(int(centre+support+0.5), end)
 	t.raw = t.Filter.sample(t.raw[:0], lo, hi-lo, centre, 1/widened)
 	var sum float64
 	for _, w := range t.raw {

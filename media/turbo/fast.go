@@ -1,0 +1,113 @@
+//go:build cgo
+
+package turbo
+
+// #cgo noescape hr_open
+// #cgo nocallback hr_open
+// #cgo noescape hr_decode_planes
+// #cgo nocallback hr_decode_planes
+// #include "decode.h"
+import "C"
+
+import (
+	"headrace/media"
+	"headrace/media/internal/orient"
+	"headrace/media/internal/resample"
+)
+
+// fast carries out a stage that resizes a JPEG as [media.Fast] allows: the inverse transform reduces it to what is still as large as the result or
+// larger; planes are resized as they are stored, by tables that know where their samples lie; colours are converted last, and the result is turned.
+// It reports false where the picture has no planes of the usual kind.
+func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, err error) {
+	s := untwisted(stage, in)
+	if !s.Crop.In(in.width, in.height) {
+		return false, in.tooSmall()
+	}
+	h.job.width, h.job.height = C.int32_t(in.width), C.int32_t(in.height)
+	var shape C.hr_shape
+	if err := h.failure(C.hr_open(h.c, &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), eighths(&s), &shape)); err != nil {
+		return false, err
+	}
+	if shape.planes == 0 {
+		return false, nil
+	}
+	h.planeTables(&s, &shape)
+	at := s.Target()
+	_, flipY, swap := orient.Parts(s.Turn)
+	if !swap {
+		return h.decodePlanes(to.part(at, flipY), in.jpeg)
+	}
+	upright := h.memory(2, at.Width*at.Height*3)
+	if upright == nil {
+		return false, errMemory
+	}
+	done, err = h.decodePlanes(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in.jpeg)
+	if done {
+		C.hr_transpose(pointer(to.part(at, false).rows), C.ptrdiff_t(to.stride), pointer(upright), C.ptrdiff_t(at.Height*3), C.int(at.Height), C.int(at.Width))
+	}
+	return done, err
+}
+
+// untwisted is the stage that does the same to the stored picture.
+func untwisted(stage *media.Stage, in *picture) media.Stage {
+	s, o := *stage, in.orientation
+	if o == 1 {
+		return s
+	}
+	stored := func(width, height int, r media.Rect) media.Rect {
+		x, y, w, h := orient.Stored(o, width, height, r.X, r.Y, r.Width, r.Height)
+		return media.Rect{X: x, Y: y, Width: w, Height: h}
+	}
+	s.Crop = stored(in.width, in.height, s.Crop)
+	s.Width, s.Height = orient.Size(o, s.Width, s.Height)
+	s.Window = stored(s.Width, s.Height, s.Window)
+	s.Turn = orient.Then(o, s.Turn)
+	return s
+}
+
+// eighths is the smallest of the sizes 1, 2, 4 and 8 eighths at which the crop is as large as what it is resized to: for those libjpeg-turbo has fast
+// code. It is 8 where the crop is smaller.
+func eighths(s *media.Stage) C.int {
+	n := 1
+	for n < 8 && (s.Crop.Width*n < 8*s.Width || s.Crop.Height*n < 8*s.Height) {
+		n *= 2
+	}
+	return C.int(n)
+}
+
+// planeTables computes the weights of a stage for planes of this shape.
+func (h *handle) planeTables(s *media.Stage, shape *C.hr_shape) {
+	v, filter := s.Visible(), resample.Filter(s.Filter)
+	flipX, _, _ := orient.Parts(s.Turn)
+	for i, t := range [...][2]*resample.Table{{&h.x, &h.y}, {&h.chromaX, &h.chromaY}} {
+		if i > 0 && shape.planes == 1 {
+			break
+		}
+		across := float64(shape.across[i]) / float64(shape.pixels_across)
+		down := float64(shape.down[i]) / float64(shape.pixels_down)
+		t[0].Set(resample.Axis{In: int(shape.width[i]), Out: s.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX,
+			From: float64(s.Crop.X) * across, Size: float64(s.Crop.Width) * across})
+		t[1].Set(resample.Axis{In: int(shape.height[i]), Out: s.Height, First: v.Y, N: v.Height, Filter: filter,
+			From: float64(s.Crop.Y) * down, Size: float64(s.Crop.Height) * down})
+	}
+	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
+	if shape.planes > 1 {
+		h.job.chroma_x, h.job.chroma_y = axis(&h.chromaX), axis(&h.chromaY)
+	} else {
+		h.job.chroma_x, h.job.chroma_y = h.job.x, h.job.y
+	}
+}
+
+// decodePlanes goes on with the picture that was opened last. It reports false where planes cannot be had from this libjpeg.
+func (h *handle) decodePlanes(to target, jpeg []byte) (done bool, err error) {
+	cx, cy := &h.chromaX, &h.chromaY
+	if len(cx.Spans) == 0 || len(cy.Spans) == 0 {
+		cx, cy = &h.x, &h.y // there is one plane, and never were three
+	}
+	status := C.hr_decode_planes(h.c, level(), &h.job, pointer(jpeg), C.size_t(len(jpeg)), pointer(to.rows), C.ptrdiff_t(to.stride), to.out,
+		spans(&h.x), weights(&h.x), spans(&h.y), weights(&h.y), spans(cx), weights(cx), spans(cy), weights(cy))
+	if status == C.HR_OTHERWISE {
+		return false, nil
+	}
+	return true, h.failure(status)
+}
