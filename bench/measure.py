@@ -88,11 +88,18 @@ def measure(batches, job: Job, every: int) -> dict:
 
 
 def check(batch, job: Job) -> None:
+    """Ends the program if the batch has not the asked form, or cannot be photographs by its numbers."""
     shape, dtype = list(batch.shape[1:]), str(batch.dtype)
     shapes = [[3, 224, 224]] + ([[224, 224, 3]] if job.dtype == "uint8" else [])
     dtypes = ["bfloat16", "uint16"] if job.dtype == "bfloat16" else [job.dtype]
     if shape not in shapes or dtype not in dtypes:
         raise SystemExit(f"the loader gives {dtype} {list(batch.shape)}")
+    if job.dtype == "bfloat16":  # the upper half of a float32
+        batch = (batch.view("uint16").astype("uint32") << 16).view("float32")
+    mean, spread = float(batch.mean(dtype="float64")), float(batch.std(dtype="float64"))
+    least, most = (0.3, 3) if job.dtype != "uint8" else (20, 110)
+    if not least < spread < most or not (-2 < mean < 3 if job.dtype != "uint8" else 30 < mean < 220):
+        raise SystemExit(f"the pixels have a mean of {mean:.3g} and a standard deviation of {spread:.3g}")
 
 
 def cpu_seconds() -> float:
