@@ -3,12 +3,12 @@ package media_test
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"headrace/media"
+	"headrace/media/internal/decodertest"
 	"headrace/tensor"
 )
 
@@ -16,8 +16,8 @@ import (
 func TestFusedEqualsUnfused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src, info := anyPixels(t)
-		steps := anySteps(t, src.DType)
-		chance := hashed(rapid.Uint64().Draw(t, "chance"))
+		steps := decodertest.AnySteps(t, src.DType)
+		chance := decodertest.Hashed(rapid.Uint64().Draw(t, "chance"))
 		o := media.Options{Orient: true, Color: src.Color, DType: src.DType}
 		got, plan, err := made(info, o, steps, chance, src)
 		want, wantErr := unfused(info, o, steps, chance, src)
@@ -56,7 +56,7 @@ func TestFusedEqualsUnfused(t *testing.T) {
 
 // A turn before a resize moves to the stage before, where another may be already, or into the orientation.
 func TestTurnsMoveToTheFront(t *testing.T) {
-	src := media.Pixels{Data: random(17*11*3, 1), Stride: 17 * 3, Width: 17, Height: 11, DType: tensor.Uint8}
+	src := media.Pixels{Data: decodertest.Random(17*11*3, 1), Stride: 17 * 3, Width: 17, Height: 11, DType: tensor.Uint8}
 	contrast := media.ColorJitter{Contrast: [2]float64{1.5, 1.5}}
 	resize := media.ResizeExact{Height: 9, Width: 13, Filter: media.Bicubic}
 	for orientation := 1; orientation <= 8; orientation++ {
@@ -154,13 +154,6 @@ func planes(data []byte, f media.Form) (out []byte) {
 	return out
 }
 
-// hashed is a media.Rand whose numbers depend on everything.
-type hashed uint64
-
-func (h hashed) Float64(op uint64, draw uint32) float64 {
-	return rand.New(rand.NewPCG(uint64(h), op<<32|uint64(draw))).Float64()
-}
-
 func anyPixels(t *rapid.T) (media.Pixels, media.Info) {
 	p := media.Pixels{
 		Width: rapid.IntRange(1, 40).Draw(t, "width"), Height: rapid.IntRange(1, 40).Draw(t, "height"),
@@ -168,84 +161,6 @@ func anyPixels(t *rapid.T) (media.Pixels, media.Info) {
 		DType: rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Uint16}).Draw(t, "dtype"),
 	}
 	p.Stride = p.Width*p.PixelBytes() + rapid.IntRange(0, 9).Draw(t, "gap")
-	p.Data = random(p.Stride*p.Height, rapid.Uint64().Draw(t, "pixels"))
+	p.Data = decodertest.Random(p.Stride*p.Height, rapid.Uint64().Draw(t, "pixels"))
 	return p, media.Info{Width: p.Width, Height: p.Height, Orientation: rapid.IntRange(1, 8).Draw(t, "orientation")}
-}
-
-func random(n int, seed uint64) []byte {
-	b := make([]byte, n)
-	r := rand.New(rand.NewPCG(seed, 0))
-	for i := range b {
-		b[i] = byte(r.Uint32())
-		if seed%3 == 0 {
-			b[i] = -(b[i] & 1)
-		}
-	}
-	return b
-}
-
-func anySteps(t *rapid.T, dtype tensor.DType) (steps []media.Step) {
-	for i := range rapid.IntRange(0, 7).Draw(t, "steps") {
-		steps = append(steps, media.Step{Op: anyOp(t, dtype), ID: uint64(i)})
-	}
-	if rapid.Bool().Draw(t, "normalized") {
-		steps = append(steps, media.Step{Op: media.Normalize{
-			Mean: [3]float64{0.5, 0.5, 0.5}, Std: [3]float64{0.25, 0.25, 0.25},
-			DType: rapid.SampledFrom([]tensor.DType{tensor.Float32, tensor.Float16, tensor.BFloat16}).Draw(t, "to"),
-		}})
-	}
-	if rapid.Bool().Draw(t, "planes") {
-		steps = append(steps, media.Step{Op: media.ToLayout{Layout: media.CHW}})
-	}
-	return steps
-}
-
-var filters = []media.Filter{media.Bilinear, media.Box, media.Hamming, media.Bicubic, media.Lanczos}
-
-func anyOp(t *rapid.T, dtype tensor.DType) media.Op {
-	side := rapid.IntRange(1, 45)
-	a, b := side.Draw(t, "a"), side.Draw(t, "b")
-	border := rapid.IntRange(0, 5)
-	f := rapid.SampledFrom(filters).Draw(t, "filter")
-	p := rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "p")
-	ops := []func() media.Op{
-		func() media.Op { return media.Resize{Size: a, Filter: f} },
-		func() media.Op { return media.Resize{Size: a, MaxSize: a + b, Filter: f} },
-		func() media.Op { return media.ResizeExact{Height: a, Width: b, Filter: f} },
-		func() media.Op {
-			return media.ResizeToBucket{Sizes: []media.Size{{Height: a, Width: b}, {Height: b, Width: a}, {Height: 20, Width: 20}}, Filter: f}
-		},
-		func() media.Op { return media.CenterCrop{Height: a, Width: b} },
-		func() media.Op { return media.CenterCrop{Height: a/4 + 1, Width: b/4 + 1} },
-		func() media.Op { return media.RandomCrop{Height: a/4 + 1, Width: b/4 + 1} },
-		func() media.Op { return media.RandomResizedCrop{Height: a, Width: b, Filter: f} },
-		func() media.Op {
-			o := media.Pad{Left: border.Draw(t, "l"), Top: border.Draw(t, "t"), Right: border.Draw(t, "r"), Bottom: border.Draw(t, "b")}
-			if rapid.Bool().Draw(t, "filled") {
-				o.Fill = [4]uint16{10, 200, 30, 128}
-			}
-			return o
-		},
-		func() media.Op { return media.RandomFlip{P: p} },
-		func() media.Op { return media.RandomVerticalFlip{P: p} },
-		func() media.Op { return media.Rotate90{Turns: a - 20} },
-		func() media.Op { return media.RandomRotate90{P: p} },
-		func() media.Op { return media.ToGrayscale{} },
-		func() media.Op { return media.RandomGrayscale{P: p} },
-		func() media.Op {
-			if dtype == tensor.Uint16 {
-				return media.RandomGrayscale{P: p}
-			}
-			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Contrast: [2]float64{0.5, 1.5},
-				Saturation: [2]float64{0, 2}, Hue: [2]float64{-0.3, 0.3}}
-		},
-		func() media.Op { // nothing that looks at other pixels
-			if dtype == tensor.Uint16 {
-				return media.RandomFlip{P: p}
-			}
-			return media.ColorJitter{Brightness: [2]float64{0.5, 1.5}, Hue: [2]float64{-0.3, 0.3}}
-		},
-		func() media.Op { return media.ToLayout{Layout: media.HWC} },
-	}
-	return ops[rapid.IntRange(0, len(ops)-1).Draw(t, "op")]()
 }

@@ -10,6 +10,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/decodertest"
 	"headrace/tensor"
 )
 
@@ -158,7 +159,7 @@ func TestPlansAreConsistent(t *testing.T) {
 			Orientation: rapid.IntRange(0, 9).Draw(t, "orientation")}
 		var ops []media.Op
 		for range rapid.IntRange(0, 6).Draw(t, "ops") {
-			ops = append(ops, anyOp(t, tensor.Uint8))
+			ops = append(ops, decodertest.AnyOp(t, tensor.Uint8))
 		}
 		var plan media.Plan
 		draws := make(drawn, 22)
@@ -355,7 +356,7 @@ func TestHostileParameters(t *testing.T) {
 		info := media.Info{Width: whole.Draw(t, "width"), Height: whole.Draw(t, "height"), Orientation: a}
 		o := media.Options{Orient: true, Mode: media.Mode(rapid.IntRange(0, 3).Draw(t, "mode")), Color: media.Color(rapid.IntRange(0, 4).Draw(t, "color"))}
 		var plan media.Plan
-		err := media.MakePlan(info, o, steps(op, media.RandomFlip{P: 0.5}), hashed(7), &plan)
+		err := media.MakePlan(info, o, steps(op, media.RandomFlip{P: 0.5}), decodertest.Hashed(7), &plan)
 		if err != nil && kind(err) == nil {
 			t.Fatalf("%#v: %v", op, err)
 		}

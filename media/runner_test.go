@@ -13,6 +13,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/decodertest"
 	"headrace/tensor"
 )
 
@@ -22,7 +23,7 @@ func TestGeometryEqualsPillows(t *testing.T) {
 		mode := rapid.SampledFrom([]string{"RGB", "RGBA", "L", "I;16"}).Draw(rt, "mode")
 		p := oracle.Image{Mode: mode, Width: rapid.IntRange(1, 90).Draw(rt, "width"), Height: rapid.IntRange(1, 90).Draw(rt, "height")}
 		src := pixelsOf(p)
-		p.Pix = random(src.Stride*src.Height, rapid.Uint64().Draw(rt, "pixels"))
+		p.Pix = decodertest.Random(src.Stride*src.Height, rapid.Uint64().Draw(rt, "pixels"))
 		src.Data = p.Pix
 		var ops []media.Op
 		var theirs []oracle.Step
@@ -82,7 +83,7 @@ func pixelsOf(p oracle.Image) media.Pixels {
 func anyGeometry(t *rapid.T, src media.Pixels, in [2]int) (media.Op, []oracle.Step) {
 	side := rapid.IntRange(1, 100)
 	a, b := side.Draw(t, "a"), side.Draw(t, "b")
-	f := rapid.SampledFrom(filters).Draw(t, "filter")
+	f := rapid.SampledFrom(decodertest.Filters).Draw(t, "filter")
 	if src.DType == tensor.Uint16 && f > media.Hamming {
 		f = media.Box // Pillow's sums of 16 bits are wrong where they are negative
 	}
@@ -133,8 +134,8 @@ func TestChannelsOf16Bits(t *testing.T) {
 	for range 100 {
 		src := media.Pixels{Width: 1 + r.IntN(60), Height: 1 + r.IntN(60), DType: tensor.Uint16}
 		src.Stride = src.Width * 6
-		src.Data = random(src.Stride*src.Height, r.Uint64())
-		op := media.ResizeExact{Height: 1 + r.IntN(60), Width: 1 + r.IntN(60), Filter: filters[r.IntN(5)]}
+		src.Data = decodertest.Random(src.Stride*src.Height, r.Uint64())
+		op := media.ResizeExact{Height: 1 + r.IntN(60), Width: 1 + r.IntN(60), Filter: decodertest.Filters[r.IntN(5)]}
 		info := media.Info{Width: src.Width, Height: src.Height}
 		got, _, err := made(info, media.Options{DType: tensor.Uint16}, steps(op), nil, src)
 		if err != nil {
@@ -164,8 +165,8 @@ func TestAlphaOf16Bits(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 40 {
 		w, h := 1+r.IntN(50), 1+r.IntN(50)
-		src := media.Pixels{Width: w, Height: h, Stride: w * 8, Color: media.RGBA, DType: tensor.Uint16, Data: random(w*h*8, r.Uint64()|1<<63)}
-		op := media.ResizeExact{Height: 1 + r.IntN(50), Width: 1 + r.IntN(50), Filter: filters[r.IntN(3)]}
+		src := media.Pixels{Width: w, Height: h, Stride: w * 8, Color: media.RGBA, DType: tensor.Uint16, Data: decodertest.Random(w*h*8, r.Uint64()|1<<63)}
+		op := media.ResizeExact{Height: 1 + r.IntN(50), Width: 1 + r.IntN(50), Filter: decodertest.Filters[r.IntN(3)]}
 		got, _, err := made(media.Info{Width: w, Height: h}, media.Options{Color: media.RGBA, DType: tensor.Uint16}, steps(op), nil, bytesCloned(src))
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +245,7 @@ func TestRunnerWritesRows(t *testing.T) {
 		src, info := anyPixels(t)
 		var plan media.Plan
 		o := media.Options{Orient: true, Color: src.Color, DType: src.DType}
-		if err := media.MakePlan(info, o, anySteps(t, src.DType), constant(0.3), &plan); err != nil {
+		if err := media.MakePlan(info, o, decodertest.AnySteps(t, src.DType), constant(0.3), &plan); err != nil {
 			return
 		}
 		f := plan.Form()
@@ -278,7 +279,7 @@ func TestRunnerWritesRows(t *testing.T) {
 
 // Filters have names, which are those of JSON.
 func TestFilterNames(t *testing.T) {
-	for _, f := range filters {
+	for _, f := range decodertest.Filters {
 		text, err := f.MarshalText()
 		var back media.Filter
 		if err != nil || back.UnmarshalText(text) != nil || back != f || string(text) != f.String() {

@@ -9,6 +9,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/decodertest"
 	"headrace/tensor"
 )
 
@@ -42,7 +43,7 @@ func decoded(d given, info media.Info, o media.Options, ops ...media.Op) ([]byte
 
 // What is transparent shows the background, as Pillow pastes; what is resized is the result.
 func TestBackground(t *testing.T) {
-	p := oracle.Image{Mode: "RGBA", Width: 256, Height: 97, Pix: random(256*97*4, 5)}
+	p := oracle.Image{Mode: "RGBA", Width: 256, Height: 97, Pix: decodertest.Random(256*97*4, 5)}
 	for i := range p.Width * p.Height { // every alpha on every level of red
 		p.Pix[4*i], p.Pix[4*i+3] = byte(i/256*5/2), byte(i)
 	}
@@ -63,7 +64,7 @@ func TestBackground(t *testing.T) {
 		}
 	}
 	// Without an alpha channel there is nothing to see behind the picture.
-	rgb := media.Pixels{Data: random(300, 1), Stride: 30, Width: 10, Height: 10, DType: tensor.Uint8}
+	rgb := media.Pixels{Data: decodertest.Random(300, 1), Stride: 30, Width: 10, Height: 10, DType: tensor.Uint8}
 	got, err := decoded(given{p: rgb}, media.Info{Width: 10, Height: 10}, media.Options{Background: &background})
 	if err != nil || !bytes.Equal(got, rgb.Data) {
 		t.Errorf("opaque: %v", err)
@@ -71,7 +72,7 @@ func TestBackground(t *testing.T) {
 }
 
 func TestBackgroundOf16Bits(t *testing.T) {
-	p := media.Pixels{Data: random(40*30*8, 3|1<<40), Stride: 40 * 8, Width: 40, Height: 30, Color: media.RGBA, DType: tensor.Uint16}
+	p := media.Pixels{Data: decodertest.Random(40*30*8, 3|1<<40), Stride: 40 * 8, Width: 40, Height: 30, Color: media.RGBA, DType: tensor.Uint16}
 	background := [3]uint8{200, 13, 255}
 	info := media.Info{Width: 40, Height: 30, Alpha: true}
 	value := func(b []byte, i int) float64 { return float64(binary.NativeEndian.Uint16(b[2*i:])) }

@@ -58,6 +58,7 @@ var arrows = []arrow{
 	{"media/internal/pixeltest", "internal/oracle", "against pixels from elsewhere"},
 
 	{"media/internal/decodertest", "media", "the suite that every decoder has to pass"},
+	{"media/internal/decodertest", "tensor", "pixels have a dtype"},
 	{"media/internal/decodertest", "media/internal/testjpeg", "on files of every layout"},
 	{"media/internal/decodertest", "internal/oracle", "against pixels from elsewhere"},
 	{"media/internal/decodertest", "pgregory.net/rapid", "and on random ones"},

@@ -9,6 +9,7 @@ import (
 	"headrace/internal/oracle"
 	"headrace/media"
 	"headrace/media/internal/testjpeg"
+	"headrace/tensor"
 
 	"pgregory.net/rapid"
 )
@@ -16,6 +17,7 @@ import (
 // Run tests a decoder.
 func Run(t *testing.T, d media.Decoder) {
 	t.Run("steps equal torchvision's", func(t *testing.T) { steps(t, d) })
+	t.Run("everything", func(t *testing.T) { everything(t, d) })
 	t.Run("usual steps", func(t *testing.T) { usual(t, d) })
 	t.Run("orientations", func(t *testing.T) { orientations(t, d) })
 	t.Run("nothing but padding", func(t *testing.T) { padding(t, d) })
@@ -114,6 +116,78 @@ func anyStep(t *rapid.T) (media.Op, oracle.Step) {
 		return media.CenterCrop{Height: a, Width: b}, oracle.Step{Name: "center_crop", Args: []int{a, b}}
 	}
 	return media.RandomFlip{P: 1}, oracle.Step{Name: "hflip", Args: []int{}}
+}
+
+// everything is random chains of all operations, for every colour and depth, of pictures of every orientation. The result is what the runner in Go makes
+// of the decoder's own pixels: that these operations are right is tested with the runner.
+func everything(t *testing.T, d media.Decoder) {
+	rapid.Check(t, func(t *rapid.T) {
+		width, height := rapid.IntRange(1, 90).Draw(t, "width"), rapid.IntRange(1, 90).Draw(t, "height")
+		orientation := rapid.IntRange(1, 8).Draw(t, "orientation")
+		data := testjpeg.Noise(width, height, 2, testjpeg.Layout{Sampling: testjpeg.S420, Segments: [][]byte{EXIF(byte(orientation))}})
+		info, err := media.Probe(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := media.Options{
+			Orient: rapid.Bool().Draw(t, "orient"),
+			Color:  rapid.SampledFrom([]media.Color{media.RGB, media.RGBA, media.Gray}).Draw(t, "color"),
+			DType:  rapid.SampledFrom([]tensor.DType{tensor.Uint8, tensor.Uint16}).Draw(t, "dtype"),
+		}
+		if o.Color != media.RGBA && rapid.Bool().Draw(t, "background") {
+			o.Background = &[3]uint8{1, 2, 3} // of which nothing is seen
+		}
+		var plan media.Plan
+		if err := media.MakePlan(info, o, AnySteps(t, o.DType), Hashed(rapid.Uint64().Draw(t, "chance")), &plan); err != nil {
+			return
+		}
+		f, rows := plan.Form(), plan.Height
+		if f.Layout == media.CHW {
+			rows *= f.Color.Channels()
+		}
+		got, want := make([]byte, rows*f.RowBytes()), make([]byte, rows*f.RowBytes())
+		if err := d.DecodeInto(got, f.RowBytes(), data, &info, &plan); err != nil {
+			t.Fatal(err)
+		}
+		whole := oracle.Picture{Width: width, Height: height, Channels: 3, Pix: make([]byte, width*height*3)}
+		var simple media.Plan
+		err = media.MakePlan(info, media.Options{}, nil, nil, &simple)
+		if err == nil {
+			err = d.DecodeInto(whole.Pix, width*3, data, &info, &simple)
+		}
+		if err == nil {
+			err = media.GoRunner{}.Run(want, f.RowBytes(), converted(whole, o), &plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%+v: %v: byte %d of %d is %d, want %d", plan.Stages, f, i, len(got), got[i], want[i])
+			}
+		}
+	})
+}
+
+// converted is an RGB picture in the colour and depth that the options ask for.
+func converted(p oracle.Picture, o media.Options) media.Pixels {
+	out := media.Pixels{Width: p.Width, Height: p.Height, Color: o.Color, DType: o.DType}
+	out.Stride = out.Width * out.PixelBytes()
+	for ; len(p.Pix) > 0; p.Pix = p.Pix[3:] {
+		v := []byte{p.Pix[0], p.Pix[1], p.Pix[2], 255}
+		switch o.Color {
+		case media.RGB:
+			v = v[:3]
+		case media.Gray:
+			v = []byte{byte((int(v[0])*19595 + int(v[1])*38470 + int(v[2])*7471 + 32768) / 65536)}
+		}
+		for _, v := range v {
+			if out.Data = append(out.Data, v); o.DType == tensor.Uint16 {
+				out.Data = append(out.Data, v) // 257·v, in any byte order
+			}
+		}
+	}
+	return out
 }
 
 // usual is what training and validation do, on pictures of usual size.
