@@ -9,6 +9,9 @@ int hr_spng_decode(const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stri
 	spng_ctx *ctx = spng_ctx_new(0);
 	if (ctx == NULL) return HR_SPNG_MEMORY;
 	struct spng_ihdr header;
+	// Checksums are verified already, by faster code; and text is kept, by libspng, although nobody reads it.
+	spng_set_crc_action(ctx, SPNG_CRC_USE, SPNG_CRC_USE);
+	spng_set_chunk_limits(ctx, HR_SPNG_TEXT, HR_SPNG_TEXT);
 	int error = spng_set_png_buffer(ctx, src, size);
 	if (error == 0) error = spng_get_ihdr(ctx, &header);
 	int result = HR_SPNG_OK;
@@ -51,6 +54,8 @@ static int kind(int error) {
 	switch (error) {
 	case SPNG_EMEM:
 		return HR_SPNG_MEMORY;
+	case SPNG_ECHUNK_LIMITS:
+		return HR_SPNG_TOO_LARGE;
 	case SPNG_IO_EOF:
 	case SPNG_EIDAT_TOO_SHORT:
 		return HR_SPNG_TRUNCATED;

@@ -9,7 +9,9 @@ package spng
 import "C"
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"sync"
 	"unsafe"
 
@@ -37,6 +39,9 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	if dst.Width != info.Width || dst.Height != info.Height {
 		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
+	if err := checksums(src); err != nil {
+		return err
+	}
 	form, has := choose(dst, info)
 	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
 	if has == to {
@@ -54,6 +59,27 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	}
 	for y := range dst.Height {
 		samples.Convert(dst.Row(y), to, pixels[y*stride:], has, dst.Width)
+	}
+	return nil
+}
+
+// checksums verifies those of all chunks that pixels depend on. A last one that is cut is left to the decoder.
+func checksums(src []byte) error {
+	for rest := src[min(8, len(src)):]; len(rest) >= 12; {
+		n := uint64(binary.BigEndian.Uint32(rest))
+		if n > uint64(len(rest)-12) {
+			return nil
+		}
+		kind, body := string(rest[4:8]), rest[4:8+n]
+		switch kind {
+		case "IHDR", "PLTE", "tRNS", "IDAT":
+			if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(rest[8+n:]) {
+				return fmt.Errorf("%w: png: a chunk %s whose checksum is wrong", media.ErrCorrupt, kind)
+			}
+		case "IEND":
+			return nil
+		}
+		rest = rest[12+n:]
 	}
 	return nil
 }
@@ -84,6 +110,8 @@ func decode(dst []byte, stride int, src []byte, info *media.Info, form C.int) er
 		return fmt.Errorf("media/spng: out of memory")
 	case C.HR_SPNG_OTHER_SIZE:
 		return fmt.Errorf("%w: png of another size than %d×%d pixels", media.ErrCorrupt, info.Width, info.Height)
+	case C.HR_SPNG_TOO_LARGE:
+		kind = media.ErrTooLarge
 	case C.HR_SPNG_TRUNCATED:
 		kind = media.ErrTruncated
 	}

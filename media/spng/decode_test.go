@@ -3,13 +3,49 @@
 package spng
 
 import (
+	"bytes"
+	"compress/zlib"
+	"errors"
 	"testing"
 
+	"headrace/internal/oracle"
 	"headrace/media"
 	"headrace/media/internal/pixeltest"
+	"headrace/tensor"
 )
 
 func TestDecoder(t *testing.T) { pixeltest.PNG(t, Decoder{}) }
+
+// A few kilobytes of text that would come to more than anybody needs are refused, before they take the memory.
+func TestTextBomb(t *testing.T) {
+	var z bytes.Buffer
+	w := zlib.NewWriter(&z)
+	w.Write(make([]byte, 80<<20))
+	w.Close()
+	good := oracle.WriteImage(t, pixeltest.Noise("RGB", 8, 8, 1), "PNG", nil)
+	for kind, head := range map[string]string{"zTXt": "Title\x00\x00", "iCCP": "name\x00\x00", "iTXt": "Title\x00\x01\x00\x00\x00"} {
+		var chunk bytes.Buffer
+		pixeltest.Chunk(&chunk, kind, append([]byte(head), z.Bytes()...))
+		data := append(append(bytes.Clone(good[:33]), chunk.Bytes()...), good[33:]...)
+		if _, err := pixeltest.Try(t, Decoder{}, data, media.RGB, tensor.Uint8); !errors.Is(err, media.ErrTooLarge) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// Damage that leaves the data decodable is found too.
+func TestEveryBitCounts(t *testing.T) {
+	good := oracle.WriteImage(t, pixeltest.Noise("RGB", 40, 30, 1), "PNG", options{"compress_level": 0})
+	for at := bytes.Index(good, []byte("IDAT")); at < len(good)-12; at += 7 {
+		bad := bytes.Clone(good)
+		bad[at] ^= 0x10
+		if _, err := pixeltest.Try(t, Decoder{}, bad, media.RGB, tensor.Uint8); err == nil {
+			t.Fatalf("byte %d of %d: no error", at, len(good))
+		}
+	}
+}
+
+type options = pixeltest.Options
 
 func TestImportingRegisters(t *testing.T) {
 	if d, err := media.DecoderFor(media.PNG); err != nil || d.Name() != "libspng" {
