@@ -49,7 +49,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			e.kind = fatal
 		} else if f.judge != nil {
 			e.news.final = true
-			if !f.judge.lose(1, e.ticket, e.news) {
+			if !f.judge.lose(1, 1, e.ticket, e.news) {
 				e.kind, e.news = fatal, f.judge.verdict()
 			}
 		}

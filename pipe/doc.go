@@ -2,8 +2,8 @@
 //
 // # Usage
 //
-// A pipeline is described first and run later. A [Flow] is a description: [From] makes one of a source, [Map], [Batch] and
-// [Fill] extend it, and nothing runs until [Start].
+// A pipeline is described first and run later. A [Flow] is a description: [From] makes one of a source, [Map], [FlatMap],
+// [Batch] and [Fill] extend it, and nothing runs until [Start].
 //
 //	samples := pipe.From("train", source)
 //	images := pipe.Map(samples, decode, pipe.Opts{Name: "decode", Workers: 16, Ordered: true})

@@ -25,10 +25,11 @@ var (
 
 // A StageError is what stopped a run: the stage, the first source position of the item that failed, and why.
 type StageError struct {
-	Stage string
-	Epoch int
-	Pos   int64
-	Err   error
+	Stage  string
+	Source string // whose position it is
+	Epoch  int
+	Pos    int64
+	Err    error
 }
 
 func (e *StageError) Error() string {

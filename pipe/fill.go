@@ -1,6 +1,9 @@
 package pipe
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves rows, and seals a batch when its rows
 // are written. Reserve may wait, until ctx ends; the others should not. One goroutine at a time is in Reserve, and one in Move
@@ -32,7 +35,7 @@ type FillOpts struct {
 //
 // At most Workers operations run at once. Two batches are being filled at a time, or more where n is smaller than Workers.
 func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
-	nd := &node{name: o.Name, kind: kindFill, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, up: in.node}
+	nd := &node{name: o.Name, kind: kindFill, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	nd.settle()
 	if n < 1 {
 		nd.mistake("batches of %d rows", n)

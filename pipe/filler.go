@@ -35,7 +35,7 @@ type filler[In, B any] struct {
 	epoch     int        // of the items that are taken, counted from 0
 	claim     int        // rows of this epoch that are written or may yet be
 	waiting   int        // rows that are written or may yet be, and are in no batch that was handed on
-	taken     int64      // the position behind the item that was taken last
+	taken     ticket     // of the item that was taken last
 
 	closer[B]
 	scatter[B]
@@ -169,7 +169,7 @@ func (f *filler[In, B]) begin(s *slot[B]) {
 // place gives an item a row.
 func (f *filler[In, B]) place(t ticket) placing[B] {
 	f.waiting++
-	f.taken = t.hi
+	f.taken = t
 	at := placing[B]{entry: entry[B]{kind: item, epoch: f.epoch, ticket: t}}
 	if !f.ordered {
 		f.flying++
@@ -245,10 +245,18 @@ func (f *filler[In, B]) reserve(w *worker) {
 		}
 	case w.ctx.Err() == nil && !f.over:
 		f.haltAbove()
-		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: one(f.taken), news: &news{stage: f.stage, err: err}})
+		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: f.behind(), news: &news{stage: f.stage, err: err}})
 	default:
 		f.halted = true
 	}
+}
+
+// behind is what a failure between two items is about: the item that would come next.
+func (f *filler[In, B]) behind() ticket {
+	if at, ok := f.taken.first(); ok && f.taken.lo == f.taken.hi {
+		return one(at)
+	}
+	return one(f.taken.hi)
 }
 
 // write operates on an item. ok is false when the stage has been stopped.

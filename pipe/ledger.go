@@ -1,52 +1,9 @@
 package pipe
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"sort"
 )
-
-// StateVersion is what State.Version says.
-const StateVersion = 1
-
-// A State is where a run stands: everything that its consumer was given, or was told to be lost, and nothing else. The zero
-// State is the beginning.
-type State struct {
-	Version int                    `json:"version"`
-	Sources map[string]SourceState `json:"sources"`
-}
-
-// A SourceState is how far one source was read. All positions below Low are finished, and those in the half-open ranges
-// Ahead; finished are also the positions in Lost, which were lost in this epoch. What is finished is not tried again
-// after a resume.
-type SourceState struct {
-	Epoch int        `json:"epoch"`
-	Low   int64      `json:"low"`
-	Ahead [][2]int64 `json:"ahead,omitempty"`
-	Lost  []int64    `json:"lost,omitempty"`
-}
-
-func (s SourceState) check() error {
-	var all []error
-	if s.Epoch < 0 {
-		all = append(all, fmt.Errorf("epoch %d", s.Epoch))
-	}
-	if s.Low < 0 {
-		all = append(all, fmt.Errorf("position %d", s.Low))
-	}
-	for _, r := range s.Ahead {
-		if r[0] < 0 || r[0] >= r[1] {
-			all = append(all, fmt.Errorf("the range [%d, %d)", r[0], r[1]))
-		}
-	}
-	for _, pos := range s.Lost {
-		if pos < 0 {
-			all = append(all, fmt.Errorf("the lost position %d", pos))
-		}
-	}
-	return errors.Join(all...)
-}
 
 // A ledger records which positions of one epoch of a source are finished.
 type ledger struct {
@@ -56,15 +13,22 @@ type ledger struct {
 	lost  []int64
 }
 
-func newLedger(s SourceState) *ledger {
+// newLedger goes on where a state was. Of what is in open something was lost, and something is not finished.
+func newLedger(s SourceState, open ...int64) *ledger {
 	l := &ledger{epoch: s.Epoch, low: s.Low, lost: slices.Clone(s.Lost)}
 	for _, r := range s.Ahead {
 		l.finish(span{r[0], r[1]})
 	}
 	for _, pos := range s.Lost {
-		l.finish(span{pos, pos + 1})
+		if !slices.Contains(open, pos) {
+			l.finish(span{pos, pos + 1})
+		}
 	}
 	return l
+}
+
+func (p Progress) ledger() ledger {
+	return *newLedger(SourceState{Low: p.Low, Ahead: p.Ahead})
 }
 
 // finish records positions; those that are recorded already do no harm.
@@ -120,10 +84,18 @@ func (l *ledger) next() {
 	*l = ledger{epoch: l.epoch + 1, ahead: l.ahead[:0]}
 }
 
+// lostAt tells whether something of a position was lost.
+func (l *ledger) lostAt(pos int64) bool { return slices.Contains(l.lost, pos) }
+
 func (l *ledger) state() SourceState {
-	s := SourceState{Epoch: l.epoch, Low: l.low, Lost: slices.Clone(l.lost)}
+	p := l.progress()
+	return SourceState{Epoch: l.epoch, Low: p.Low, Ahead: p.Ahead, Lost: slices.Clone(l.lost)}
+}
+
+func (l *ledger) progress() Progress {
+	p := Progress{Low: l.low}
 	for _, a := range l.ahead {
-		s.Ahead = append(s.Ahead, [2]int64{a.lo, a.hi})
+		p.Ahead = append(p.Ahead, [2]int64{a.lo, a.hi})
 	}
-	return s
+	return p
 }

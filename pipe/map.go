@@ -18,7 +18,7 @@ type Opts struct {
 // Map applies f to every item. When f returns an error the item has failed, and its result is ignored; the error Skip drops
 // the item quietly.
 func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, up: in.node}
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, strict: true, ups: []*node{in.node}}
 	n.settle()
 	if f == nil {
 		n.mistake("its function is nil")

@@ -284,7 +284,7 @@ func (s spec) consumed(epoch int, from pipe.SourceState, msgs []message) (events
 			}
 			exceeded = m.ruled && all.good(len(m.ids))
 			for _, id := range m.ids {
-				losses = append(losses, pipe.Loss{Stage: s.name(m.stage), Epoch: epoch, Pos: int64(id)})
+				losses = append(losses, pipe.Loss{Stage: s.name(m.stage), Source: "source", Epoch: epoch, Pos: int64(id)})
 				lost = append(lost, int64(id))
 			}
 		default:

@@ -15,6 +15,21 @@ type Policy struct {
 	After int     // Rate is judged from this many items on; until then it tolerates everything
 }
 
+// String says what the policy tolerates.
+func (p Policy) String() string {
+	switch {
+	case !p.Skip:
+		return "stops at a failure"
+	case p.Count < 0:
+		return "skips failures"
+	case p.Rate == 0:
+		return fmt.Sprintf("skips %d failures", p.Count)
+	case p.Count == 0:
+		return fmt.Sprintf("skips a share of %g", p.Rate)
+	}
+	return fmt.Sprintf("skips %d failures or a share of %g", p.Count, p.Rate)
+}
+
 func (p Policy) mistakes() []error {
 	var all []error
 	if !(p.Rate >= 0 && p.Rate <= 1) {
@@ -52,10 +67,10 @@ func (t *tally) pass(n int64) bool {
 	return t.why == nil || t.tolerated()
 }
 
-// lose counts failed items. It reports whether they are tolerated.
-func (t *tally) lose(n int64, what ticket, why *news) bool {
-	t.seen += n
-	t.lost += n
+// lose counts failed items, of those seen now. It reports whether they are tolerated.
+func (t *tally) lose(lost, seen int64, what ticket, why *news) bool {
+	t.seen += seen
+	t.lost += lost
 	t.last, t.why = what, why
 	return t.tolerated()
 }
@@ -84,17 +99,18 @@ func (t *tally) verdict() *news {
 	return &news{stage: t.why.stage, err: err, final: true}
 }
 
-// resume counts what a ledger already holds. It reports whether that is tolerated: a state can be saved between the item at which
-// a share is judged and the failure.
-func (t *tally) resume(l *ledger, source *stage) bool {
-	t.seen = l.finished()
-	t.lost = int64(len(l.lost))
-	if t.lost == 0 {
-		return true
+// resume counts what the books already hold. It reports whether that is tolerated: a state can be saved between the item at
+// which a share is judged and the failure.
+func (t *tally) resume(b *books, sources []*stage) bool {
+	for i, l := range b.all {
+		t.seen += l.finished()
+		t.lost += int64(len(l.lost))
+		if n := len(l.lost); n > 0 {
+			t.last = one(place(i, l.lost[n-1]))
+			t.why = &news{stage: sources[i], err: errLostBefore}
+		}
 	}
-	t.last = one(l.lost[t.lost-1])
-	t.why = &news{stage: source, err: errLostBefore}
-	return !t.policy.Skip || t.tolerated()
+	return t.lost == 0 || !t.policy.Skip || t.tolerated()
 }
 
 func (t *tally) reset() { *t = tally{policy: t.policy} }

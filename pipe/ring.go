@@ -42,7 +42,8 @@ type ring[T any] struct {
 
 // A segment is an epoch's part of the places of the next ring.
 type segment struct {
-	next int64 // the first place that is empty, where completion order fills
+	epoch int   // counted from 0
+	next  int64 // the first place that is empty, where completion order fills
 }
 
 func newRing[T any](s *stage, places int) *ring[T] {
@@ -221,7 +222,7 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 		broken = r.pass(&buf[n]) || broken
 		n++
 		if buf[n-1].kind == mark {
-			r.segment = &segment{next: r.head}
+			r.segment = &segment{next: r.head, epoch: r.segment.epoch + 1}
 			break
 		}
 	}
@@ -247,7 +248,7 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 			m.kind = fatal
 		} else if r.judge != nil {
 			m.news.final = true
-			if !r.judge.lose(1, m.ticket, m.news) {
+			if !r.judge.lose(1, 1, m.ticket, m.news) {
 				m.kind, m.news = fatal, r.judge.verdict()
 			}
 		}
@@ -295,8 +296,7 @@ func (r *ring[T]) fill(number int64, seg *segment, m msg[T], now time.Duration) 
 	r.mu.Unlock()
 }
 
-// put fills the place after the one that was put last: for stages that have one maker at a time and whose inputs are not their
-// outputs. The place must have been reserved.
+// put fills the place after the one that was put last: for stages whose inputs are not their outputs. The place must have been reserved.
 func (r *ring[T]) put(m msg[T], now time.Duration) {
 	r.mu.Lock()
 	if r.aborted {

@@ -16,7 +16,6 @@ type Run[T any] struct {
 	queue    *ring[T]
 	consumer *worker
 	hooks    Hooks
-	source   string
 	given    context.Context // to Start
 
 	reading sync.Mutex // guards what Next works with
@@ -25,8 +24,8 @@ type Run[T any] struct {
 	doom    *msg[T] // what the next call fails with
 	err     error   // what all further calls return
 
-	mu     sync.Mutex
-	ledger *ledger
+	mu    sync.Mutex
+	books *books
 
 	closing  sync.Once
 	closed   atomic.Bool
@@ -34,18 +33,16 @@ type Run[T any] struct {
 }
 
 func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
-	source := o.stages[0]
 	r := &Run[T]{
 		engine:   o.engine,
 		queue:    queue,
 		consumer: (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker(),
 		hooks:    o.config.Hooks,
-		source:   source.name,
 		given:    ctx,
 		tally:    tally{policy: o.config.Failures},
-		ledger:   newLedger(o.plan(source.name).saved),
+		books:    o.books,
 	}
-	if !r.tally.resume(r.ledger, source) {
+	if !r.tally.resume(r.books, o.sources) {
 		r.setDoom()
 	}
 	return r
@@ -104,7 +101,7 @@ func (r *Run[T]) All() iter.Seq2[T, error] {
 func (r *Run[T]) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return State{Version: StateVersion, Sources: map[string]SourceState{r.source: r.ledger.state()}}
+	return r.books.state()
 }
 
 // Stats are the run's numbers so far.
@@ -154,12 +151,17 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 	return r.err
 }
 
-// finish records that source items are finished.
+// finish records that what a message stands for is finished.
 func (r *Run[T]) finish(m *msg[T]) {
-	r.record(m)
-	if !r.tally.pass(m.ticket.size()) {
+	if !r.tally.pass(r.record(m)) {
 		r.setDoom()
 	}
+}
+
+func (r *Run[T]) record(m *msg[T]) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.books.finish(&m.ticket)
 }
 
 func (r *Run[T]) setDoom() {
@@ -172,44 +174,44 @@ func (r *Run[T]) lose(m *msg[T]) {
 		r.finish(m)
 		return
 	}
-	if !m.news.final && !r.tally.lose(m.ticket.size(), m.ticket, m.news) {
+	whole := m.ticket.size()
+	if !m.news.final && !r.tally.lose(r.books.newlyLost(&m.ticket), whole, m.ticket, m.news) {
 		m.news = r.tally.verdict()
 		r.fail(m)
 		return
 	}
 	m.news.stage.lost.Add(1)
-	if m.news.final {
-		r.finish(m)
-	} else {
-		r.record(m)
+	finished := r.recordLost(m)
+	if !m.news.final {
+		finished -= whole // they are counted
+	}
+	if !r.tally.pass(finished) {
+		r.setDoom()
 	}
 	if r.hooks.Lost == nil {
 		return
 	}
-	m.ticket.each(func(s span) {
-		for pos := s.lo; pos < s.hi; pos++ {
-			r.hooks.Lost(Loss{Stage: m.news.stage.name, Epoch: r.ledger.epoch, Pos: pos, Err: m.news.err})
+	m.ticket.origins(func(s span) {
+		for at := s.lo; at < s.hi; at++ {
+			r.hooks.Lost(Loss{Stage: m.news.stage.name, Source: r.books.names[sourceOf(at)], Epoch: r.epoch(), Pos: posOf(at), Err: m.news.err})
 		}
 	})
 }
 
-func (r *Run[T]) record(m *msg[T]) {
+func (r *Run[T]) recordLost(m *msg[T]) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m.ticket.each(func(s span) {
-		r.ledger.finish(s)
-		if m.news != nil {
-			for pos := s.lo; pos < s.hi; pos++ {
-				r.ledger.lost = append(r.ledger.lost, pos)
-			}
-		}
-	})
+	r.books.lose(&m.ticket)
+	return r.books.finish(&m.ticket)
 }
+
+// epoch is the one that is being read. All sources are in the same.
+func (r *Run[T]) epoch() int { return r.books.all[0].epoch }
 
 func (r *Run[T]) nextEpoch(last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ledger.next()
+	r.books.next()
 	r.tally.reset()
 	if last {
 		r.err = ErrDone
@@ -217,6 +219,10 @@ func (r *Run[T]) nextEpoch(last bool) {
 }
 
 func (r *Run[T]) fail(m *msg[T]) {
-	r.err = &StageError{Stage: m.news.stage.name, Epoch: r.ledger.epoch, Pos: m.ticket.lo, Err: m.news.err}
+	e := &StageError{Stage: m.news.stage.name, Epoch: r.epoch(), Pos: -1, Err: m.news.err}
+	if at, ok := m.ticket.first(); ok {
+		e.Source, e.Pos = r.books.names[sourceOf(at)], posOf(at)
+	}
+	r.err = e
 	r.engine.halt()
 }

@@ -23,8 +23,9 @@ func From[T any](name string, s Source[T]) Flow[T] {
 	}
 	return Flow[T]{node: n, open: func(o *opening, below *stage) *ring[T] {
 		st := o.newStage(n, below)
+		number, plan := o.newSource(st)
 		out := newRing[T](st, SourceBuffer)
-		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: o.plan(n.name)}
+		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: plan, number: number}
 		o.run(st, reader.work)
 		return out
 	}}
@@ -35,12 +36,14 @@ type sourceStage[T any] struct {
 	source Source[T]
 	out    *ring[T]
 	plan   plan
+	number int // among the run's sources
 }
 
 // A plan says how many epochs a source reads, which one is the first, and what of it is done already.
 type plan struct {
 	epochs int // negative: without end
 	saved  SourceState
+	open   []int64 // positions that were lost in part, and are not finished
 }
 
 // work reads epoch after epoch. It holds a free place of the queue whenever it asks the source for an item, so that an item
@@ -49,7 +52,7 @@ func (s *sourceStage[T]) work(w *worker) {
 	if !s.out.reserve(w) {
 		return
 	}
-	done := newLedger(s.plan.saved)
+	done := newLedger(s.plan.saved, s.plan.open...)
 	for k := 0; s.plan.epochs < 0 || k < s.plan.epochs; k++ {
 		if !s.epoch(w, s.plan.saved.Epoch+k, done) {
 			return
@@ -72,7 +75,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}
 	defer func() {
 		if err := recovered(recover()); err != nil {
-			s.out.put(msg[T]{kind: fatal, ticket: one(pos), news: &news{stage: s.stage, err: err}}, w.last)
+			s.out.put(msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}}, w.last)
 			on = false
 		}
 	}()
@@ -104,9 +107,11 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	return w.ctx.Err() == nil
 }
 
+func (s *sourceStage[T]) ticket(pos int64) ticket { return one(place(s.number, pos)) }
+
 func (s *sourceStage[T]) message(v T, err error, pos int64) msg[T] {
 	if err == nil {
-		return msg[T]{kind: item, val: v, ticket: one(pos)}
+		return msg[T]{kind: item, val: v, ticket: s.ticket(pos)}
 	}
-	return msg[T]{kind: failed, ticket: one(pos), news: &news{stage: s.stage, err: err}}
+	return msg[T]{kind: failed, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}}
 }

@@ -18,17 +18,19 @@ type Config struct {
 
 // Hooks are told what happens in a run. A nil func is not called.
 type Hooks struct {
-	// Lost is called once for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
-	// before the output is returned whose state first counts the loss.
+	// Lost is called for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
+	// before the output is returned whose state first counts the loss. It is called once for an item, but for one of which
+	// several outputs were made once for each that is lost.
 	Lost func(Loss)
 }
 
-// A Loss is a source item that failed within the policy.
+// A Loss is a source item that failed within the policy, or something that was made of it.
 type Loss struct {
-	Stage string
-	Epoch int
-	Pos   int64
-	Err   error
+	Stage  string
+	Source string
+	Epoch  int
+	Pos    int64
+	Err    error
 }
 
 // Start runs a flow. It returns all mistakes in the flow and the configuration, joined, before anything runs. The run must be
@@ -58,48 +60,17 @@ func (c Config) check(n *node) error {
 	return errors.Join(append(all, c.Resume.check(n))...)
 }
 
-// check tells whether a state fits a flow.
-func (s State) check(n *node) error {
-	if s.Version == 0 && len(s.Sources) == 0 {
-		return nil
-	}
-	if s.Version != StateVersion {
-		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, StateVersion)
-	}
-	var all []error
-	source := ""
-	if first := n.chain()[0]; first != nil {
-		source = first.name
-		if _, ok := s.Sources[source]; !ok {
-			all = append(all, fmt.Errorf("pipe: the state to resume from lacks the source %s", source))
-		}
-	}
-	for name, saved := range s.Sources {
-		if name != source {
-			all = append(all, fmt.Errorf("pipe: the state to resume from has a source %s, which the flow lacks", name))
-		}
-		if err := saved.check(); err != nil {
-			all = append(all, fmt.Errorf("pipe: the state to resume from: source %s: %w", name, err))
-		}
-	}
-	slices.SortFunc(all, func(a, b error) int {
-		if a.Error() < b.Error() {
-			return -1
-		}
-		return 1
-	})
-	return errors.Join(all...)
-}
-
 // An opening is a run in the making: stages are opened from the consumer's end up, and start when all are there.
 type opening struct {
 	*engine
-	config Config
-	starts []func()
+	config  Config
+	starts  []func()
+	sources []*stage
+	books   *books
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx), config: c}
+	return &opening{engine: newEngine(ctx), config: c, books: newBooks()}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
@@ -127,13 +98,23 @@ func (o *opening) run(s *stage, work func(*worker)) {
 	o.starts = append(o.starts, func() { o.goes(w, work) })
 }
 
-// plan is what a source reads.
-func (o *opening) plan(source string) plan {
-	saved, ok := o.config.Resume.Sources[source]
+// newSource makes a stage one of the run's sources. It returns its number, and what it reads.
+func (o *opening) newSource(s *stage) (number int, p plan) {
+	p = plan{epochs: o.config.Epochs}
+	saved, ok := o.config.Resume.Sources[s.name]
 	if !ok {
 		saved.Epoch = o.config.Epoch
 	}
-	return plan{epochs: o.config.Epochs, saved: saved}
+	p.saved = saved
+	for _, part := range o.config.Resume.Parts {
+		if part.Source == s.name {
+			p.open = append(p.open, part.Item[0])
+		}
+	}
+	o.sources = append(o.sources, s)
+	o.books.names = append(o.books.names, s.name)
+	o.books.all = append(o.books.all, newLedger(saved, p.open...))
+	return len(o.sources) - 1, p
 }
 
 func (o *opening) start(ctx context.Context) {

@@ -1,0 +1,115 @@
+package pipe
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Books are what a run has finished: a ledger for each source, and what is half done.
+type books struct {
+	names []string  // of the sources
+	all   []*ledger // of the sources, by number
+	turns map[string]*family
+	open  map[*family]struct{} // those with children of which some are finished, and not all
+}
+
+func newBooks() *books {
+	return &books{turns: make(map[string]*family), open: make(map[*family]struct{})}
+}
+
+// finish records that what a message stands for is finished. It returns how many source items that has finished.
+func (b *books) finish(t *ticket) (n int64) {
+	if t.lo < t.hi {
+		b.all[sourceOf(t.lo)].finish(span{posOf(t.lo), posOf(t.hi)})
+		n = t.positions()
+	}
+	if t.rest == nil {
+		return n
+	}
+	for _, s := range t.rest.spans {
+		b.all[sourceOf(s.lo)].finish(span{posOf(s.lo), posOf(s.hi)})
+		n += s.positions()
+	}
+	for _, s := range t.rest.shares {
+		n += b.finishShare(s)
+	}
+	return n
+}
+
+func (b *books) finishShare(s share) int64 {
+	f := s.family
+	f.done.finish(s.span)
+	if f.turns {
+		return 0
+	}
+	if s.closes {
+		f.total = s.hi
+	}
+	if f.total == 0 || f.done.low < f.total {
+		b.open[f] = struct{}{}
+		return 0
+	}
+	delete(b.open, f)
+	return b.finish(&f.parent)
+}
+
+// newlyLost counts the source items of a ticket of which nothing was lost before.
+func (b *books) newlyLost(t *ticket) (n int64) {
+	t.origins(func(s span) {
+		if t.rest == nil || len(t.rest.shares) == 0 {
+			n += s.positions()
+			return
+		}
+		for at := s.lo; at < s.hi; at++ {
+			if !b.all[sourceOf(at)].lostAt(posOf(at)) {
+				n++
+			}
+		}
+	})
+	return n
+}
+
+// lose notes that of these source items something was lost.
+func (b *books) lose(t *ticket) {
+	shared := t.rest != nil && len(t.rest.shares) > 0
+	t.origins(func(s span) {
+		l := b.all[sourceOf(s.lo)]
+		for at := s.lo; at < s.hi; at++ {
+			if pos := posOf(at); !shared || !l.lostAt(pos) {
+				l.lost = append(l.lost, pos)
+			}
+		}
+	})
+}
+
+// next begins the next epoch.
+func (b *books) next() {
+	for _, l := range b.all {
+		l.next()
+	}
+	clear(b.open)
+	for name := range b.turns {
+		b.turns[name] = newTurns(name, Progress{})
+	}
+}
+
+func (b *books) state() State {
+	s := State{Version: StateVersion, Sources: make(map[string]SourceState, len(b.all))}
+	for i, l := range b.all {
+		s.Sources[b.names[i]] = l.state()
+	}
+	for name, f := range b.turns {
+		if s.Merges == nil {
+			s.Merges = make(map[string]Progress)
+		}
+		s.Merges[name] = f.done.progress()
+	}
+	for f := range b.open {
+		source, item := f.parent.path()
+		s.Parts = append(s.Parts, PartState{Stage: f.stage, Source: b.names[source], Item: item, Progress: f.done.progress()})
+	}
+	slices.SortFunc(s.Parts, func(a, b PartState) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), slices.Compare(a.Item, b.Item), cmp.Compare(a.Stage, b.Stage))
+	})
+	return s
+}

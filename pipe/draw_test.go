@@ -1,0 +1,68 @@
+package pipe_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+// A description prints with names, settings and the places in the source where it was written; twice the same.
+func TestE7DefinitionPrintsAsATree(t *testing.T) {
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 3})
+	mapped := pipe.Map(numbers, same, pipe.Opts{Name: "decode", Workers: 8, Ordered: true, Gate: pipe.NewGate(2)})
+	skips := pipe.Policy{Skip: true, Count: 3}
+	filled := pipe.Fill(mapped, 4, plainStore{4}, writeUnless(), pipe.FillOpts{Name: "fill", Buffer: 5, Failures: &skips})
+	batched := pipe.Batch(filled, 2, pipe.BatchOpts{Name: "batch"})
+	text := batched.String()
+	for i, want := range [][]string{
+		{"batch ", "batch of 2, buffer 2 ", "draw_test.go:18"},
+		{"fill ", "fill of 4, buffer 5, skips 3 failures ", "draw_test.go:17"},
+		{"decode ", "map, 8 workers, buffer 2, ordered, gate of 2 ", "draw_test.go:15"},
+		{"numbers ", "source, buffer 16", "draw_test.go:14"},
+	} {
+		line := strings.Split(text, "\n")[i]
+		for _, part := range want {
+			if !strings.Contains(line, part) {
+				t.Errorf("line %d lacks %q: %s", i, part, line)
+			}
+		}
+	}
+	if again := batched.String(); again != text {
+		t.Errorf("the second time:\n%s", again)
+	}
+	var empty pipe.Flow[int]
+	if s := empty.String(); !strings.Contains(s, "empty") {
+		t.Error(s)
+	}
+	if s := pipe.Map(empty, same, pipe.Opts{Name: "map"}).String(); !strings.Contains(s, "(empty)") {
+		t.Error(s)
+	}
+}
+
+func TestPolicyStrings(t *testing.T) {
+	for want, p := range map[string]pipe.Policy{
+		"stops at a failure":                 {},
+		"skips failures":                     {Skip: true, Count: -1},
+		"skips 2 failures":                   {Skip: true, Count: 2},
+		"skips a share of 0.5":               {Skip: true, Rate: 0.5},
+		"skips 2 failures or a share of 0.5": {Skip: true, Count: 2, Rate: 0.5},
+	} {
+		if p.String() != want {
+			t.Errorf("%+v is %q", p, p)
+		}
+	}
+}
+
+// A chain of stages is a few lines, and all of them run. E1.
+func TestE1ChainOfStages(t *testing.T) {
+	f := pipe.From("numbers", pipetest.Numbers{N: 9})
+	f = pipe.Map(f, func(_ context.Context, v int) (int, error) { return v * v, nil }, pipe.Opts{Name: "square", Workers: 3, Ordered: true})
+	run := start(t, pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}), pipe.Config{})
+	defer run.Close()
+	if got := collect(t, run); len(got) != 3 || got[2][0] != 64 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,117 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// FlatMap makes any number of items of each: f returns their sequence, and every one is handed on when it is yielded, before the
+// next is made. A sequence whose outputs nobody takes waits in its yield. When it yields an error the item has failed: the
+// sequence ends there, and the outputs before are kept. The error Skip ends it quietly.
+//
+// A source item is finished when all that was made of it is. For a state in between, f has to yield the same outputs for
+// the same item in every run: those that are finished are made again after a resume, and dropped.
+//
+// The stage works on Workers items and keeps Buffer outputs ready; where it keeps order, that many of every item whose turn has not
+// come besides. A policy of its own counts outputs, and failures.
+func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out, error], o Opts) Flow[Out] {
+	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, makes: true, ups: []*node{in.node}}
+	n.settle()
+	if f == nil {
+		n.mistake("its function is nil")
+	}
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+		st := op.newStage(n, below)
+		out := newRing[Out](st, n.buffer)
+		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.partsOf(n.name), lanes: newLanes(st, out)}
+		for range n.workers {
+			op.run(st, s.work)
+		}
+		return out
+	}}
+}
+
+type flatStage[In, Out any] struct {
+	*stage
+	in    *ring[In]
+	f     func(context.Context, In) iter.Seq2[Out, error]
+	saved *parts
+	*lanes[Out]
+}
+
+// work is the life of one worker: an input, its outputs.
+func (s *flatStage[In, Out]) work(w *worker) {
+	defer s.lanes.leave()
+	var buf [1]msg[In]
+	for {
+		h := s.in.take(w, buf[:])
+		if len(h.msgs) == 0 {
+			return
+		}
+		m := buf[0]
+		buf[0] = msg[In]{}
+		at := turn{number: h.at, epoch: h.segment.epoch}
+		if m.kind == item {
+			if !s.expand(w, at, m) {
+				return
+			}
+			continue
+		}
+		if m.kind == mark && s.saved != nil {
+			s.await(w, at) // until then another worker may not have claimed its item
+			if err := s.saved.missing(); err != nil {
+				m = msg[In]{kind: fatal, news: &news{stage: s.stage, err: err}}
+				s.haltAbove()
+			}
+		}
+		if !s.pass(w, at, msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}) {
+			return
+		}
+	}
+}
+
+// expand hands on what is made of an item. It reports whether the stage goes on.
+func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
+	if !w.enter() {
+		s.in.discard(in.val)
+		return false
+	}
+	w.in.Add(1)
+	before := w.busy.Load()
+	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket)}
+	err := guard(func() error {
+		for v, err := range s.f(w.ctx, in.val) {
+			if err != nil {
+				return err
+			}
+			child, ok := brood.next()
+			m := msg[Out]{kind: item, val: v, ticket: child}
+			if !ok {
+				s.out.discardMsg(m)
+			} else if !s.hand(w, at, m) {
+				return errStopped
+			}
+		}
+		return nil
+	})
+	w.leave()
+	w.tick(&w.busy)
+	s.times.add(durationSince(before, w))
+	end := msg[Out]{kind: gone, ticket: brood.end()}
+	switch {
+	case err == nil:
+	case w.ctx.Err() != nil:
+		return false // what fails because the run was stopped has not failed
+	case errors.Is(err, Skip):
+		w.skipped.Add(1)
+	default:
+		end.kind, end.news = failed, &news{stage: s.stage, err: err}
+		if s.raises {
+			s.haltAbove()
+		}
+	}
+	return s.pass(w, at, end) && (end.kind != failed || !s.raises)
+}
+
+var errStopped = errors.New("pipe: the stage was stopped")

@@ -1,0 +1,210 @@
+package pipe
+
+import "sync"
+
+// Lanes bring the outputs of inputs that are worked on at once into a queue. Where order is kept, the oldest input's outputs go
+// straight through; of the others, some are held until it is their turn, and their workers wait when these are too many.
+// A worker stays with its input until it is that one's turn to end, so that there is a lane for each worker and no more.
+//
+// In completion order all go straight through, but for inputs of the next epoch: they wait until the mark is through.
+type lanes[T any] struct {
+	stage *stage
+	out   *ring[T]
+
+	mu      sync.Mutex
+	turn    sync.Cond
+	lanes   []lane[T] // of the inputs from head on, by number; in order only
+	head    int64     // the oldest input that is not through
+	epoch   int       // that is going through
+	ended   int64     // in completion order, inputs of the epoch that are through
+	first   int64     // the number of the epoch's first
+	stopped bool
+	crew    int // workers that have not left
+}
+
+// A lane is one input's.
+type lane[T any] struct {
+	held     []msg[T]
+	flushing bool // a worker hands on what is held
+	done     bool // nothing more comes
+}
+
+// A turn is an input's place in the order of the stage's input.
+type turn struct {
+	number int64
+	epoch  int
+}
+
+func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
+	l := &lanes[T]{stage: s, out: out, lanes: make([]lane[T], s.node.workers), crew: s.node.workers}
+	l.turn.L = &l.mu
+	s.onHalt = l.stop
+	return l
+}
+
+func (l *lanes[T]) lane(number int64) *lane[T] { return &l.lanes[number%int64(len(l.lanes))] }
+
+// pass hands on the last message of an input. It reports whether the stage goes on.
+func (l *lanes[T]) pass(w *worker, at turn, m msg[T]) bool {
+	if !l.stage.ordered {
+		return l.passAnywhere(w, at, m)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine := l.lane(at.number)
+	mine.held = append(mine.held, m)
+	mine.done = true
+	if l.head == at.number && !mine.flushing {
+		l.advance(w)
+	}
+	l.wait(w, func() bool { return l.head > at.number })
+	return !l.stopped
+}
+
+// advance hands on what is held, lane by lane, as far as inputs have ended. The lock is held, and given up meanwhile.
+func (l *lanes[T]) advance(w *worker) {
+	for !l.stopped {
+		oldest := l.lane(l.head)
+		oldest.flushing = true
+		for len(oldest.held) > 0 && !l.stopped {
+			m := oldest.held[0]
+			oldest.held = oldest.held[1:]
+			l.turn.Broadcast()
+			l.mu.Unlock()
+			l.deliver(w, m)
+			l.mu.Lock()
+		}
+		oldest.flushing = false
+		if !oldest.done || l.stopped {
+			break
+		}
+		*oldest = lane[T]{}
+		l.head++
+	}
+	l.turn.Broadcast()
+}
+
+// hand hands on an output, or holds it. It returns false when the stage was stopped.
+func (l *lanes[T]) hand(w *worker, at turn, m msg[T]) bool {
+	if len(l.lanes) > 1 && !l.admit(w, at, &m) {
+		l.out.discardMsg(m)
+		return false
+	}
+	if m.kind == none {
+		return true
+	}
+	permit := w.permit
+	w.leave()
+	return l.deliver(w, m) && (permit < 0 || w.enter())
+}
+
+// admit waits until an output may go into the queue, or takes it into the lane. It returns false when the stage was stopped.
+func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mine := l.lane(at.number)
+	through := func() bool {
+		if !l.stage.ordered {
+			return l.epoch == at.epoch
+		}
+		return l.head == at.number && !mine.flushing && len(mine.held) == 0
+	}
+	room := func() bool { return l.stage.ordered && len(mine.held) < l.stage.node.buffer }
+	if !through() && !room() {
+		permit := w.permit
+		w.leave()
+		l.wait(w, func() bool { return through() || room() })
+		if permit >= 0 {
+			l.mu.Unlock()
+			entered := w.enter()
+			l.mu.Lock()
+			if !entered {
+				return false
+			}
+		}
+	}
+	if l.stopped {
+		return false
+	}
+	if !through() {
+		mine.held = append(mine.held, *m)
+		*m = msg[T]{}
+	}
+	return true
+}
+
+// passAnywhere is pass in completion order. What ends an epoch, or the run, waits for what came before.
+func (l *lanes[T]) passAnywhere(w *worker, at turn, m msg[T]) bool {
+	l.mu.Lock()
+	l.wait(w, func() bool {
+		return l.epoch == at.epoch && (m.kind != mark && m.kind != fatal || l.ended == at.number-l.first)
+	})
+	l.mu.Unlock()
+	ok := l.deliver(w, m)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended++
+	if m.kind == mark {
+		l.epoch++
+		l.first, l.ended = at.number+1, 0
+	}
+	l.turn.Broadcast()
+	return ok && !l.stopped
+}
+
+// await waits until all inputs before this one are through.
+func (l *lanes[T]) await(w *worker, at turn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wait(w, func() bool {
+		if l.stage.ordered {
+			return l.head == at.number
+		}
+		return l.epoch == at.epoch && l.ended == at.number-l.first
+	})
+}
+
+// wait waits until something holds, or the stage was stopped. The lock is held.
+func (l *lanes[T]) wait(w *worker, until func() bool) {
+	if until() || l.stopped {
+		return
+	}
+	w.beforeWait()
+	for !until() && !l.stopped {
+		l.turn.Wait()
+	}
+	w.tick(&w.blocked)
+}
+
+func (l *lanes[T]) deliver(w *worker, m msg[T]) bool {
+	if !l.out.reserve(w) {
+		l.out.discardMsg(m)
+		return false
+	}
+	if m.kind == item {
+		w.out.Add(1)
+	}
+	l.out.put(m, w.last)
+	return true
+}
+
+func (l *lanes[T]) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	l.turn.Broadcast()
+}
+
+// leave ends a worker. The last one discards what is held.
+func (l *lanes[T]) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.crew--
+	if l.crew > 0 {
+		return
+	}
+	for i := range l.lanes {
+		l.out.discardAll(l.lanes[i].held)
+		l.lanes[i] = lane[T]{}
+	}
+}

@@ -1,0 +1,129 @@
+package pipe
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A node is the plain face of a stage: what is known about it without its types. Nodes make a graph, from the last stage up
+// to the sources.
+type node struct {
+	name     string
+	kind     string
+	detail   string // what else to say about it to people
+	at       string // where it was described
+	workers  int
+	buffer   int
+	ordered  bool
+	gate     *Gate
+	policy   *Policy
+	ups      []*node // whose items it takes
+	turns    bool    // it takes its inputs by turns, which a state counts
+	makes    bool    // it makes several items of one, which a state counts
+	strict   bool    // every message that it takes becomes one message
+	mistakes []error
+}
+
+const (
+	kindSource  = "source"
+	kindMap     = "map"
+	kindBatch   = "batch"
+	kindFill    = "fill"
+	kindFlatMap = "flatmap"
+	kindUnbatch = "unbatch"
+	kindFilter  = "filter"
+)
+
+// DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer is zero.
+const DefaultBuffer = 2
+
+// SourceBuffer is how many items a source keeps ready for the first stage, the one that it is making included.
+const SourceBuffer = 16
+
+var errEmptyFlow = errors.New("pipe: a flow begins with From, this one is empty")
+
+func (n *node) mistake(format string, args ...any) {
+	n.mistakes = append(n.mistakes, n.wrong(format, args...))
+}
+
+func (n *node) wrong(format string, args ...any) error {
+	return fmt.Errorf("pipe: stage "+n.label()+": "+format, args...)
+}
+
+func (n *node) label() string {
+	if n.name == "" {
+		return "(" + n.kind + ")"
+	}
+	return n.name
+}
+
+// settle fills in defaults and records what is wrong with the settings that all kinds of stages share.
+func (n *node) settle() *node {
+	n.at = callSite()
+	if n.name == "" {
+		n.mistake("it has no name")
+	}
+	if n.workers < 0 {
+		n.mistake("Workers is %d", n.workers)
+	}
+	if n.buffer < 0 {
+		n.mistake("Buffer is %d", n.buffer)
+	}
+	if n.workers <= 0 {
+		n.workers = 1
+	}
+	if n.buffer <= 0 {
+		n.buffer = DefaultBuffer
+	}
+	if n.policy != nil {
+		for _, err := range n.policy.mistakes() {
+			n.mistake("Failures: %w", err)
+		}
+	}
+	return n
+}
+
+func (n *node) check() error {
+	if n == nil {
+		return errEmptyFlow
+	}
+	var all []error
+	names := make(map[string]bool)
+	users := make(map[*node]*node)
+	for _, at := range n.walk() {
+		all = append(all, at.mistakes...)
+		if at.name != "" && names[at.name] {
+			all = append(all, at.wrong("another stage has the same name"))
+		}
+		names[at.name] = true
+		for _, up := range at.ups {
+			if up == nil {
+				all = append(all, errEmptyFlow)
+				continue
+			}
+			if other := users[up]; other != nil {
+				all = append(all, up.wrong("its items are taken by two stages, %s and %s: use Route", other.label(), at.label()))
+			}
+			users[up] = at
+		}
+	}
+	return errors.Join(all...)
+}
+
+// walk lists the nodes, each once and behind those that feed it. Stages on an empty flow are there, the empty flow is not.
+func (n *node) walk() (all []*node) {
+	seen := make(map[*node]bool)
+	var visit func(*node)
+	visit = func(at *node) {
+		if at == nil || seen[at] {
+			return
+		}
+		seen[at] = true
+		for _, up := range at.ups {
+			visit(up)
+		}
+		all = append(all, at)
+	}
+	visit(n)
+	return all
+}

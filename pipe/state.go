@@ -1,0 +1,171 @@
+package pipe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// StateVersion is what State.Version says.
+const StateVersion = 1
+
+// A State is where a run stands: everything that its consumer was given, or was told to be lost, and nothing else. The zero
+// State is the beginning.
+type State struct {
+	Version int                    `json:"version"`
+	Sources map[string]SourceState `json:"sources"`
+	Merges  map[string]Progress    `json:"merges,omitempty"` // the turns of merges that go by turns
+	Parts   []PartState            `json:"parts,omitempty"`  // the items of which some outputs are finished, and not all
+}
+
+// A SourceState is how far one source was read. All positions below Low are finished, and those in the half-open ranges
+// Ahead; finished are also the positions in Lost, of which all or something was lost in this epoch, unless Parts lists them.
+// What is finished is not tried again after a resume.
+type SourceState struct {
+	Epoch int        `json:"epoch"`
+	Low   int64      `json:"low"`
+	Ahead [][2]int64 `json:"ahead,omitempty"`
+	Lost  []int64    `json:"lost,omitempty"`
+}
+
+// Progress is what is finished of things that are numbered: all below Low, and those in the half-open ranges Ahead.
+type Progress struct {
+	Low   int64      `json:"low"`
+	Ahead [][2]int64 `json:"ahead,omitempty"`
+}
+
+// A PartState says which outputs of an item are finished: those of a stage that makes several of one. The item has the name that it
+// keeps in every run: the first source position that it was made of, followed by the numbers of the outputs that it is,
+// of stages before that do the same. After a resume the item is worked on again, and the finished outputs are dropped.
+type PartState struct {
+	Stage  string  `json:"stage"`
+	Source string  `json:"source"`
+	Item   []int64 `json:"item"`
+	Progress
+}
+
+func (s SourceState) check() error {
+	var all []error
+	if s.Epoch < 0 {
+		all = append(all, fmt.Errorf("epoch %d", s.Epoch))
+	}
+	all = append(all, Progress{s.Low, s.Ahead}.check())
+	for _, pos := range s.Lost {
+		if pos < 0 || pos > maxPos {
+			all = append(all, fmt.Errorf("the lost position %d", pos))
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (p Progress) check() error {
+	var all []error
+	if p.Low < 0 || p.Low > maxPos {
+		all = append(all, fmt.Errorf("position %d", p.Low))
+	}
+	for _, r := range p.Ahead {
+		if r[0] < 0 || r[0] >= r[1] || r[1] > maxPos {
+			all = append(all, fmt.Errorf("the range [%d, %d)", r[0], r[1]))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// check tells whether a state fits a flow.
+func (s State) check(n *node) error {
+	if s.Version == 0 && len(s.Sources) == 0 {
+		return nil
+	}
+	if s.Version != StateVersion {
+		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, StateVersion)
+	}
+	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]bool)}
+	for _, at := range n.walk() {
+		switch {
+		case at.kind == kindSource:
+			c.sources[at.name] = true
+		case at.turns:
+			c.merges[at.name] = true
+		case at.makes:
+			c.makers[at.name] = true
+		}
+	}
+	c.checkSources()
+	c.checkMerges()
+	c.checkParts()
+	slices.SortFunc(c.all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(c.all...)
+}
+
+// A stateCheck compares a state with the stages of a flow.
+type stateCheck struct {
+	State
+	sources, merges, makers map[string]bool
+	all                     []error
+}
+
+func (c *stateCheck) wrong(format string, args ...any) {
+	c.all = append(c.all, fmt.Errorf("pipe: the state to resume from "+format, args...))
+}
+
+func (c *stateCheck) checkSources() {
+	for name := range c.sources {
+		if _, ok := c.Sources[name]; !ok {
+			c.wrong("lacks the source %s", name)
+		}
+	}
+	epoch, first := -1, ""
+	for _, name := range sortedKeys(c.Sources) {
+		saved := c.Sources[name]
+		if !c.sources[name] {
+			c.wrong("has a source %s, which the flow lacks", name)
+		}
+		if err := saved.check(); err != nil {
+			c.wrong("is not valid: source %s: %w", name, err)
+		}
+		if epoch >= 0 && saved.Epoch != epoch {
+			c.wrong("has source %s in epoch %d and source %s in epoch %d", first, epoch, name, saved.Epoch)
+		}
+		epoch, first = saved.Epoch, name
+	}
+}
+
+func (c *stateCheck) checkMerges() {
+	for name := range c.merges {
+		if _, ok := c.Merges[name]; !ok {
+			c.wrong("lacks the turns of the merge %s", name)
+		}
+	}
+	for name, saved := range c.Merges {
+		if !c.merges[name] {
+			c.wrong("has turns of a merge %s, which the flow lacks", name)
+		}
+		if err := saved.check(); err != nil {
+			c.wrong("is not valid: merge %s: %w", name, err)
+		}
+	}
+}
+
+func (c *stateCheck) checkParts() {
+	for _, part := range c.Parts {
+		if !c.makers[part.Stage] {
+			c.wrong("has outputs of a stage %s, which the flow lacks", part.Stage)
+		}
+		if !c.sources[part.Source] || len(part.Item) == 0 {
+			c.wrong("has outputs of stage %s of an item %v of source %s, which cannot be", part.Stage, part.Item, part.Source)
+		}
+		if err := part.check(); err != nil {
+			c.wrong("is not valid: outputs of stage %s: %w", part.Stage, err)
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
