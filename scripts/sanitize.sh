@@ -3,7 +3,9 @@
 # because the byte beside the buffer happened to be free.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Leaks are not asked for: Go's own threads end by the process's end.
-step "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 go test -asan ./media/turbo/...
+C=(./media/turbo/... ./media/spng/... ./media/webp/... ./media/avif/...)
+
+# Leaks are not asked for: Go's own threads end by the process's end. All formats at once are tested where all of them are linked.
+step "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 go test -asan "${C[@]}" ./media/internal/hostile
 step "UndefinedBehaviorSanitizer" env CGO_CFLAGS="-O2 -g -fsanitize=undefined -fno-sanitize-recover=all" CGO_LDFLAGS=-fsanitize=undefined \
-	go test ./media/turbo/...
+	go test "${C[@]}" ./media/internal/hostile

@@ -10,12 +10,21 @@ models() {
 	done
 }
 
+# fuzz WHERE FLAGS... runs every fuzz target below a folder.
 fuzz() {
-	local package target
-	for package in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r dirname | sort -u); do
-		for target in $(go test -list '^Fuzz' "$package" | grep '^Fuzz'); do
-			go test -run '^$' -fuzz "^$target\$" -fuzztime 60s "$package" || return 1
+	local where="$1" package target
+	shift
+	for package in $(grep -rl --include='*_test.go' '^func Fuzz' "$where" | xargs -r dirname | sort -u); do
+		for target in $(go test "$@" -list '^Fuzz' "$package" | grep '^Fuzz'); do
+			go test "$@" -run '^$' -fuzz "^$target\$" -fuzztime 60s "$package" || return 1
 		done
+	done
+}
+
+fuzz_c() {
+	local package
+	for package in turbo spng webp avif; do
+		ASAN_OPTIONS=detect_leaks=0 fuzz "./media/$package" -asan || return 1
 	done
 }
 
@@ -23,4 +32,5 @@ step "build" scripts/build.sh
 step "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
 step "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
 step "models" models
-step "fuzzing" fuzz
+step "fuzzing" fuzz .
+step "fuzzing what calls C, AddressSanitizer" fuzz_c

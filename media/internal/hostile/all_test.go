@@ -11,6 +11,7 @@ import (
 
 	"headrace/media"
 
+	_ "headrace/media/avif"
 	_ "headrace/media/spng"
 	_ "headrace/media/stills"
 	_ "headrace/media/turbo"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headrace/media"
+	"headrace/tensor"
 )
 
 // A use is one thing that callers do with pictures.
@@ -27,6 +28,14 @@ var uses = []use{
 		[]media.Step{{Op: media.RandomResizedCrop{Height: 6, Width: 6}}, {Op: media.RandomFlip{P: 0.5}}}},
 	{"a corner, twice resized", media.Options{Orient: true, Mode: media.Fast}, []media.Step{
 		{Op: media.RandomCrop{Height: 5, Width: 16}}, {Op: media.ResizeExact{Height: 30, Width: 5}}, {Op: media.Resize{Size: 3}}}},
+	{"rgba", media.Options{Color: media.RGBA}, nil},
+	{"rgba, 16 bits", media.Options{Color: media.RGBA, DType: tensor.Uint16}, []media.Step{{Op: media.ResizeExact{Height: 9, Width: 7}}}},
+	{"grey", media.Options{Color: media.Gray, Orient: true}, []media.Step{{Op: media.CenterCrop{Height: 40, Width: 10}}}},
+	{"background", media.Options{Background: &[3]uint8{255, 128, 0}}, nil},
+	{"numbers in planes", media.Options{Orient: true}, []media.Step{
+		{Op: media.Pad{Left: 3, Bottom: 20, Fill: [4]uint16{9, 8, 7}}}, {Op: media.Rotate90{Turns: 1}}, {Op: media.RandomCrop{Height: 19, Width: 20}},
+		{Op: media.ColorJitter{Brightness: [2]float64{0.5, 2}, Contrast: [2]float64{0.5, 2}, Saturation: [2]float64{0, 2}, Hue: [2]float64{-0.5, 0.5}}},
+		{Op: media.Normalize{Std: [3]float64{1, 2, 3}, DType: tensor.Float16}}, {Op: media.ToLayout{Layout: media.CHW}}}},
 }
 
 // draws give the same numbers always.
@@ -117,10 +126,7 @@ func patience(data []byte, header *media.Info) time.Duration {
 	if err == nil || header != nil {
 		limit += time.Duration(info.Width) * time.Duration(info.Height) * 200 * time.Nanosecond
 	}
-	if instrumented {
-		limit *= 10
-	}
-	return 10 * limit
+	return 10 * slowness * limit
 }
 
 // threadTime is the processor time that f takes of its thread: it does not grow while others have the processor.

@@ -3,4 +3,7 @@
 package hostile
 
 // instrumented code is slow, and has memory of its own.
-const instrumented = true
+const (
+	instrumented = true
+	slowness     = 8
+)

@@ -2,4 +2,7 @@
 
 package hostile
 
-const instrumented = false
+const (
+	instrumented = false
+	slowness     = 1
+)

@@ -22,12 +22,12 @@ func Run(t *testing.T, d media.Decoder, format string) {
 	})
 	t.Run("rotten", func(t *testing.T) {
 		for i, f := range files {
-			harmless(t, d, f, both(format, rotten(f.Data, uint64(i), 250)))
+			harmless(t, d, f, both(format, rotten(f.Data, uint64(i), 250/slowness)))
 		}
 	})
 	t.Run("extreme", func(t *testing.T) {
 		for _, f := range files {
-			harmless(t, d, f, both(format, every(extreme(f.Data), 19)))
+			harmless(t, d, f, both(format, every(extreme(f.Data), 19*slowness)))
 		}
 	})
 	t.Run("contradictory", func(t *testing.T) {

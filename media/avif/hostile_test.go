@@ -1,0 +1,14 @@
+//go:build cgo
+
+package avif
+
+import (
+	"testing"
+
+	"headrace/media"
+	"headrace/media/internal/hostile"
+)
+
+func TestHostile(t *testing.T) { hostile.Run(t, media.Whole(Decoder{}), media.AVIF) }
+
+func FuzzDecode(f *testing.F) { hostile.Fuzz(f, media.Whole(Decoder{}), media.AVIF) }
