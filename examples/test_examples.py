@@ -42,11 +42,26 @@ def code_blocks(document: str) -> list[str]:
 
 
 def test_the_quick_start_of_the_readme(folder: pathlib.Path) -> None:
-    (block,) = code_blocks("README.md")
+    block, _ = code_blocks("README.md")
     counted = block.replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)', 1)
     lines = run(folder, "-c", counted).splitlines()
     assert lines[:3] == ["32 (32, 224, 224, 3)"] * 3
     assert any("decode" in line for line in lines[3:]), "loader.stats() shows no stage of decoding"
+
+
+def test_the_training_pipeline_of_the_readme(folder: pathlib.Path) -> None:
+    _, block = code_blocks("README.md")
+    shown = "import headrace as hr\n" + block + 'with train:\n    x = next(iter(train))["image"]; print(x.dtype, tuple(x.shape))'
+    assert run(folder, "-c", shown) == "torch.bfloat16 (64, 3, 224, 224)\n"
+
+
+def test_augmentations(folder: pathlib.Path) -> None:
+    out = run(folder, str(HERE / "augmentations.py"), "data/train/class1/00.JPEG", "rows.png")
+    with Image.open(folder / "rows.png") as sheet:
+        assert sheet.size == (8 * 144, 12 * 144)
+        for i, operation in enumerate(out.splitlines()):
+            row = [sheet.crop((144 * k, 144 * i, 144 * (k + 1), 144 * (i + 1))).tobytes() for k in range(8)]
+            assert (len(set(row)) > 1) == (i > 0), operation
 
 
 def test_resume(folder: pathlib.Path) -> None:

@@ -13,8 +13,9 @@ import torch
 
 def main(folder, epochs=2):
     photographs = hr.files(folder, label="parent")
-    train = photographs.shuffle(seed=0).decode_image().random_resized_crop(64).random_flip().batch(32, drop_last=True)
-    check = photographs.decode_image().resize(72).center_crop(64).batch(64)
+    train = photographs.shuffle(seed=0).decode_image().random_resized_crop(64).random_flip().color_jitter(0.3, 0.3, 0.3)
+    check = photographs.decode_image().resize(72).center_crop(64)
+    train, check = floats(train).batch(32, drop_last=True), floats(check).batch(64)
 
     with train.to("torch").loader(epochs=epochs) as loader, check.to("torch").loader() as checks:
         model = torch.nn.Sequential(
@@ -27,18 +28,18 @@ def main(folder, epochs=2):
         optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
         for epoch in range(epochs):
             for batch in loader:
-                loss = torch.nn.functional.cross_entropy(model(floats(batch["image"])), batch["label"])
+                loss = torch.nn.functional.cross_entropy(model(batch["image"]), batch["label"])
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
             with torch.no_grad():
-                right = sum((model(floats(b["image"])).argmax(1) == b["label"]).sum().item() for b in checks)
+                right = sum((model(b["image"]).argmax(1) == b["label"]).sum().item() for b in checks)
             print(f"epoch {epoch}: loss {loss.item():.2f}, {right} right")
 
 
 def floats(images):
-    """uint8 [n, height, width, 3] in shared memory becomes float32 [n, 3, height, width], in PyTorch's own or the GPU's."""
-    return images.permute(0, 3, 1, 2).float().div_(127.5).sub_(1)
+    """What the model takes: float32 [n, 3, height, width] around 0. The engine makes it while it has the pixels at hand."""
+    return images.normalize(mean=0.5, std=0.25).layout("NCHW")
 
 
 if __name__ == "__main__":
