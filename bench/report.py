@@ -18,6 +18,11 @@ from results import load, ratios, rows_of
 from run import WORKS
 
 PAGE = ROOT / "docs/performance.md"
+CHARTS = {
+    **{work: {f"performance-{work}": "Images per second"} for work in ("val", "train", "large", "float")},
+    "formats": {"performance-formats": "Megapixels per second"},
+    "pixels-modes": {f"pixels-{work}": f"How far fast and exact differ, {work}" for work in ("val", "train")},
+}
 BLOCK = re.compile(r"(<!-- measured: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -32,7 +37,10 @@ def main() -> None:
 
 def block(match: re.Match) -> str:
     made = BLOCKS[match[2]]()
-    return match[0] if made is None else f"{match[1]}\n{made}\n\n{match[3]}"
+    if made is None:
+        return match[0]
+    drawn = [f"![{alt}]({name}.svg)" for name, alt in CHARTS.get(match[2], {}).items() if (PAGE.parent / f"{name}.svg").exists()]
+    return "\n\n".join([match[1].rstrip("\n"), *drawn, made, match[3]])
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
