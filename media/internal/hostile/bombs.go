@@ -174,7 +174,7 @@ func bmpBombs(seeds []File) []File {
 
 func tiffBombs(seeds []File) []File {
 	var files []File
-	for _, s := range seeds {
+	for _, s := range seeds[:4] { // without compression and with, in strips
 		for _, tag := range []uint16{258, 259, 262, 266, 273, 277, 278, 279, 284, 317, 320, 322, 323, 324, 325, 338, 339} {
 			for _, v := range []uint32{0, 1, 2, 3, 8, 0x7FFF, 0xFFFF, 0x10000, math.MaxInt32, math.MaxUint32} {
 				b := bytes.Clone(s.Data)

@@ -15,10 +15,10 @@ func Probe(t *testing.T) {
 			for f := range both(format, truncated(s.Data)) {
 				probed(t, s, f)
 			}
-			for f := range both(format, rotten(s.Data, uint64(i), 500)) {
+			for f := range both(format, rotten(s.Data, uint64(i), 500/slowness)) {
 				probed(t, s, f)
 			}
-			for f := range both(format, extreme(s.Data)) {
+			for f := range both(format, every(extreme(s.Data), 3*slowness)) {
 				probed(t, s, f)
 			}
 		}
