@@ -18,6 +18,14 @@
 // importing it is all there is to do. Resampling gives the same bytes in both. Colours do not: image/jpeg repeats chroma samples where
 // libjpeg interpolates them.
 //
+// # Encoding
+//
+//	format, err := media.FormatForName("sheet.png")
+//	data, err := media.Encode(nil, pixels, media.EncodeOptions{Format: format})
+//
+// PNG and JPEG are written in plain Go; media/turbo brings libjpeg-turbo's JPEG, with progressive files and other subsampling, and media/webp
+// brings WebP. PNG and lossless WebP are read again as they were. An option that a format does not have, and pixels that it cannot hold, are refused.
+//
 // # Concurrency
 //
 // Probe and decoders may be used by any number of goroutines; a Plan belongs to one. Memory for intermediate results is kept by
