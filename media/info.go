@@ -57,9 +57,9 @@ func (i Info) bytesPerPixel() int64 {
 	case JPEG:
 		const coefficient = 4 // of a progressive picture, all are held until the last scan is read
 		if i.Progressive {
-			return upright + int64(i.Components)*coefficient
+			return whole + stored + int64(i.Components)*coefficient
 		}
-		return upright
+		return whole + stored
 	case PNG:
 		return whole + upright + stored + 8 // as inflated, and as an image of Go
 	case WebP:

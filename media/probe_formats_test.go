@@ -171,6 +171,13 @@ func TestProbeRefusesFormats(t *testing.T) {
 	table := 13 + 3<<(gif[10]&7+1)
 	frame := table + bytes.IndexByte(gif[table:], ',')
 	ifd := int(binary.LittleEndian.Uint32(tiff[4:]))
+	samples := bytes.Clone(tiff)
+	for e := samples[ifd+2:]; len(e) >= 12; e = e[12:] {
+		if binary.LittleEndian.Uint16(e) == 277 {
+			copy(e[2:], []byte{4, 0, 1, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0x7F})
+			break
+		}
+	}
 	for name, c := range map[string]struct {
 		data []byte
 		kind error
@@ -198,6 +205,7 @@ func TestProbeRefusesFormats(t *testing.T) {
 		"BMP of 2 bits":            {at(bmp, 28, 2), media.ErrUnsupported, "2 bits"},
 		"BMP with a JPEG":          {at(bmp, 30, 4), media.ErrUnsupported, "JPEG inside"},
 		"TIFF of zero width":       {at(tiff, ifd+2+8, 0, 0), media.ErrCorrupt, "0×45"},
+		"TIFF of many samples":     {samples, media.ErrCorrupt, "samples"},
 		"TIFF without directory":   {at(tiff, 4, 0xFF, 0xFF, 0xFF, 0xFF), media.ErrTruncated, "directory"},
 		"BigTIFF":                  {at(tiff, 2, '+'), media.ErrUnsupported, "BigTIFF"},
 		"HEIC":                     {[]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic"), media.ErrFormat, "HEIC"},

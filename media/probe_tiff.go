@@ -42,6 +42,9 @@ func probeTIFF(data []byte) (Info, error) {
 	for entries := data[at+2 : end]; len(entries) > 0; entries = entries[12:] {
 		d.take(&info, data, entries[:12], order)
 	}
+	if info.Components < 1 || info.Components > 64 || info.Bits < 1 || info.Bits > 64 {
+		return info, fmt.Errorf("%w: TIFF with %d samples of %d bits", ErrCorrupt, info.Components, info.Bits)
+	}
 	info.Animated = end+4 <= uint64(len(data)) && order.Uint32(data[end:]) != 0
 	info.Palette = d.photometric == 3
 	info.Alpha = d.extra == 1 || d.extra == 2 || d.photometric == 2 && info.Components == 4 && !d.hasExtra

@@ -301,6 +301,8 @@ func TestTIFFKinds(t *testing.T) {
 		"floats":    {with(339, 3), "integers"},
 		"predictor": {with(317, 3), "predictor 3"},
 		"4 bits":    {with(258, 4), "BitsPerSample of 4"},
+		"reversed":  {with(266, 2), "reversed bits"},
+		"planes":    {tiffOf(binary.LittleEndian, 4, 4, pixels, append([][3]int{{277, 3, 3}, {284, 3, 2}}, grey[:3]...)...), "a plane for each channel"},
 	} {
 		if _, err := pixeltest.Try(t, d, c.data, media.RGB, tensor.Uint8); !errors.Is(err, media.ErrUnsupported) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
