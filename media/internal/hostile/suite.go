@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ func Run(t *testing.T, d media.Decoder, format string) {
 			harmless(t, d, f, slices.Values(contradictory(f.Data, format)))
 		}
 	})
+	t.Run("giants", func(t *testing.T) { giants(t, d, format, files) })
 	t.Run("bombs", func(t *testing.T) { frugal(t, d, bombs(t, format)) })
 	t.Run("lies", func(t *testing.T) { lies(t, d, files) })
 }
@@ -118,6 +120,35 @@ func harmless(t *testing.T, d media.Decoder, of File, files iter.Seq[File]) {
 			}
 		}
 	}
+}
+
+// giants have the sizes of bombs in their headers. Those that are too large are refused by name, before anything is decoded; of the others, no more
+// memory is taken than they would need.
+func giants(t *testing.T, d media.Decoder, format string, files []File) {
+	var large []File
+	for i, f := range files {
+		for _, size := range [][2]uint32{{1 << 24, 1 << 24}, {100_000, 100_000}, {65_500, 65_500}, {16_383, 16_383}, {16_383, 12_000}} {
+			b := Resized(f.Data, format, size[0], size[1])
+			if b == nil {
+				continue
+			}
+			_, err := media.Probe(b)
+			if resized := errors.Is(err, media.ErrTooLarge); !resized && !unsupported(err) && !stays(b, f.Data) {
+				t.Errorf("%s, %v: %v", f.Name, size, err)
+			}
+		}
+		if b := Resized(f.Data, format, 7000, 5000); b != nil && i%3 == 0 {
+			large = append(large, File{f.Name + ", 7,000×5,000", b})
+		}
+	}
+	frugal(t, d, large)
+}
+
+// stays reports whether the header says the same size as before: the format could not state another.
+func stays(b, before []byte) bool {
+	is, _ := media.Probe(b)
+	was, _ := media.Probe(before)
+	return is.Width == was.Width && is.Height == was.Height
 }
 
 // lies gives a decoder the header of one picture with the data of another.
