@@ -2,6 +2,12 @@ package headrace
 
 import (
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +23,11 @@ func chain(t *rapid.T) string {
 	side := func() int { return rapid.IntRange(1, 60).Draw(t, "side") }
 	color, dtype := pick("color", "rgb", "rgba", "gray"), pick("dtype", "uint8", "uint8", "uint16")
 	filter := func() string { return pick("filter", "bilinear", "box", "hamming", "bicubic", "lanczos") }
-	steps := []string{fmt.Sprintf(`{"op":"decode_image","args":{"color":%q,"dtype":%q}}`, color, dtype)}
+	background := ""
+	if color != "rgba" && rapid.Bool().Draw(t, "background") {
+		background = `,"background":[1,200,30]`
+	}
+	steps := []string{fmt.Sprintf(`{"op":"decode_image","args":{"color":%q,"dtype":%q%s}}`, color, dtype, background)}
 	add := func(op, format string, args ...any) {
 		steps = append(steps, fmt.Sprintf(`{"op":%q,"args":{%s}}`, op, fmt.Sprintf(format, args...)))
 	}
@@ -63,8 +73,10 @@ func chain(t *rapid.T) string {
 
 func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 	leak.Check(t)
-	root := phototest.Folder(t, 5)
+	root := phototest.Folder(t, 4)
 	phototest.Spoil(t, root, "003.jpg")
+	drawPNG(t, filepath.Join(root, "class0", "alpha.png"), image.NewNRGBA(image.Rect(0, 0, 31, 45)))
+	drawPNG(t, filepath.Join(root, "class1", "deep.png"), image.NewGray16(image.Rect(0, 0, 50, 29)))
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := chain(rt)
 		r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},%s,{"op":"batch","args":{"size":3}}`, root, steps)
@@ -105,6 +117,24 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 			}
 		}
 	})
+}
+
+// drawPNG writes a picture whose pixels are all different, with every degree of opacity where it has an alpha channel.
+func drawPNG(t *testing.T, path string, m draw.Image) {
+	t.Helper()
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			m.Set(x, y, color.NRGBA64{uint16(x * 1999), uint16(y * 1301), uint16(x * y * 41), uint16(x*2111 + y*37)})
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := png.Encode(f, m); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func firstDifference(a, b string) string {
