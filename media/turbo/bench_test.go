@@ -15,18 +15,26 @@ import (
 	"testing"
 
 	"headrace/media"
+	"headrace/tensor"
 )
 
 // BenchmarkFiles reads, decodes and resizes the files of a list, once each per iteration, as an epoch does but with nobody to hand the pixels to.
 // HEADRACE_BENCH_FILES names the list; without it there is nothing to measure.
 func BenchmarkFiles(b *testing.B) {
 	files := benchFiles(b)
-	for _, name := range []string{"val", "train"} {
+	for _, c := range []struct {
+		name string
+		job  job
+	}{
+		{"val", job{steps: valSteps}}, {"val fast", job{steps: valSteps, mode: media.Fast}},
+		{"train", job{steps: trainSteps}}, {"train fast", job{steps: trainSteps, mode: media.Fast}},
+		{"val float32", job{steps: append(valSteps[:2:2], floats...)}},
+	} {
 		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("%s/%d", name, workers), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/%d", c.name, workers), func(b *testing.B) {
 				before := cpu()
 				for b.Loop() {
-					epoch(b, files, name == "train", workers)
+					epoch(b, files, c.job, workers)
 				}
 				images := float64(len(files) * b.N)
 				b.ReportMetric(images/b.Elapsed().Seconds(), "images/s")
@@ -53,7 +61,13 @@ func benchFiles(b *testing.B) []string {
 	return files
 }
 
-func epoch(b *testing.B, files []string, train bool, workers int) {
+// job is what is done to every picture.
+type job struct {
+	steps []media.Step
+	mode  media.Mode
+}
+
+func epoch(b *testing.B, files []string, j job, workers int) {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range workers {
@@ -62,7 +76,7 @@ func epoch(b *testing.B, files []string, train bool, workers int) {
 			defer runtime.UnlockOSThread()
 			var w worker
 			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
-				if err := w.image(files[i], train, uint64(i)); err != nil {
+				if err := w.image(files[i], j, uint64(i)); err != nil {
 					b.Errorf("%s: %v", files[i], err)
 				}
 			}
@@ -82,7 +96,7 @@ func cpu() float64 {
 
 type worker struct {
 	data []byte
-	dst  [224 * 224 * 3]byte
+	dst  [224 * 224 * 3 * 4]byte
 	plan media.Plan
 	rand keyed
 }
@@ -90,9 +104,13 @@ type worker struct {
 var (
 	valSteps   = []media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}
 	trainSteps = []media.Step{{Op: media.RandomResizedCrop{Height: 224, Width: 224}}, {Op: media.RandomFlip{P: 0.5}, ID: 1}}
+	floats     = []media.Step{
+		{Op: media.Normalize{Mean: [3]float64{0.485, 0.456, 0.406}, Std: [3]float64{0.229, 0.224, 0.225}, DType: tensor.Float32}},
+		{Op: media.ToLayout{Layout: media.CHW}},
+	}
 )
 
-func (w *worker) image(path string, train bool, key uint64) error {
+func (w *worker) image(path string, j job, key uint64) error {
 	if err := w.read(path); err != nil {
 		return err
 	}
@@ -100,15 +118,11 @@ func (w *worker) image(path string, train bool, key uint64) error {
 	if err != nil {
 		return err
 	}
-	steps := valSteps
-	if train {
-		steps = trainSteps
-	}
 	w.rand.sample = key
-	if err := media.MakePlan(info, media.Options{Orient: true}, steps, &w.rand, &w.plan); err != nil {
+	if err := media.MakePlan(info, media.Options{Orient: true, Mode: j.mode}, j.steps, &w.rand, &w.plan); err != nil {
 		return err
 	}
-	return Decoder{}.DecodeInto(w.dst[:], 224*3, w.data, &info, &w.plan)
+	return Decoder{}.DecodeInto(w.dst[:], w.plan.Form().RowBytes(), w.data, &info, &w.plan)
 }
 
 func (w *worker) read(path string) error {

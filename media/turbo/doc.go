@@ -8,7 +8,15 @@
 //
 // Only the rows and columns that the plan needs come out of libjpeg, with the accurate inverse transform and interpolated chroma, and
 // equal those of a full decode byte for byte. Rows are resampled as they come (stream.h), while they are in the first-level
-// cache, and the rows of the result go straight to their place. Decoding ends after the last row that is needed.
+// cache, and the rows of the result go straight to their place, converted to numbers or planes on the way (output.h). Decoding ends after the last
+// row that is needed. Changes of colour work on the result of a stage (adjust.h); turns by a quarter take a pass over it, the others are free.
+//
+// In fast mode a stage that resizes takes another way (planes.h): the inverse transform gives a half, a quarter or an eighth of the size where that
+// is still as large as the result; Y, Cb and Cr are resized as they are stored, chroma from as few samples as there are; and the pixels of the
+// result alone are converted to RGB. Pictures in printing inks, and others without planes of the usual kind, are decoded as in exact mode.
+//
+// RGB of 8 bits goes these ways. For other forms the picture is decoded whole, and the plan carried out on its pixels. Runner does that for pixels
+// from anywhere.
 //
 // The kernels are integer arithmetic, chosen at run time for the processor: plain C, SSE4.1, AVX2, AVX-512. All give the same bytes.
 // HEADRACE_SIMD=plain, sse4.1, avx2 or avx512 in the environment sets a limit.
@@ -26,6 +34,9 @@
 //
 // # Seams
 //
-// decode.c alone knows libjpeg. Another entropy decoder, or a scaled inverse transform, takes the place of begin_part and
-// jpeg_read_scanlines in decode_rows: what follows them takes rows of RGB pixels and does not ask where they come from.
+// decode.c alone knows libjpeg, and there are two seams in it. Behind decode_rows, hr_stream takes rows of RGB pixels. Behind decode_planes, hr_planes
+// takes rows of each component as they leave the inverse transform, of any MCU-aligned part of the picture, and knows nothing of files: an entropy
+// decoder of another make, followed by any inverse transform, ends there. Its way in is hr_open, which says what planes there are, and its way out
+// hr_planes_rows, a row of MCUs at a time: coefficients in, planes out. The planes of libjpeg are had by standing in for the last function of its
+// pipeline; where a libjpeg is not built as expected, that is noticed, and the way by rows is taken.
 package turbo

@@ -7,6 +7,7 @@ package turbo
 // #cgo noescape hr_decode_planes
 // #cgo nocallback hr_decode_planes
 // #include "decode.h"
+// #include "planes.h"
 import "C"
 
 import (
@@ -20,9 +21,6 @@ import (
 // It reports false where the picture has no planes of the usual kind.
 func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, err error) {
 	s := untwisted(stage, in)
-	if !s.Crop.In(in.width, in.height) {
-		return false, in.tooSmall()
-	}
 	h.job.width, h.job.height = C.int32_t(in.width), C.int32_t(in.height)
 	var shape C.hr_shape
 	if err := h.failure(C.hr_open(h.c, &h.job, pointer(in.jpeg), C.size_t(len(in.jpeg)), eighths(&s), &shape)); err != nil {
@@ -110,4 +108,9 @@ func (h *handle) decodePlanes(to target, jpeg []byte) (done bool, err error) {
 		return false, nil
 	}
 	return true, h.failure(status)
+}
+
+// convert is the conversion of colours alone: planes have room behind their pixels for the kernels.
+func convert(planes [3][]byte, rgb []byte) {
+	C.hr_convert(level(), pointer(planes[0]), pointer(planes[1]), pointer(planes[2]), pointer(rgb), C.int(len(rgb)/3))
 }

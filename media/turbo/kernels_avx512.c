@@ -178,40 +178,55 @@ TARGET static void rows(const hr_axis *x, const void *p, const uint8_t *const *s
 		rows_quads(x, (const quad *)(h + 1), h->quads, 3, src, dst, n);
 }
 
+// Weights of four taps, as digits for all lanes.
+typedef struct {
+	int32_t digit[3];
+} four;
+
+static inline four four_of(const int32_t *weights, int n) {
+	four f = {{0, 0, 0}};
+	for (int j = 0; j < n; j++) {
+		int8_t digit[3];
+		split(weights[j], digit);
+		for (int d = 0; d < 3; d++)
+			f.digit[d] |= (int32_t)((uint32_t)(uint8_t)digit[d] << 8 * j);
+	}
+	return f;
+}
+
+// Adds as many taps to a block of 64 bytes as there are weights in f; beyond the last, any row will do, as its weight is 0.
+TARGET static inline __attribute__((always_inline)) void add_four(V a[4], V b[4], V c[4], const four *f, const uint8_t *const *rows,
+                                                                  int n, ptrdiff_t at) {
+	V in[4];
+	for (int j = 0; j < 4; j++)
+		in[j] = _mm512_loadu_si512(rows[j < n ? j : n - 1] + at);
+	const V lo01 = _mm512_unpacklo_epi8(in[0], in[1]), hi01 = _mm512_unpackhi_epi8(in[0], in[1]);
+	const V lo23 = _mm512_unpacklo_epi8(in[2], in[3]), hi23 = _mm512_unpackhi_epi8(in[2], in[3]);
+	const V v[4] = {_mm512_unpacklo_epi16(lo01, lo23), _mm512_unpackhi_epi16(lo01, lo23), _mm512_unpacklo_epi16(hi01, hi23),
+	                _mm512_unpackhi_epi16(hi01, hi23)};
+	const V d0 = _mm512_set1_epi32(f->digit[0]), d1 = _mm512_set1_epi32(f->digit[1]), d2 = _mm512_set1_epi32(f->digit[2]);
+	for (int i = 0; i < 4; i++) {
+		a[i] = _mm512_dpbusd_epi32(a[i], v[i], d0);
+		b[i] = _mm512_dpbusd_epi32(b[i], v[i], d1);
+		c[i] = _mm512_dpbusd_epi32(c[i], v[i], d2);
+	}
+}
+
 TARGET static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, const int32_t *weights, int taps) {
+	enum { kept = 16 }; // groups of four whose digits are worked out once; more taps than that are rare
+	four fours[kept];
+	for (int k = 0; k < taps && k < 4 * kept; k += 4)
+		fours[k / 4] = four_of(weights + k, taps - k < 4 ? taps - k : 4);
 	for (int at = 0; at < bytes; at += 64) {
-		V zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(HR_HALF);
-		V a0 = half, a1 = half, a2 = half, a3 = half, b0 = zero, b1 = zero, b2 = zero, b3 = zero, c0 = zero, c1 = zero, c2 = zero,
-		  c3 = zero;
+		const V zero = _mm512_setzero_si512(), half = _mm512_set1_epi32(HR_HALF);
+		V a[4] = {half, half, half, half}, b[4] = {zero, zero, zero, zero}, c[4] = {zero, zero, zero, zero};
 		for (int k = 0; k < taps; k += 4) {
-			V in[4];
-			uint32_t digits[3] = {0, 0, 0};
-			for (int j = 0; j < 4; j++) {
-				int tap = k + j < taps ? k + j : taps - 1; // beyond the last: any row, with weight 0
-				in[j] = _mm512_loadu_si512(rows[tap] + at);
-				int8_t digit[3] = {0, 0, 0};
-				if (k + j < taps)
-					split(weights[tap], digit);
-				for (int d = 0; d < 3; d++)
-					digits[d] |= (uint32_t)(uint8_t)digit[d] << 8 * j;
-			}
-			V lo01 = _mm512_unpacklo_epi8(in[0], in[1]), hi01 = _mm512_unpackhi_epi8(in[0], in[1]);
-			V lo23 = _mm512_unpacklo_epi8(in[2], in[3]), hi23 = _mm512_unpackhi_epi8(in[2], in[3]);
-			V v0 = _mm512_unpacklo_epi16(lo01, lo23), v1 = _mm512_unpackhi_epi16(lo01, lo23);
-			V v2 = _mm512_unpacklo_epi16(hi01, hi23), v3 = _mm512_unpackhi_epi16(hi01, hi23);
-#define DOT(a, b, c, v)                                                                                                    \
-	a = _mm512_dpbusd_epi32(a, v, _mm512_set1_epi32((int32_t)digits[0])),                                              \
-	b = _mm512_dpbusd_epi32(b, v, _mm512_set1_epi32((int32_t)digits[1])),                                              \
-	c = _mm512_dpbusd_epi32(c, v, _mm512_set1_epi32((int32_t)digits[2]))
-			DOT(a0, b0, c0, v0);
-			DOT(a1, b1, c1, v1);
-			DOT(a2, b2, c2, v2);
-			DOT(a3, b3, c3, v3);
-#undef DOT
+			const int n = taps - k < 4 ? taps - k : 4;
+			const four f = k < 4 * kept ? fours[k / 4] : four_of(weights + k, n);
+			add_four(a, b, c, &f, rows + k, n, at);
 		}
-#define SUM(a, b, c) _mm512_srai_epi32(together(a, b, c), HR_BITS)
-		V out = _mm512_packus_epi16(_mm512_packs_epi32(SUM(a0, b0, c0), SUM(a1, b1, c1)),
-		                            _mm512_packs_epi32(SUM(a2, b2, c2), SUM(a3, b3, c3)));
+#define SUM(i) _mm512_srai_epi32(together(a[i], b[i], c[i]), HR_BITS)
+		const V out = _mm512_packus_epi16(_mm512_packs_epi32(SUM(0), SUM(1)), _mm512_packs_epi32(SUM(2), SUM(3)));
 #undef SUM
 		int left = bytes - at;
 		_mm512_mask_storeu_epi8(dst + at, left >= 64 ? ~0ull : (1ull << left) - 1, out);
@@ -243,9 +258,12 @@ TARGET static void rows1(const hr_axis *x, const void *p, const uint8_t *const *
 }
 
 TARGET static void ycc(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t *rgb, int pixels) {
-	uint8_t bytes[128]; // of RGB: where each is in R, G and, in another register, B
-	for (int i = 0; i < 128; i++)
-		bytes[i] = i / 3 % 32 + i % 3 * 32;
+#define PIXEL(i) i, i + 32, i + 64
+#define PIXELS(i) PIXEL(i), PIXEL(i + 1), PIXEL(i + 2), PIXEL(i + 3), PIXEL(i + 4), PIXEL(i + 5), PIXEL(i + 6), PIXEL(i + 7)
+	// Where each byte of RGB is in R, G and, in another register, B.
+	static const uint8_t bytes[128] = {PIXELS(0), PIXELS(8), PIXELS(16), PIXELS(24)};
+#undef PIXEL
+#undef PIXELS
 	const V pick = _mm512_loadu_si512(bytes), pick2 = _mm512_loadu_si512(bytes + 64);
 	const V half = _mm512_set1_epi16(1 << (HR_YCC_BITS - 1)), middle = _mm512_set1_epi16(128 << HR_YCC_BITS);
 	for (int i = 0; i < pixels; i += 32) {

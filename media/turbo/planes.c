@@ -122,6 +122,10 @@ void hr_planes_flush(hr_planes *s) {
 	}
 }
 
+void hr_convert(const hr_kernels *k, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t *rgb, int pixels) {
+	k->ycc(y, cb, cr, rgb, pixels);
+}
+
 void hr_planes_trim(hr_planes *s) {
 	if (s->packed[0].size > HR_KEEP || s->packed[1].size > HR_KEEP)
 		s->version[0] = s->version[1] = 0;

@@ -40,6 +40,8 @@ int hr_planes_wants(const hr_planes *s);
 void hr_planes_rows(hr_planes *s, int i, const uint8_t *const *rows, int row, int n, int from);
 // Writes all rows of the result for which everything has come.
 void hr_planes_flush(hr_planes *s);
+// One row of RGB alone.
+void hr_convert(const hr_kernels *k, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, uint8_t *rgb, int pixels);
 void hr_planes_trim(hr_planes *s);
 void hr_planes_free(hr_planes *s);
 

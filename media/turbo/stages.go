@@ -42,6 +42,9 @@ func usual(plan *media.Plan) bool {
 
 // run carries out a plan.
 func (h *handle) run(dst []byte, stride int, in picture, plan *media.Plan) error {
+	if w, h := orient.Size(in.orientation, in.width, in.height); !plan.Stages[0].Crop.In(w, h) {
+		return in.tooSmall()
+	}
 	err := h.stages(dst, stride, in, plan)
 	C.hr_trim(h.c)
 	return err

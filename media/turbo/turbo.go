@@ -64,9 +64,6 @@ func (h *handle) decode(to target, in *picture, crop media.Rect) error {
 	y0, y1 := h.y.Bounds()
 	left, top, cols, rows := crop.X+x0, crop.Y+y0, x1-x0, y1-y0
 	sx, sy, sw, sh := orient.Stored(in.orientation, in.width, in.height, left, top, cols, rows)
-	if sx < 0 || sy < 0 || sx+sw > in.width || sy+sh > in.height {
-		return in.tooSmall()
-	}
 	j := &h.job
 	j.width, j.height = C.int32_t(in.width), C.int32_t(in.height)
 	j.left, j.top, j.cols, j.rows = C.int32_t(sx), C.int32_t(sy), C.int32_t(sw), C.int32_t(sh)
