@@ -40,6 +40,7 @@ func (b *books) finishShare(s share) int64 {
 	f := s.family
 	f.done.finish(s.span)
 	if f.turns {
+		b.turns[f.stage] = f
 		return 0
 	}
 	if s.closes {

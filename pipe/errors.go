@@ -23,7 +23,8 @@ var (
 	ErrBusy = errors.New("pipe: Next is called by two goroutines at once")
 )
 
-// A StageError is what stopped a run: the stage, the first source position of the item that failed, and why.
+// A StageError is what stopped a run: the stage, the first source position of the item that failed, and why. Where several flows
+// that are merged have failed, their errors are joined.
 type StageError struct {
 	Stage  string
 	Source string // whose position it is

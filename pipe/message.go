@@ -25,4 +25,24 @@ type news struct {
 	stage *stage
 	err   error
 	final bool // the stage's own policy has judged it
+	also  []trouble
+}
+
+// A trouble is another failure, of a flow beside.
+type trouble struct {
+	news   *news
+	ticket ticket
+}
+
+// joinFailures makes one end of a run of several.
+func joinFailures[T any](all []msg[T]) msg[T] {
+	first := all[0]
+	joined := *first.news
+	first.news = &joined
+	for _, m := range all[1:] {
+		if m.news != nil {
+			joined.also = append(joined.also, trouble{m.news, m.ticket})
+		}
+	}
+	return first
 }

@@ -25,13 +25,15 @@ type node struct {
 }
 
 const (
-	kindSource  = "source"
-	kindMap     = "map"
-	kindBatch   = "batch"
-	kindFill    = "fill"
-	kindFlatMap = "flatmap"
-	kindUnbatch = "unbatch"
-	kindFilter  = "filter"
+	kindSource    = "source"
+	kindMap       = "map"
+	kindBatch     = "batch"
+	kindFill      = "fill"
+	kindFlatMap   = "flatmap"
+	kindUnbatch   = "unbatch"
+	kindFilter    = "filter"
+	kindAggregate = "aggregate"
+	kindMerge     = "merge"
 )
 
 // DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer is zero.

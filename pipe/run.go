@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"sync"
@@ -219,10 +220,21 @@ func (r *Run[T]) nextEpoch(last bool) {
 }
 
 func (r *Run[T]) fail(m *msg[T]) {
-	e := &StageError{Stage: m.news.stage.name, Epoch: r.epoch(), Pos: -1, Err: m.news.err}
-	if at, ok := m.ticket.first(); ok {
+	r.err = r.failure(m.news, &m.ticket)
+	if also := m.news.also; len(also) > 0 {
+		all := []error{r.err}
+		for i := range also {
+			all = append(all, r.failure(also[i].news, &also[i].ticket))
+		}
+		r.err = errors.Join(all...)
+	}
+	r.engine.halt()
+}
+
+func (r *Run[T]) failure(why *news, what *ticket) error {
+	e := &StageError{Stage: why.stage.name, Epoch: r.epoch(), Pos: -1, Err: why.err}
+	if at, ok := what.first(); ok {
 		e.Source, e.Pos = r.books.names[sourceOf(at)], posOf(at)
 	}
-	r.err = e
-	r.engine.halt()
+	return e
 }

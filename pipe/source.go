@@ -79,8 +79,14 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 			on = false
 		}
 	}()
-	for v, err := range s.source.Items(w.ctx, epoch, pos) {
+	ctx, skipped := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
+	defer s.skip.end()
+	for v, err := range s.source.Items(ctx, epoch, pos) {
 		m := s.message(v, err, pos)
+		if skipped.Load() {
+			s.out.discardMsg(m)
+			break
+		}
 		if w.ctx.Err() != nil {
 			s.out.discardMsg(m)
 			return false

@@ -21,6 +21,7 @@ type stage struct {
 	lost    atomic.Int64 // counted when the consumer learns of them, as the state does
 	times   histogram
 	sampled atomic.Bool // times holds only some of the operations
+	skip    skipping    // of a source
 }
 
 // A queue is a ring without its type.

@@ -91,6 +91,14 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	return s
 }
 
+// firstEpoch is the one that the run begins with.
+func (o *opening) firstEpoch() int {
+	for _, saved := range o.config.Resume.Sources {
+		return saved.Epoch // they are all in the same
+	}
+	return o.config.Epoch
+}
+
 // run adds a worker to a stage.
 func (o *opening) run(s *stage, work func(*worker)) {
 	w := s.newWorker()

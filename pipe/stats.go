@@ -16,7 +16,7 @@ type Stats struct {
 // behind, and a gated one for processors that other stages use: the bottleneck is the stage that is busy.
 type StageStats struct {
 	Name    string `json:"name"`
-	Kind    string `json:"kind"` // source, map, batch or fill
+	Kind    string `json:"kind"` // source, map, flatmap, batch, merge, …
 	Workers int    `json:"workers"`
 
 	In      int64 `json:"in"`      // items taken; of a source, made

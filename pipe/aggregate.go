@@ -1,0 +1,248 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
+// what is complete with Emit. Neither is called twice at once.
+//
+// When Add returns an error its item has failed, and the others are still held; the error Skip drops it. An error of Flush is the
+// failure of everything that is held.
+type Aggregator[In, Out any] interface {
+	Add(ctx context.Context, v Held[In], e *Emitter[In, Out]) error
+	Flush(ctx context.Context, e *Emitter[In, Out]) error
+}
+
+// Held is an item in an aggregator's hands. It is held until it is given to Emit or Drop, which tells what an output was made
+// of: a state counts the items whose output was handed on, and the others come again after a resume, in order.
+type Held[T any] struct {
+	Value  T
+	number int64
+}
+
+// AggregateOpts are the settings of an Aggregate.
+type AggregateOpts struct {
+	Name     string  // of the stage; required, and unique in its flow
+	Buffer   int     // outputs kept ready; 0: DefaultBuffer
+	DropLast bool    // what is held at the end of an epoch is dropped, and not flushed
+	Failures *Policy // nil: the run's
+}
+
+// Aggregate puts items together as an aggregator wants them: by size, by length, whatever. Each epoch has an aggregator of its own, which
+// begin makes. A resumed run yields what the uninterrupted one would have if the outputs depend on nothing but the items
+// that are held, in order.
+//
+// What is still held after Flush is dropped. Items that are given to Emit are the aggregator's; all others are disposed of as
+// Discard says.
+func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o AggregateOpts) Flow[Out] {
+	n := &node{name: o.Name, kind: kindAggregate, workers: 1, buffer: o.Buffer, ordered: true, policy: o.Failures, ups: []*node{in.node}}
+	n.settle()
+	if begin == nil {
+		n.mistake("its function is nil")
+	}
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+		st := op.newStage(n, below)
+		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast}
+		a.out = newRing[Out](st, 1+n.buffer)
+		op.run(st, a.work)
+		return a.out
+	}}
+}
+
+type aggregateStage[In, Out any] struct {
+	*stage
+	in       *ring[In]
+	out      *ring[Out]
+	begin    func() Aggregator[In, Out]
+	dropLast bool
+}
+
+// work is the life of the stage's worker. It has a free place whenever it takes an item, as a batch has.
+func (s *aggregateStage[In, Out]) work(w *worker) {
+	e := &Emitter[In, Out]{stage: s, worker: w}
+	defer e.dropAll()
+	var agg Aggregator[In, Out]
+	var buf [1]msg[In]
+	for e.place() {
+		h := s.in.take(w, buf[:])
+		if len(h.msgs) == 0 {
+			return
+		}
+		m := buf[0]
+		buf[0] = msg[In]{}
+		if agg == nil {
+			if err := guard(func() error { agg = s.begin(); return nil }); err != nil {
+				s.in.discardMsg(m)
+				e.fail(fatal, m.ticket, err)
+				return
+			}
+		}
+		if m.kind == item {
+			w.in.Add(1)
+			v := e.hold(m)
+			err := guard(func() error { return agg.Add(w.ctx, v, e) })
+			e.added(v, m.ticket, err)
+			w.timeOp(true)
+			continue
+		}
+		if m.kind == mark {
+			if !s.dropLast {
+				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))
+			}
+			w.skipped.Add(int64(len(e.held)))
+			e.dropAll()
+			agg = nil
+		}
+		e.send(msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news})
+	}
+}
+
+// An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what is held.
+type Emitter[In, Out any] struct {
+	stage  *aggregateStage[In, Out]
+	worker *worker
+	held   []holding[In] // in order of their numbers
+	count  int64
+	placed bool // a place of the queue is reserved
+	over   bool // the stage was stopped, or has failed
+	misuse error
+}
+
+type holding[In any] struct {
+	val    In
+	ticket ticket
+	number int64
+}
+
+// Emit hands on an output that was made of these items. It waits while the queue is full.
+func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
+	m := msg[Out]{kind: item, val: v}
+	for _, h := range of {
+		e.release(h, func(held holding[In]) { m.ticket.add(held.ticket) })
+	}
+	if len(of) == 0 {
+		e.wrong("an output that is made of no item")
+	}
+	if e.misuse != nil {
+		e.stage.out.discardMsg(m)
+		return
+	}
+	e.worker.tick(&e.worker.busy)
+	if e.send(m) {
+		e.worker.out.Add(1)
+	}
+}
+
+// Drop ends items on purpose. They are finished.
+func (e *Emitter[In, Out]) Drop(of ...Held[In]) {
+	for _, h := range of {
+		e.release(h, func(held holding[In]) {
+			e.stage.in.discard(held.val)
+			e.worker.skipped.Add(1)
+			e.send(msg[Out]{kind: gone, ticket: held.ticket})
+		})
+	}
+}
+
+func (e *Emitter[In, Out]) wrong(what string) {
+	if e.misuse == nil {
+		e.misuse = errors.New("pipe: the aggregator has emitted " + what)
+	}
+}
+
+func (e *Emitter[In, Out]) hold(m msg[In]) Held[In] {
+	e.count++
+	e.held = append(e.held, holding[In]{m.val, m.ticket, e.count})
+	return Held[In]{Value: m.val, number: e.count}
+}
+
+func (e *Emitter[In, Out]) at(h Held[In]) int {
+	for i := range e.held {
+		if e.held[i].number == h.number {
+			return i
+		}
+	}
+	return -1
+}
+
+// release ends the holding of an item.
+func (e *Emitter[In, Out]) release(h Held[In], then func(holding[In])) {
+	i := e.at(h)
+	if i < 0 {
+		e.wrong("or dropped an item that it does not hold")
+		return
+	}
+	held := e.held[i]
+	e.held = append(e.held[:i], e.held[i+1:]...)
+	then(held)
+}
+
+// added deals with what became of an item.
+func (e *Emitter[In, Out]) added(v Held[In], t ticket, err error) {
+	switch stillHeld := e.at(v) >= 0; {
+	case e.misuse != nil:
+		e.fail(fatal, t, e.misuse)
+	case err == nil || e.over || e.worker.ctx.Err() != nil:
+	case !stillHeld:
+		e.fail(fatal, t, fmt.Errorf("the aggregator has failed for an item that it has used: %w", err))
+	case errors.Is(err, Skip):
+		e.Drop(v)
+	default:
+		e.release(v, func(held holding[In]) { e.stage.in.discard(held.val) })
+		e.fail(failed, t, err)
+	}
+}
+
+func (e *Emitter[In, Out]) flushed(err error) {
+	var all ticket
+	for _, h := range e.held {
+		all.add(h.ticket)
+	}
+	switch {
+	case e.misuse != nil:
+		e.fail(fatal, all, e.misuse)
+	case err == nil || e.over || e.worker.ctx.Err() != nil:
+	default:
+		for _, h := range e.held {
+			e.stage.in.discard(h.val)
+		}
+		e.held = nil
+		e.fail(failed, all, err)
+	}
+}
+
+// fail sends a failure. After the end of the run nothing follows.
+func (e *Emitter[In, Out]) fail(k kind, t ticket, err error) {
+	if k == fatal || e.stage.raises {
+		e.stage.haltAbove()
+	}
+	e.send(msg[Out]{kind: k, ticket: t, news: &news{stage: e.stage.stage, err: err}})
+	e.over = e.over || k == fatal || e.stage.raises
+}
+
+// place reserves a place of the queue, if there is none yet. It returns false when nothing more is needed.
+func (e *Emitter[In, Out]) place() bool {
+	e.placed = !e.over && (e.placed || e.stage.out.reserve(e.worker))
+	e.over = !e.placed
+	return e.placed
+}
+
+func (e *Emitter[In, Out]) send(m msg[Out]) bool {
+	if !e.place() {
+		e.stage.out.discardMsg(m)
+		return false
+	}
+	e.placed = false
+	e.stage.out.put(m, e.worker.last)
+	return true
+}
+
+func (e *Emitter[In, Out]) dropAll() {
+	for _, h := range e.held {
+		e.stage.in.discard(h.val)
+	}
+	e.held = nil
+}

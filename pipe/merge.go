@@ -1,0 +1,264 @@
+package pipe
+
+import (
+	"fmt"
+	"math"
+	"sync"
+)
+
+// MergeOpts are the settings of a Merge.
+type MergeOpts struct {
+	Name    string    // of the stage; required, and unique in its flow
+	Buffer  int       // items kept ready; 0: DefaultBuffer
+	Order   Order     // who is next; zero: who has an item first
+	Weights []float64 // with ByWeight: how often each input is next, as a share of their sum
+	Seed    uint64    // with ByWeight
+	Until   Until     // when an epoch is over; zero: when all inputs' are
+}
+
+// Order says which input of a Merge is next.
+type Order int
+
+// The orders of a Merge. In all but Arrival the order depends on nothing but the settings, and a state counts the turns. The turn of an
+// input whose epoch is over goes to the next.
+const (
+	Arrival    Order = iota // who has an item
+	RoundRobin              // one after the other
+	ByWeight                // drawn with Weights and Seed, for each turn of each epoch anew
+)
+
+func (o Order) String() string {
+	if o < 0 || o > ByWeight {
+		return fmt.Sprintf("Order(%d)", int(o))
+	}
+	return [...]string{"by arrival", "round robin", "by weight"}[o]
+}
+
+// Until says when an epoch of a Merge is over.
+type Until int
+
+// The ends of an epoch. With Shortest, what the other inputs still have of the epoch is disposed of, and their sources go on
+// with the next one.
+const (
+	Longest  Until = iota // the epochs of all inputs are over
+	Shortest              // the first epoch of an input is over
+)
+
+// Merge puts several flows together, whose sources go through their epochs at the same pace. An input that fails is reported
+// when the others have finished the epoch; they are not stopped before.
+func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
+	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, turns: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
+	if o.Until == Shortest {
+		n.detail += ", until the shortest ends"
+	}
+	if o.Order == Arrival {
+		n.workers, n.ordered = len(flows), false
+	}
+	n.settle()
+	for _, f := range flows {
+		n.ups = append(n.ups, f.node)
+	}
+	o.mistakes(n, len(flows))
+	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *ring[T] {
+		st := op.newStage(n, below)
+		out := newRing[T](st, n.workers+n.buffer)
+		m := &mergeStage[T]{stage: st, out: out, until: o.Until, epochs: op.config.Epochs}
+		m.turn.L = &m.mu
+		st.onHalt = m.stop
+		for _, f := range flows {
+			before := len(op.sources)
+			in := f.into(op, st)
+			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, sources: op.sources[before:len(op.sources):len(op.sources)]})
+		}
+		if o.Order == Arrival {
+			for _, in := range m.inputs {
+				op.run(st, func(w *worker) { m.forward(w, in) })
+			}
+			return out
+		}
+		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), turns: newTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
+		op.books.turns[n.name] = t.turns
+		op.run(st, t.work)
+		return out
+	}}
+}
+
+func (o MergeOpts) mistakes(n *node, inputs int) {
+	if inputs == 0 {
+		n.mistake("it merges nothing")
+	}
+	if o.Order < Arrival || o.Order > ByWeight {
+		n.mistake("Order is %d", int(o.Order))
+	}
+	if o.Until < Longest || o.Until > Shortest {
+		n.mistake("Until is %d", int(o.Until))
+	}
+	if o.Order != ByWeight {
+		if o.Weights != nil {
+			n.mistake("Weights are for ByWeight")
+		}
+		return
+	}
+	if len(o.Weights) != inputs {
+		n.mistake("%d Weights for %d inputs", len(o.Weights), inputs)
+	}
+	for _, w := range o.Weights {
+		if !(w > 0) || math.IsInf(w, 0) {
+			n.mistake("a weight of %v", w)
+		}
+	}
+}
+
+// dropOf disposes of items of any of the flows: as the first that says how does.
+func dropOf[T any](flows []Flow[T]) func(T) {
+	for _, f := range flows {
+		if f.drop != nil {
+			return f.drop
+		}
+	}
+	return nil
+}
+
+// A mergeStage is a running Merge: here by arrival, with a worker for each input. At the end of an epoch they wait for each other.
+type mergeStage[T any] struct {
+	*stage
+	out    *ring[T]
+	inputs []*mergeInput[T]
+	until  Until
+	epochs int
+
+	mu      sync.Mutex
+	turn    sync.Cond
+	epoch   int      // of the output, counted from 0
+	arrived int      // inputs whose epoch is over
+	cut     bool     // the epoch is over although some inputs' are not
+	last    bool     // no epoch follows
+	broken  []msg[T] // the ends of inputs that failed
+	late    []msg[T] // and of those that failed behind the end of the epoch
+	stopped bool
+}
+
+// A mergeInput is one of the merged flows.
+type mergeInput[T any] struct {
+	ring    *ring[T]
+	sources []*stage // of this input
+	over    bool     // its epoch is over
+	ended   bool     // nothing more comes
+}
+
+// forward is the life of one input's worker: it hands on what comes.
+func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
+	var buf [1]msg[T]
+	for m.out.reserve(w) {
+		h := in.ring.take(w, buf[:])
+		if len(h.msgs) == 0 {
+			return
+		}
+		v := buf[0]
+		buf[0] = msg[T]{}
+		if v.kind == mark || v.kind == fatal {
+			if !m.arrive(w, in, v) {
+				return
+			}
+			continue
+		}
+		m.mu.Lock()
+		w.in.Add(1)
+		if m.cut {
+			m.mu.Unlock()
+			in.ring.discardMsg(v)
+			m.out.release(1)
+			continue
+		}
+		// The lock keeps the end of the epoch behind this item.
+		m.out.put(v, w.last)
+		m.mu.Unlock()
+		if v.kind == item {
+			w.out.Add(1)
+		}
+		w.timeItem()
+	}
+}
+
+// arrive notes that an input's epoch is over, and waits for the others. The last one ends the epoch. It reports whether the
+// input goes on.
+func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	epoch := m.epoch
+	m.note(in, v)
+	if m.until == Shortest && v.kind == mark && !m.cut {
+		m.cut = true
+		m.hurry(epoch)
+	}
+	if m.arrived == len(m.inputs) {
+		end := m.endEpoch()
+		m.turn.Broadcast()
+		m.mu.Unlock()
+		m.out.put(end, w.last)
+		m.mu.Lock()
+		return end.kind == mark && !in.ended
+	}
+	m.mu.Unlock()
+	m.out.release(1)
+	m.mu.Lock()
+	if in.ended {
+		return false
+	}
+	w.beforeWait()
+	for m.epoch == epoch && !m.stopped {
+		m.turn.Wait()
+	}
+	w.tick(&w.blocked)
+	return !m.stopped
+}
+
+// note records the end of an input's epoch, or of the input.
+func (m *mergeStage[T]) note(in *mergeInput[T], v msg[T]) {
+	in.over = true
+	m.arrived++
+	m.last = m.last || v.last
+	switch {
+	case v.kind == mark:
+		in.ended = v.last
+	case m.cut:
+		in.ended, m.late = true, append(m.late, v)
+	default:
+		in.ended, m.broken = true, append(m.broken, v)
+	}
+}
+
+// endEpoch is the message behind the last item of the epoch. Those inputs that failed are reported now.
+func (m *mergeStage[T]) endEpoch() msg[T] {
+	if len(m.broken) > 0 {
+		return joinFailures(m.broken)
+	}
+	m.broken, m.late = m.late, nil
+	m.epoch++
+	m.arrived, m.cut = 0, false
+	for _, in := range m.inputs {
+		if in.over = in.ended; in.over {
+			m.arrived++
+		}
+	}
+	return msg[T]{kind: mark, last: m.last}
+}
+
+// hurry lets the sources of the inputs whose epoch is not over go on with the next one.
+func (m *mergeStage[T]) hurry(epoch int) {
+	for _, in := range m.inputs {
+		if in.over {
+			continue
+		}
+		for _, s := range in.sources {
+			s.skipTo(epoch + 1)
+		}
+	}
+}
+
+func (m *mergeStage[T]) stop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stopped = true
+	m.turn.Broadcast()
+}

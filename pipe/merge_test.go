@@ -1,0 +1,309 @@
+package pipe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+// hundreds is a source of n numbers: 100k, 100k+1, … and 1000 more in each epoch.
+func hundreds(k, n int) pipe.Flow[int] {
+	return pipe.From(fmt.Sprint("source", k), pipetest.Numbers{N: n, Value: func(epoch int, pos int64) int { return 1000*epoch + 100*k + int(pos) }})
+}
+
+func slowed(f pipe.Flow[int], name string) pipe.Flow[int] {
+	return pipe.Map(f, restless, pipe.Opts{Name: name, Workers: 3, Ordered: true})
+}
+
+var orders = []pipe.MergeOpts{{Order: pipe.Arrival}, {Order: pipe.RoundRobin}, {Order: pipe.ByWeight, Weights: []float64{1, 2, 0.5}, Seed: 7}}
+
+// Everything comes once, in each of the orders; an input that has nothing does no harm; epochs stay apart.
+func TestE23MergeYieldsEverythingOnce(t *testing.T) {
+	for _, o := range orders {
+		for _, lengths := range [][3]int{{5, 9, 7}, {0, 4, 1}, {3, 0, 0}, {0, 0, 0}} {
+			synctest.Test(t, func(t *testing.T) {
+				o.Name = "merge"
+				f := pipe.Merge([]pipe.Flow[int]{hundreds(0, lengths[0]), slowed(hundreds(1, lengths[1]), "slow"), hundreds(2, lengths[2])}, o)
+				run := start(t, f, pipe.Config{Epochs: 3})
+				defer run.Close()
+				for epoch := range 3 {
+					var want []int
+					for k, n := range lengths {
+						for i := range n {
+							want = append(want, 1000*epoch+100*k+i)
+						}
+					}
+					got := collect(t, run)
+					if slices.Sort(got); !slices.Equal(got, want) {
+						t.Errorf("%v: epoch %d: %v", o.Order, epoch, got)
+					}
+					for _, s := range run.State().Sources {
+						if s.Epoch != epoch+1 || s.Low != 0 {
+							t.Errorf("after epoch %d: %+v", epoch, run.State())
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// An input that fails is reported when the others have yielded all they had, and all that have failed are reported, each by its stage
+// and item.
+func TestE23FailedInputsAreReportedWhenTheOthersAreThrough(t *testing.T) {
+	for _, o := range orders {
+		synctest.Test(t, func(t *testing.T) {
+			o.Name = "merge"
+			one := pipe.Map(hundreds(0, 9), failing(4), pipe.Opts{Name: "one"})
+			two := pipe.Map(hundreds(2, 9), failing(201), pipe.Opts{Name: "two"})
+			run := start(t, pipe.Merge([]pipe.Flow[int]{one, hundreds(1, 6), two}, o), pipe.Config{})
+			defer run.Close()
+			got, err := drain(run)
+			if slices.Sort(got); !slices.Equal(got, []int{0, 1, 2, 3, 100, 101, 102, 103, 104, 105, 200}) {
+				t.Errorf("%v: %v", o.Order, got)
+			}
+			blamed := make(map[string]int64)
+			for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+				s := e.(*pipe.StageError)
+				blamed[s.Stage+" "+s.Source] = s.Pos
+			}
+			if len(blamed) != 2 || blamed["one source0"] != 4 || blamed["two source2"] != 1 || !errors.Is(err, errBad) {
+				t.Errorf("%v: %v", o.Order, err)
+			}
+			if _, again := run.Next(context.Background()); again != err {
+				t.Errorf("then %v", again)
+			}
+		})
+	}
+}
+
+func TestE24MergeRoundRobin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		flows := []pipe.Flow[int]{slowed(hundreds(0, 2), "slow"), hundreds(1, 5), hundreds(2, 4)}
+		run := start(t, pipe.Merge(flows, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin}), pipe.Config{})
+		defer run.Close()
+		if got := collect(t, run); !slices.Equal(got, []int{0, 100, 200, 1, 101, 201, 102, 202, 103, 203, 104}) {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// The first to have an item is the first: a slow input holds nobody up.
+func TestE24MergeByArrival(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := pipe.From("slow", pipetest.Numbers{N: 2, Every: time.Hour})
+		run := start(t, pipe.Merge([]pipe.Flow[int]{slow, hundreds(1, 50)}, pipe.MergeOpts{Name: "merge", Buffer: 1}), pipe.Config{})
+		defer run.Close()
+		began := time.Now()
+		for range 50 {
+			if _, err := run.Next(context.Background()); err != nil || time.Since(began) > 0 {
+				t.Fatalf("%v after %v", err, time.Since(began))
+			}
+		}
+		if got := collect(t, run); !slices.Equal(got, []int{0, 1}) {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// Inputs come as often as their weights say, in another order in each epoch and for each seed, and always in the same for the same.
+func TestE24MergeByWeight(t *testing.T) {
+	mixed := func(seed uint64, epochs int) (all [][]int) {
+		flows := []pipe.Flow[int]{hundreds(0, 5000), hundreds(1, 5000), hundreds(2, 5000)}
+		f := pipe.Merge(flows, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{3, 1, 2}, Seed: seed, Until: pipe.Shortest, Buffer: 100})
+		run := start(t, f, pipe.Config{Epochs: epochs})
+		defer run.Close()
+		for range epochs {
+			all = append(all, nil)
+			for v, err := range run.All() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				all[len(all)-1] = append(all[len(all)-1], v)
+			}
+		}
+		return all
+	}
+	one := mixed(1, 2)
+	if again := mixed(1, 2); !slices.EqualFunc(one, again, slices.Equal[[]int]) {
+		t.Error("the same seed gives another order")
+	}
+	if slices.Equal(one[0], mixed(2, 1)[0]) {
+		t.Error("another seed gives the same order")
+	}
+	if n := float64(len(one[0])); math.Abs(n-10000) > 300 {
+		t.Errorf("the heaviest input ends after %v items of all", n)
+	}
+}
+
+// An epoch that ends with its shortest input lets the sources of the others go on with the next one, also those that have no end.
+func TestE24MergeUntilTheShortestEnds(t *testing.T) {
+	for _, o := range orders {
+		synctest.Test(t, func(t *testing.T) {
+			o.Name, o.Until, o.Weights = "merge", pipe.Shortest, o.Weights[:min(2, len(o.Weights))]
+			var owner pipetest.Owner[int]
+			endless := pipe.Discard(pipe.Map(hundreds(1, -1), func(_ context.Context, v int) (int, error) { return owner.Made(v), nil }, pipe.Opts{Name: "make", Workers: 3, Ordered: true}), owner.Gone)
+			f := pipe.Merge([]pipe.Flow[int]{hundreds(0, 5), endless}, o)
+			run := start(t, f, pipe.Config{Epochs: 3})
+			for epoch := range 3 {
+				short, next := 0, 1000*epoch+100
+				for _, v := range collect(t, run) {
+					if v%1000 < 100 {
+						short++
+						continue
+					}
+					owner.Gone(v)
+					if v != next {
+						t.Errorf("%v: epoch %d: %d, wanted %d", o.Order, epoch, v, next)
+					}
+					next++
+				}
+				if short != 5 || o.Order == pipe.RoundRobin && next%1000 != 105 {
+					t.Errorf("%v: epoch %d: %d of the short one, then %d", o.Order, epoch, short, next)
+				}
+			}
+			if _, err := run.Next(context.Background()); err != pipe.ErrDone {
+				t.Error(err)
+			}
+			run.Close()
+			if f := owner.Faults(); len(f) > 0 {
+				t.Errorf("%v: %v", o.Order, f)
+			}
+		})
+	}
+}
+
+// A failure behind the end of the epoch is none of it: it is reported in the next one, if there is one.
+func TestE24FailureBehindTheShortest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := pipe.From("bad", pipetest.Numbers{N: 9, Fail: func(_ int, pos int64) error {
+			if pos == 3 {
+				return errBad
+			}
+			return nil
+		}})
+		for epochs := 1; epochs <= 2; epochs++ {
+			f := pipe.Merge([]pipe.Flow[int]{bad, hundreds(1, 2)}, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin, Until: pipe.Shortest})
+			run := start(t, f, pipe.Config{Epochs: epochs})
+			if got := collect(t, run); !slices.Equal(got, []int{0, 100, 1, 101, 2}) {
+				t.Errorf("%v", got)
+			}
+			if _, err := drain(run); epochs == 1 && err != pipe.ErrDone || epochs == 2 && !errors.Is(err, errBad) {
+				t.Errorf("of %d epochs: %v", epochs, err)
+			}
+			run.Close()
+		}
+	})
+}
+
+// A merge by turns can be cut anywhere, also where batches behind it hold back what others have overtaken, and where inputs have ended.
+func TestE24MergesResume(t *testing.T) {
+	for i, o := range orders {
+		for _, until := range []pipe.Until{pipe.Longest, pipe.Shortest} {
+			if o.Order == pipe.Arrival && until == pipe.Shortest {
+				continue // what it yields is not the same each time
+			}
+			synctest.Test(t, func(t *testing.T) {
+				o.Name, o.Until = "merge", until
+				batch := pipe.Batch(hundreds(0, 11), 2, pipe.BatchOpts{Name: "pairs"})
+				flows := []pipe.Flow[int]{
+					pipe.Unbatch(batch, pipe.UnbatchOpts{Name: "flat"}),
+					pipe.Filter(slowed(hundreds(1, 9), "slow"), func(_ context.Context, v int) (bool, error) { return v%4 > 0, nil }, pipe.Opts{Name: "filter", Ordered: true}),
+					pipe.FlatMap(hundreds(2, 4), twice, pipe.Opts{Name: "twice", Workers: 2, Ordered: true}),
+				}
+				f := pipe.Merge(flows, o)
+				pipetest.Resume(t, pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}), pipe.Config{Epochs: 2}, i > 0, printAll)
+			})
+		}
+	}
+}
+
+// Merges of merges keep their turns.
+func TestE24MergesNest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := pipe.Merge([]pipe.Flow[int]{hundreds(0, 4), hundreds(1, 6)}, pipe.MergeOpts{Name: "inner", Order: pipe.ByWeight, Weights: []float64{1, 3}})
+		f := pipe.Merge([]pipe.Flow[int]{inner, hundreds(2, 7)}, pipe.MergeOpts{Name: "outer", Order: pipe.RoundRobin})
+		pipetest.Resume(t, pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch"}), pipe.Config{Epochs: 2}, true, printAll)
+	})
+}
+
+func TestE2MergeMistakes(t *testing.T) {
+	a, b := hundreds(0, 1), hundreds(1, 1)
+	both := []pipe.Flow[int]{a, b}
+	for want, f := range map[string]pipe.Flow[int]{
+		"stage merge: it merges nothing":                 pipe.Merge[int](nil, pipe.MergeOpts{Name: "merge"}),
+		"stage merge: Order is 9":                        pipe.Merge(both, pipe.MergeOpts{Name: "merge", Order: 9}),
+		"stage merge: Until is -1":                       pipe.Merge(both, pipe.MergeOpts{Name: "merge", Until: -1}),
+		"Weights are for ByWeight":                       pipe.Merge(both, pipe.MergeOpts{Name: "merge", Weights: []float64{1, 2}}),
+		"1 Weights for 2 inputs":                         pipe.Merge(both, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{1}}),
+		"a weight of 0":                                  pipe.Merge(both, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{1, 0}}),
+		"a weight of NaN":                                pipe.Merge(both, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{1, math.NaN()}}),
+		"(merge): it has no name":                        pipe.Merge(both, pipe.MergeOpts{}),
+		"source0: its items are taken by two stages":     pipe.Merge([]pipe.Flow[int]{a, a}, pipe.MergeOpts{Name: "merge"}),
+		"stage source0: another stage has the same name": pipe.Merge([]pipe.Flow[int]{a, hundreds(0, 1)}, pipe.MergeOpts{Name: "merge"}),
+		"begins with From":                               pipe.Merge([]pipe.Flow[int]{a, {}}, pipe.MergeOpts{Name: "merge"}),
+		"taken by two stages, one and two":               pipe.Merge([]pipe.Flow[int]{slowed(a, "one"), slowed(a, "two")}, pipe.MergeOpts{Name: "merge"}),
+	} {
+		if _, err := pipe.Start(context.Background(), f, pipe.Config{}); !contains(err, want) {
+			t.Errorf("wanted %q, got %v", want, err)
+		}
+	}
+	f := pipe.Merge(both, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin})
+	state := func(change func(*pipe.State)) pipe.Config {
+		s := pipe.State{Version: 1, Sources: map[string]pipe.SourceState{"source0": {}, "source1": {}}, Merges: map[string]pipe.Progress{"merge": {}}}
+		change(&s)
+		return pipe.Config{Resume: s}
+	}
+	for want, c := range map[string]pipe.Config{
+		"lacks the turns of the merge merge":               state(func(s *pipe.State) { s.Merges = nil }),
+		"has turns of a merge other":                       state(func(s *pipe.State) { s.Merges["other"] = pipe.Progress{} }),
+		"merge merge: position -1":                         state(func(s *pipe.State) { s.Merges["merge"] = pipe.Progress{Low: -1} }),
+		"source0 in epoch 0 and source source1 in epoch 2": state(func(s *pipe.State) { s.Sources["source1"] = pipe.SourceState{Epoch: 2} }),
+	} {
+		if _, err := pipe.Start(context.Background(), f, c); !contains(err, want) {
+			t.Errorf("wanted %q, got %v", want, err)
+		}
+	}
+}
+
+// Close at any time leaves nothing.
+func TestE40MergeLeavesNothing(t *testing.T) {
+	for _, o := range orders {
+		for cut := range 10 {
+			synctest.Test(t, func(t *testing.T) {
+				o.Name = "merge"
+				var made, gone atomic.Int64
+				one := func(k int) pipe.Flow[int] {
+					f := pipe.Map(hundreds(k, 9), func(ctx context.Context, v int) (int, error) {
+						if _, err := restless(ctx, v); err != nil {
+							return 0, err
+						}
+						made.Add(1)
+						return v, nil
+					}, pipe.Opts{Name: fmt.Sprint("map", k), Workers: 2})
+					return pipe.Discard(f, func(int) { gone.Add(1) })
+				}
+				run := start(t, pipe.Merge([]pipe.Flow[int]{one(0), one(1), one(2)}, o), pipe.Config{Epochs: -1})
+				for range cut {
+					if _, err := run.Next(context.Background()); err == nil {
+						gone.Add(1)
+					}
+				}
+				<-time.After(time.Duration(cut) * time.Millisecond)
+				run.Close()
+				if made.Load() != gone.Load() {
+					t.Errorf("%v: cut %d: %d were made, %d are gone", o.Order, cut, made.Load(), gone.Load())
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package pipe
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// Skipping ends an epoch of a source early, when nobody needs the rest of it.
+type skipping struct {
+	mu      sync.Mutex
+	to      int // epochs before this one are not needed, counted from 0
+	at      int // the one that is being read
+	skipped *atomic.Bool
+	cancel  context.CancelFunc
+}
+
+// begin begins an epoch: its context, and what tells whether it is to end.
+func (s *skipping) begin(ctx context.Context, epoch int) (context.Context, *atomic.Bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.at, s.skipped = epoch, new(atomic.Bool)
+	s.check()
+	return ctx, s.skipped
+}
+
+func (s *skipping) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancel()
+	s.cancel = nil
+}
+
+// skipTo tells a source which epoch is needed next.
+func (s *stage) skipTo(epoch int) {
+	s.skip.mu.Lock()
+	defer s.skip.mu.Unlock()
+	s.skip.to = max(s.skip.to, epoch)
+	s.skip.check()
+}
+
+func (s *skipping) check() {
+	if s.cancel != nil && s.to > s.at {
+		s.skipped.Store(true)
+		s.cancel()
+	}
+}

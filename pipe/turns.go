@@ -1,0 +1,153 @@
+package pipe
+
+import "math"
+
+// A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing but its number, so a state needs only the numbers of
+// the turns that are finished: after a resume these are left out, and the others find the same items, because those that are
+// not finished come again, in order. Turns of an input whose epoch is over are void; the next turn that is not stands for them.
+type turnMerge[T any] struct {
+	*mergeStage[T]
+	pick  func(epoch int, turn int64) int
+	turns *family // of this epoch
+	skip  ledger  // turns that were finished before the run was resumed
+	epoch int     // as the sources count them
+}
+
+func (o MergeOpts) picker(inputs int) func(epoch int, turn int64) int {
+	if o.Order == RoundRobin {
+		return func(_ int, turn int64) int { return int(turn % int64(inputs)) }
+	}
+	sums := make([]float64, inputs)
+	total := 0.0
+	for i, w := range o.Weights {
+		total += w
+		sums[i] = total
+	}
+	return func(epoch int, turn int64) int {
+		at := unit(o.Seed, uint64(epoch), uint64(turn)) * total
+		for i, sum := range sums[:inputs-1] {
+			if at < sum {
+				return i
+			}
+		}
+		return inputs - 1
+	}
+}
+
+// unit is a number in [0, 1) that depends on its arguments alone.
+func unit(key ...uint64) float64 {
+	var h uint64
+	for _, k := range key {
+		// The steps of SplitMix64.
+		h += k + 0x9e3779b97f4a7c15
+		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>27) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return float64(h>>11) / (1 << 53)
+}
+
+// work takes turn after turn. It has a free place whenever it takes an item.
+func (t *turnMerge[T]) work(w *worker) {
+	t.skip = ledger{low: t.turns.done.low, ahead: append([]span(nil), t.turns.done.ahead...)}
+	for t.out.reserve(w) {
+		end, ok := t.takeTurns(w)
+		if !ok {
+			return
+		}
+		t.out.put(end, w.last)
+		if end.kind == fatal || end.last {
+			return
+		}
+		t.epoch++
+		t.turns, t.skip = newTurns(t.name, Progress{}), ledger{}
+	}
+}
+
+// takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
+func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
+	void := int64(0) // the first turn that the next item stands for
+	for turn := int64(0); turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
+		if t.skip.has(turn) {
+			void = turn + 1
+			continue
+		}
+		in := t.inputs[t.pick(t.epoch, turn)]
+		if in.over {
+			continue
+		}
+		m, more, ok := t.next(w, in)
+		if !ok {
+			return end, false
+		}
+		if !more {
+			if t.until == Shortest && m.kind == mark {
+				return t.cutShort(w)
+			}
+			continue
+		}
+		m.ticket = t.withTurn(m.ticket, span{void, turn + 1})
+		void = turn + 1
+		w.out.Add(1)
+		w.timeItem()
+		t.out.put(m, w.last)
+		if !t.out.reserve(w) {
+			return end, false
+		}
+	}
+	return t.endEpoch(), true
+}
+
+// next takes an input's next item, and hands on what comes before it. more is false when the input's epoch is over.
+func (t *turnMerge[T]) next(w *worker, in *mergeInput[T]) (m msg[T], more, ok bool) {
+	var buf [1]msg[T]
+	for {
+		h := in.ring.take(w, buf[:])
+		if len(h.msgs) == 0 {
+			return m, false, false
+		}
+		switch m = buf[0]; m.kind {
+		case item:
+			w.in.Add(1)
+			return m, true, true
+		case mark, fatal:
+			t.note(in, m)
+			return m, false, true
+		}
+		t.out.put(m, w.last)
+		if !t.out.reserve(w) {
+			return m, false, false
+		}
+	}
+}
+
+// cutShort ends the epoch with its shortest input: what the others still have is disposed of.
+func (t *turnMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
+	t.cut = true
+	t.hurry(t.mergeStage.epoch)
+	var buf [1]msg[T]
+	for _, in := range t.inputs {
+		for !in.over {
+			h := in.ring.take(w, buf[:])
+			if len(h.msgs) == 0 {
+				return end, false
+			}
+			if k := buf[0].kind; k == mark || k == fatal {
+				t.note(in, buf[0])
+			}
+			in.ring.discardMsg(buf[0])
+		}
+	}
+	return t.endEpoch(), true
+}
+
+// withTurn adds turns to an item's ticket.
+func (t *turnMerge[T]) withTurn(of ticket, turns span) ticket {
+	with := ticket{span: of.span, rest: new(rest)}
+	if of.rest != nil {
+		with.rest.spans = of.rest.spans
+		with.rest.shares = append(with.rest.shares, of.rest.shares...)
+	}
+	with.rest.shares = append(with.rest.shares, share{family: t.turns, span: turns})
+	return with
+}
