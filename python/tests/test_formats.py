@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageOps, features
 
 import headrace as hr
-from conftest import photo
+from conftest import photo, run_python
 from pixels import difference, load, pixels, write
 
 SIZE = (53, 37)
@@ -211,6 +211,28 @@ def test_avif(tmp_path):
         assert "libavif" in str(error) or 'no decoder for "avif"' in str(error)  # noqa: PT017
 
 
+def test_avif_without_its_library(tmp_path):
+    """Its samples fail and say what to install; everything else is loaded as ever."""
+    if not features.check("avif"):
+        pytest.skip("this Pillow writes no AVIF")
+    rgb().save(tmp_path / "a.avif")
+    rgb().save(tmp_path / "b.png")
+    done = run_python(
+        """
+        import sys
+        import headrace as hr
+        with hr.files(sys.argv[1]).decode_image().center_crop(8).batch(1).loader(epochs=1, on_error="skip") as loader:
+            print(*[key for batch in loader for key in batch["key"]], *loader.errors)
+        """,
+        tmp_path,
+        HEADRACE_AVIF="/nowhere/libavif.so.16",
+    )
+    good, _, lost = done.stdout.partition(" ")
+    assert good == str(tmp_path / "b.png"), done.stderr
+    assert "a.avif" in lost
+    assert "apt-get install -y libavif16" in lost or "no decoder for" in lost
+
+
 def test_a_folder_of_everything(folder):
     """All formats are found in a folder, and come in their order."""
     with hr.files(folder).decode_image().resize((16, 16)).batch(4).loader(epochs=1) as loader:
@@ -294,6 +316,13 @@ def test_pixels_from_memory_are_those_of_files(folder):
     buffer = io.BytesIO()
     rgb().save(buffer, "PNG")
     assert buffer.getvalue() == (folder / "rgb.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith("jpg")])
+def test_fast_is_of_jpeg_alone(folder, name):
+    steps = [hr.files([folder / name]).decode_image(mode=mode).resize(20).center_crop(18) for mode in ("exact", "fast")]
+    exact, fast = (load(images)[0] for images in steps)
+    assert (exact == fast).all()
 
 
 def test_large_and_small(tmp_path):

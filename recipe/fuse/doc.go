@@ -1,6 +1,6 @@
 // Package fuse finds the steps of a recipe that the engine carries out as one.
 //
-// Decoding, the operations on an image's geometry, and batching become one operation that reads a compressed file and writes final pixels into
+// Decoding, all operations on an image, and batching become one operation that reads a compressed file and writes final pixels into
 // their row of a batch: no image in between is stored, and what a crop throws away need not be decoded. [Fuse] says which steps these are
 // and what they come to.
 //
