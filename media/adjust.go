@@ -74,6 +74,26 @@ func (a Adjust) check(f Form) error {
 	return nil
 }
 
+// checkColors returns why the plan's changes of colour and its output do not fit each other: MakePlan makes no such plan, but C trusts
+// what it is given.
+func (p *Plan) checkColors() error {
+	f := p.Options.Form()
+	for i := range p.Stages {
+		for _, a := range p.Stages[i].Adjust {
+			if err := a.check(f); err != nil {
+				return err
+			}
+			if a.Kind == ToGray {
+				f.Color = Gray
+			}
+		}
+	}
+	if f.Color != p.Color {
+		return fmt.Errorf("%w: a plan for %v whose stages leave %v", ErrGeometry, p.Color, f.Color)
+	}
+	return p.Output.check(f.Color, f.DType)
+}
+
 // adjust changes the colours of the picture as it is so far. What changes nothing is left out.
 func (p *Plan) adjust(a Adjust) {
 	if p.Color == Gray && a.Kind >= Saturation || a.Factor == 1 && a.Kind <= Saturation {

@@ -14,7 +14,7 @@ func (o *Output) Write(dst []byte, stride int, p Pixels) error {
 	if err := p.Check(); err != nil {
 		return err
 	}
-	if err := o.check(p); err != nil {
+	if err := o.check(p.Color, p.DType); err != nil {
 		return err
 	}
 	f := Form{p.Height, p.Width, p.Color, o.DType, o.Layout}
@@ -40,13 +40,13 @@ func (o *Output) Write(dst []byte, stride int, p Pixels) error {
 	return nil
 }
 
-func (o *Output) check(p Pixels) error {
+func (o *Output) check(color Color, from tensor.DType) error {
 	switch float := o.DType == tensor.Float32 || o.DType == tensor.Float16 || o.DType == tensor.BFloat16; {
 	case o.Layout > CHW:
 		return fmt.Errorf("%w: layout %d", ErrGeometry, uint8(o.Layout))
-	case !float && o.DType != p.DType:
-		return fmt.Errorf("%w: output of %v as %v", ErrUnsupported, p.DType, o.DType)
-	case float && p.Color == RGBA:
+	case !float && o.DType != from:
+		return fmt.Errorf("%w: output of %v as %v", ErrUnsupported, from, o.DType)
+	case float && color == RGBA:
 		return fmt.Errorf("%w: output of rgba as %v: there is no mean for alpha", ErrUnsupported, o.DType)
 	}
 	return nil

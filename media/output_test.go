@@ -182,6 +182,29 @@ func TestOutputRefuses(t *testing.T) {
 	}
 }
 
+// Plans that MakePlan would not make are refused before anybody trusts them.
+func TestPlansWithImpossibleColorsAreRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*media.Plan){
+		"kind":    func(p *media.Plan) { p.Stages[0].Adjust = []media.Adjust{{Kind: media.ToGray + 1}} },
+		"factor":  func(p *media.Plan) { p.Stages[0].Adjust = []media.Adjust{{Factor: float32(math.NaN())}} },
+		"hue":     func(p *media.Plan) { p.Stages[0].Adjust = []media.Adjust{{Kind: media.Hue, Factor: 1e30}} },
+		"gray":    func(p *media.Plan) { p.Stages[0].Adjust = []media.Adjust{{Kind: media.ToGray}} },
+		"color":   func(p *media.Plan) { p.Color = media.RGBA },
+		"numbers": func(p *media.Plan) { p.Options.Color, p.Color, p.Output.DType = media.RGBA, media.RGBA, tensor.Float32 },
+		"layout":  func(p *media.Plan) { p.Output.Layout = 2 },
+		"bits":    func(p *media.Plan) { p.Options.DType = tensor.Uint16 },
+	} {
+		plan := planned(t, 3, 3, nil)
+		if err := media.CheckTarget(make([]byte, 1000), 48, &plan); err != nil {
+			t.Fatal(err)
+		}
+		spoil(&plan)
+		if err := media.CheckTarget(make([]byte, 1000), 48, &plan); !errors.Is(err, media.ErrGeometry) && !errors.Is(err, media.ErrUnsupported) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // ran is what the runner in plain Go makes of pixels.
 func ran(t *testing.T, p media.Pixels, ops ...media.Op) []byte {
 	t.Helper()

@@ -1,6 +1,6 @@
 #include "adjust.h"
 
-static inline uint8_t clip(float x) { return x <= 0 ? 0 : x >= 255 ? 255 : (uint8_t)x; }
+static inline uint8_t clip(float x) { return x < 255 ? x > 0 ? (uint8_t)x : 0 : 255; }
 
 static inline uint8_t luma(const uint8_t *p) { return (p[0] * 19595u + p[1] * 38470u + p[2] * 7471u + (1u << 15)) >> 16; }
 
