@@ -60,7 +60,7 @@ func (s *flatStage[In, Out]) work(w *worker) {
 		}
 		if m.kind == mark && s.saved != nil {
 			s.await(w, at) // until then another worker may not have claimed its item
-			if err := s.saved.missing(); err != nil {
+			if err := s.saved.missing(); err != nil && !s.cutShort(at.epoch) {
 				m = msg[In]{kind: fatal, news: &news{stage: s.stage, err: err}}
 				s.haltAbove()
 			}

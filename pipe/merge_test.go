@@ -151,7 +151,12 @@ func TestE24MergeUntilTheShortestEnds(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o.Name, o.Until, o.Weights = "merge", pipe.Shortest, o.Weights[:min(2, len(o.Weights))]
 			var owner pipetest.Owner[int]
-			endless := pipe.Discard(pipe.Map(hundreds(1, -1), func(_ context.Context, v int) (int, error) { return owner.Made(v), nil }, pipe.Opts{Name: "make", Workers: 3, Ordered: true}), owner.Gone)
+			endless := pipe.Discard(pipe.Map(hundreds(1, -1), func(ctx context.Context, v int) (int, error) {
+				if err := pipetest.Sleep(ctx, time.Millisecond); err != nil {
+					return 0, err
+				}
+				return owner.Made(v), nil
+			}, pipe.Opts{Name: "make", Workers: 3, Ordered: true}), owner.Gone)
 			f := pipe.Merge([]pipe.Flow[int]{hundreds(0, 5), endless}, o)
 			run := start(t, f, pipe.Config{Epochs: 3})
 			for epoch := range 3 {

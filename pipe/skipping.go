@@ -46,3 +46,14 @@ func (s *skipping) check() {
 		s.cancel()
 	}
 }
+
+// cutShort tells whether the rest of an epoch is not needed of a stage, because that was told to a source above it.
+func (s *stage) cutShort(epoch int) bool {
+	s.skip.mu.Lock()
+	cut := s.skip.to > epoch
+	s.skip.mu.Unlock()
+	for _, u := range s.up {
+		cut = cut || u.cutShort(epoch)
+	}
+	return cut
+}
