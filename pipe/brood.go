@@ -67,9 +67,9 @@ func (o *opening) partsOf(stage string) *parts {
 	return p
 }
 
-// claim returns which children of an item are finished, or nil.
-func (p *parts) claim(t *ticket) *ledger {
-	if p == nil {
+// claim returns which children of an item are finished, or nil. They are of the epoch that the run was resumed in.
+func (p *parts) claim(t *ticket, epoch int) *ledger {
+	if p == nil || epoch > 0 {
 		return nil
 	}
 	p.mu.Lock()

@@ -58,7 +58,7 @@ func (s *flatStage[In, Out]) work(w *worker) {
 			}
 			continue
 		}
-		if m.kind == mark && s.saved != nil {
+		if m.kind == mark && s.saved != nil && at.epoch == 0 {
 			s.await(w, at) // until then another worker may not have claimed its item
 			if err := s.saved.missing(); err != nil && !s.cutShort(at.epoch) {
 				m = msg[In]{kind: fatal, news: &news{stage: s.stage, err: err}}
@@ -79,7 +79,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	}
 	w.in.Add(1)
 	before := w.busy.Load()
-	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket)}
+	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}
 	err := guard(func() error {
 		for v, err := range s.f(w.ctx, in.val) {
 			if err != nil {
