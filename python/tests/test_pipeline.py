@@ -45,6 +45,72 @@ def test_random_resized_crop_and_global_batches():
     assert steps[2] == {"op": "batch", "args": {"global_size": 256, "drop_last": False}}
 
 
+def test_operations_on_images():
+    steps = (
+        hr.files("x")
+        .decode_image(mode="fast", color="gray", background=(1, 2, 3), dtype="uint16", frame=0)
+        .resize((2, 3), filter="lanczos")
+        .resize_to_bucket([(2, 3), 4], filter="box")
+        .random_crop(5)
+        .pad((1, 2), fill=(3, 4, 5))
+        .random_vertical_flip()
+        .rotate90(-1)
+        .random_rotate90()
+        .color_jitter(0.4, hue=(-0.1, 0.2))
+        .grayscale(3)
+        .random_grayscale()
+        .normalize((0.1, 0.2, 0.3), 1, "float16")
+        .layout("NCHW")
+        .recipe()["steps"][1:]
+    )
+    assert [(step["op"], step["args"]) for step in steps] == [
+        ("decode_image", {"mode": "fast", "color": "gray", "background": [1, 2, 3], "dtype": "uint16", "frame": 0}),
+        ("resize", {"size": [2, 3], "filter": "lanczos"}),
+        ("resize_to_bucket", {"sizes": [[2, 3], 4], "filter": "box"}),
+        ("random_crop", {"size": 5}),
+        ("pad", {"padding": [1, 2], "fill": [3, 4, 5]}),
+        ("random_vertical_flip", {"p": 0.5}),
+        ("rotate90", {"turns": -1}),
+        ("random_rotate90", {"p": 1.0}),
+        ("color_jitter", {"brightness": 0.4, "contrast": 0.0, "saturation": 0.0, "hue": [-0.1, 0.2]}),
+        ("grayscale", {"channels": 3}),
+        ("random_grayscale", {"p": 0.1}),
+        ("normalize", {"mean": [0.1, 0.2, 0.3], "std": 1.0, "dtype": "float16"}),
+        ("layout", {"layout": "NCHW"}),
+    ]
+
+
+def test_numbers_of_numpy_are_numbers():
+    np = pytest.importorskip("numpy")
+    steps = hr.files("x").pad(np.array([1, 2])).random_flip(np.float32(0.5)).normalize(np.float64(0.5), np.ones(3)).rotate90(np.int8(3))
+    assert [step["args"] for step in steps.recipe()["steps"][1:]] == [
+        {"padding": [1, 2], "fill": 0},
+        {"p": 0.5},
+        {"mean": 0.5, "std": [1.0, 1.0, 1.0]},
+        {"turns": 3},
+    ]
+    json.dumps(steps.recipe())
+
+
+@pytest.mark.parametrize(
+    ("add", "message"),
+    [
+        (lambda p: p.random_flip("often"), "p is 'often': takes a number"),
+        (lambda p: p.random_flip(float("nan")), "p is nan: takes a number"),
+        (lambda p: p.color_jitter(hue=float("inf")), "hue is inf: takes a number"),
+        (lambda p: p.normalize((0.5, None, 0.5), 1), "mean is None: takes a number"),
+        (lambda p: p.random_resized_crop(3, scale=0.5), r"scale is 0\.5: takes \(least, greatest\)"),
+        (lambda p: p.pad(1.5), r"padding is 1\.5: takes a whole number"),
+        (lambda p: p.resize("big"), "size is 'big': takes a whole number"),
+        (lambda p: p.decode_image(frame="first"), "frame is 'first': takes a whole number"),
+        (lambda p: p.decode_image(background=(1, 2, 3.5)), r"background is 3\.5: takes a whole number"),
+    ],
+)
+def test_what_is_no_number(add, message):
+    with pytest.raises(hr.RecipeError, match=message):
+        add(hr.files("x"))
+
+
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
