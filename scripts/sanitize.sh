@@ -6,6 +6,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 C=(./media/turbo/... ./media/spng/... ./media/webp/... ./media/avif/...)
 
 # Leaks are not asked for: Go's own threads end by the process's end. All formats at once are tested where all of them are linked.
-step "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 go test -asan "${C[@]}" ./media/internal/hostile
+step "AddressSanitizer" env ASAN_OPTIONS=detect_leaks=0 go test -timeout 30m -asan "${C[@]}" ./media/internal/hostile
 step "UndefinedBehaviorSanitizer" env CGO_CFLAGS="-O2 -g -fsanitize=undefined -fno-sanitize-recover=all" CGO_LDFLAGS=-fsanitize=undefined \
-	go test "${C[@]}" ./media/internal/hostile
+	go test -timeout 30m "${C[@]}" ./media/internal/hostile
