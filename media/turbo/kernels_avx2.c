@@ -29,9 +29,6 @@
 		memcpy(p, &pixel, 4);                                                                                      \
 		memcpy((p) + 3, &pixel2, 4);                                                                               \
 	} while (0)
-#define LOAD_WIDE(p, q)                                                                                                    \
-	_mm256_cvtepu8_epi16(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(p)), _mm_loadl_epi64((const __m128i *)(q))))
-#define ADD_PAIRS _mm256_hadd_epi32
 #define STORE_FOURS(p, v)                                                                                                  \
 	do {                                                                                                               \
 		int32_t four = _mm256_cvtsi256_si32(v), four2 = _mm256_extract_epi32(v, 4);                                \

@@ -26,8 +26,6 @@
 		int32_t pixel = _mm_cvtsi128_si32(v);                                                                      \
 		memcpy(p, &pixel, 4);                                                                                      \
 	} while (0)
-#define LOAD_WIDE(p, q) ((void)(q), _mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(p))))
-#define ADD_PAIRS _mm_hadd_epi32
 #define STORE_FOURS(p, v)                                                                                                  \
 	do {                                                                                                               \
 		int32_t four = _mm_cvtsi128_si32(v);                                                                       \

@@ -84,56 +84,80 @@ TARGET static void column(uint8_t *dst, int bytes, const uint8_t *const *rows, c
 	}
 }
 
-// For rows of one channel: the weights of eight taps, one output pixel per lane. Four times as many pixels as there are lanes are computed at
-// once; a lane has four of them that stand side by side.
+// For rows of one channel: four taps of four output pixels per lane, which stand side by side. pick01 and pick23 say which bytes of the lane's
+// input the first and the second pair of them are.
 typedef struct {
-	V low, high;
-} octet;
+	V pick01, pick23, low01, high01, low23, high23;
+} fours;
+
+typedef struct {
+	V fits; // all bits, or none
+	fours four[];
+} fours_of_axis;
 
 enum { bundle = 4 * LANES };
 
+// The input pixel with which the input of four output pixels begins: spans run one way, up or down.
+static inline int first4(const hr_axis *x, int i) {
+	int last = x->n - 1, a = x->spans[i < last ? i : last].start, b = x->spans[i + 3 < last ? i + 3 : last].start;
+	return a < b ? a : b;
+}
+
+// Whether the input of every four pixels fits into a lane: up to a scale of four.
+static int fits1(const hr_axis *x) {
+	for (int i = 0; i < x->n; i++)
+		if (x->spans[i].start - first4(x, i - i % 4) + 4 > 16)
+			return 0;
+	return 1;
+}
+
 static size_t packed1(const hr_axis *x) {
-	return sizeof(octet) * 4 * ((x->n + bundle - 1) / bundle) * ((x->taps + 7) / 8);
+	if (!fits1(x))
+		return sizeof(fours_of_axis);
+	return sizeof(fours_of_axis) + sizeof(fours) * ((x->n + bundle - 1) / bundle) * ((x->taps + 3) / 4);
 }
 
 static void pack1(const hr_axis *x, void *p) {
-	int octets = (x->taps + 7) / 8;
+	const int quads = (x->taps + 3) / 4;
 	memset(p, 0, packed1(x));
+	if (!fits1(x))
+		return;
+	memset(p, 255, sizeof(V));
 	for (int i = 0; i < x->n; i++) {
 		const hr_span s = x->spans[i];
-		int lane = i % bundle / 4;
-		octet *to = (octet *)p + ((ptrdiff_t)(i / bundle) * 4 + i % 4) * octets;
-		for (int k = 0; k < s.len; k++) {
-			int32_t w = x->weights[s.at + k];
-			((int16_t *)&to[k / 8].low)[lane * 8 + k % 8] = w & 0x7FFF;
-			((int16_t *)&to[k / 8].high)[lane * 8 + k % 8] = w >> 15;
+		const int offset = s.start - first4(x, i - i % 4);
+		fours *to = ((fours_of_axis *)p)->four + (ptrdiff_t)(i / bundle) * quads;
+		for (int k = 0; k < quads * 4; k++) {
+			const int32_t w = k < s.len ? x->weights[s.at + k] : 0;
+			const int word = i % bundle * 2 + (k & 1); // of 16 bits
+			fours *q = to + k / 4;
+			uint8_t *pick = (uint8_t *)(k & 2 ? &q->pick23 : &q->pick01) + 2 * word;
+			pick[0] = offset + k % 4;
+			pick[1] = 0x80; // makes a zero
+			((int16_t *)(k & 2 ? &q->low23 : &q->low01))[word] = w & 0x7FFF;
+			((int16_t *)(k & 2 ? &q->high23 : &q->high01))[word] = w >> 15;
 		}
 	}
 }
 
 TARGET static void rows1(const hr_axis *x, const void *p, const uint8_t *const *src, uint8_t *const *dst, int n) {
-	const int octets = (x->taps + 7) / 8, last = x->n - 1;
-	const octet *q = p;
-	for (int i = 0; i < x->n; i += bundle, q += 4 * octets) {
-		ptrdiff_t at[4], at2[4];
-		for (int j = 0; j < 4; j++) {
-			int a = i + j, b = i + 4 * (LANES - 1) + j;
-			at[j] = x->spans[a < last ? a : last].start - x->lo;
-			at2[j] = x->spans[b < last ? b : last].start - x->lo;
-		}
+	if (!*(const uint8_t *)p) { // stronger reductions are those of pictures that could not be decoded smaller: they are rare
+		hr_plain.rows1(x, p, src, dst, n);
+		return;
+	}
+	const int quads = (x->taps + 3) / 4;
+	const fours *q = ((const fours_of_axis *)p)->four;
+	for (int i = 0; i < x->n; i += bundle, q += quads) {
+		const ptrdiff_t at = first4(x, i) - x->lo, at2 = first4(x, i + 4 * (LANES - 1)) - x->lo;
 		for (int row = 0; row < n; row++) {
-			V low[4], high[4];
-			for (int j = 0; j < 4; j++) {
-				low[j] = high[j] = ZERO();
-				for (int k = 0; k < octets; k++) {
-					V in = LOAD_WIDE(src[row] + at[j] + 8 * k, src[row] + at2[j] + 8 * k);
-					low[j] = ADD(low[j], MADD(in, q[j * octets + k].low));
-					high[j] = ADD(high[j], MADD(in, q[j * octets + k].high));
-				}
+			V low = SET1(HR_HALF), high = ZERO();
+			for (int k = 0; k < quads; k++) {
+				V in = LOAD_PIXELS(src[row] + at + 4 * k, src[row] + at2 + 4 * k);
+				V a = SHUFFLE(in, q[k].pick01), b = SHUFFLE(in, q[k].pick23);
+				low = ADD(low, ADD(MADD(a, q[k].low01), MADD(b, q[k].low23)));
+				high = ADD(high, ADD(MADD(a, q[k].high01), MADD(b, q[k].high23)));
 			}
-			V l = ADD_PAIRS(ADD_PAIRS(low[0], low[1]), ADD_PAIRS(low[2], low[3]));
-			V h = ADD_PAIRS(ADD_PAIRS(high[0], high[1]), ADD_PAIRS(high[2], high[3]));
-			V sum = SHIFT_RIGHT(ADD(ADD(l, SET1(HR_HALF)), SHIFT_LEFT(h, 15)), HR_BITS);
+			V sum = SHIFT_RIGHT(ADD(low, SHIFT_LEFT(high, 15)), HR_BITS);
 			V bytes = PACK8(PACK16(sum, sum), PACK16(sum, sum)); // 4 bytes per lane
 			STORE_FOURS(dst[row] + i, bytes);
 		}
