@@ -17,17 +17,17 @@ handover() { "$PYTHON" bench/handover.py --out $RESULTS/handover.json; }
 budget() { "$PYTHON" bench/budget.py --out $RESULTS/budget.json; }
 pixels() { "$PYTHON" bench/pixels.py --out $RESULTS/pixels.json; }
 
+PARTS=(rates start memory formats handover budget pixels)
+[ $# -gt 0 ] || set -- "${PARTS[@]}"
+for part in "$@"; do
+	[[ " ${PARTS[*]} " == *" $part "* ]] || die "bench.sh: no part is called $part (${PARTS[*]})"
+done
+
 bench/bed.sh
 failed=()
-for part in "${@:-rates start memory formats handover budget pixels}"; do
-	for part in $part; do
-		case "$part" in
-		rates | start | memory | formats | handover | budget | pixels) ;;
-		*) die "bench.sh: no part is called $part" ;;
-		esac
-		say "── $part"
-		"$part" || failed+=("$part")
-	done
+for part in "$@"; do
+	say "── $part"
+	"$part" || failed+=("$part")
 done
 "$PYTHON" bench/plot.py
 "$PYTHON" bench/report.py
