@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begun=$SECONDS
 
 # Packages in which goroutines meet: they are tested again under the race detector.
-RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./stats/...)
+RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./stats/... ./media/internal/hostile)
 # Packages that touch slots: they are tested again with poison and canaries.
 SLOTS=(. ./arena/... ./serve/...)
 
