@@ -3,7 +3,8 @@
 // # Usage
 //
 // A pipeline is described first and run later. A [Flow] is a description: [From] makes one of a source, [Map], [FlatMap],
-// [Batch], [Aggregate] and [Fill] extend it, [Merge] puts several together, and nothing runs until [Start].
+// [Batch], [Aggregate] and [Fill] extend it, [Merge] puts several together, [Route]
+// divides one among branches, and nothing runs until [Start].
 //
 //	samples := pipe.From("train", source)
 //	images := pipe.Map(samples, decode, pipe.Opts{Name: "decode", Workers: 16, Ordered: true})

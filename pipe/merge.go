@@ -3,6 +3,7 @@ package pipe
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -61,10 +62,8 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	o.mistakes(n, len(flows))
 	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *ring[T] {
 		st := op.newStage(n, below)
-		out := newRing[T](st, n.workers+n.buffer)
-		m := &mergeStage[T]{stage: st, out: out, until: o.Until, epochs: op.config.Epochs}
-		m.turn.L = &m.mu
-		st.onHalt = m.stop
+		m := newMergeStage[T](st, n.workers+n.buffer)
+		m.until = o.Until
 		for _, f := range flows {
 			before := len(op.sources)
 			in := f.into(op, st)
@@ -74,12 +73,12 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 			for _, in := range m.inputs {
 				op.run(st, func(w *worker) { m.forward(w, in) })
 			}
-			return out
+			return m.out
 		}
 		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), turns: newTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
 		op.books.turns[n.name] = t.turns
 		op.run(st, t.work)
-		return out
+		return m.out
 	}}
 }
 
@@ -125,7 +124,6 @@ type mergeStage[T any] struct {
 	out    *ring[T]
 	inputs []*mergeInput[T]
 	until  Until
-	epochs int
 
 	mu      sync.Mutex
 	turn    sync.Cond
@@ -144,6 +142,13 @@ type mergeInput[T any] struct {
 	sources []*stage // of this input
 	over    bool     // its epoch is over
 	ended   bool     // nothing more comes
+}
+
+func newMergeStage[T any](s *stage, places int) *mergeStage[T] {
+	m := &mergeStage[T]{stage: s, out: newRing[T](s, places)}
+	m.turn.L = &m.mu
+	s.onHalt = m.stop
+	return m
 }
 
 // forward is the life of one input's worker: it hands on what comes.
@@ -193,10 +198,8 @@ func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 	}
 	if m.arrived == len(m.inputs) {
 		end := m.endEpoch()
+		m.out.put(end, w.last) // before the others go on
 		m.turn.Broadcast()
-		m.mu.Unlock()
-		m.out.put(end, w.last)
-		m.mu.Lock()
 		return end.kind == mark && !in.ended
 	}
 	m.mu.Unlock()
@@ -213,18 +216,19 @@ func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 	return !m.stopped
 }
 
-// note records the end of an input's epoch, or of the input.
+// note records the end of an input's epoch, or of the input. A failure that comes through several branches is one, and what ends
+// because another has failed has no news.
 func (m *mergeStage[T]) note(in *mergeInput[T], v msg[T]) {
 	in.over = true
 	m.arrived++
 	m.last = m.last || v.last
+	in.ended = v.last || v.kind == fatal
 	switch {
-	case v.kind == mark:
-		in.ended = v.last
+	case v.news == nil:
 	case m.cut:
-		in.ended, m.late = true, append(m.late, v)
-	default:
-		in.ended, m.broken = true, append(m.broken, v)
+		m.late = append(m.late, v)
+	case !slices.ContainsFunc(m.broken, func(b msg[T]) bool { return b.news.stage == v.news.stage && b.ticket.span == v.ticket.span }):
+		m.broken = append(m.broken, v)
 	}
 }
 

@@ -40,9 +40,7 @@ func joinFailures[T any](all []msg[T]) msg[T] {
 	joined := *first.news
 	first.news = &joined
 	for _, m := range all[1:] {
-		if m.news != nil {
-			joined.also = append(joined.also, trouble{m.news, m.ticket})
-		}
+		joined.also = append(joined.also, trouble{m.news, m.ticket})
 	}
 	return first
 }

@@ -34,6 +34,9 @@ const (
 	kindFilter    = "filter"
 	kindAggregate = "aggregate"
 	kindMerge     = "merge"
+	kindRoute     = "route"
+	kindBranch    = "branch"
+	kindJoin      = "join"
 )
 
 // DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer is zero.
@@ -103,7 +106,7 @@ func (n *node) check() error {
 				all = append(all, errEmptyFlow)
 				continue
 			}
-			if other := users[up]; other != nil {
+			if other := users[up]; other != nil && at.kind != kindBranch {
 				all = append(all, up.wrong("its items are taken by two stages, %s and %s: use Route", other.label(), at.label()))
 			}
 			users[up] = at

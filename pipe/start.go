@@ -67,10 +67,11 @@ type opening struct {
 	starts  []func()
 	sources []*stage
 	books   *books
+	routes  map[*node]any // the router of each Route, for its branches, which know its type
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx), config: c, books: newBooks()}
+	return &opening{engine: newEngine(ctx), config: c, books: newBooks(), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
