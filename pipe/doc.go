@@ -45,7 +45,7 @@
 //
 // An operation that returns an error, or panics, has failed for its item. Under the zero [Policy] the first failure stops
 // the run; otherwise items are lost within the policy's limits, counted, and told to [Hooks]. Dropping an item on purpose
-// is the error [Skip]. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it.
+// is the error [Skip]. [Retry], [Replace] and [DeadLetters] are operations around an operation. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it.
 //
 // # Ownership
 //

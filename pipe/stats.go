@@ -26,6 +26,9 @@ type StageStats struct {
 	Bytes   int64 `json:"bytes"`   // what operations reported with AddBytes
 	Moved   int64 `json:"moved"`   // of a fill: rows that were moved to close holes
 
+	Retried  int64 `json:"retried"`  // calls of operations that were tries after the first, with Retry
+	Replaced int64 `json:"replaced"` // items that failed and were made by Replace
+
 	Starved time.Duration `json:"starved_ns"`
 	Busy    time.Duration `json:"busy_ns"`
 	Blocked time.Duration `json:"blocked_ns"`
@@ -77,6 +80,8 @@ func (s *stage) stats() StageStats {
 		t.Skipped += w.skipped.Load()
 		t.Bytes += w.bytes.Load()
 		t.Moved += w.moved.Load()
+		t.Retried += w.retried.Load()
+		t.Replaced += w.replaced.Load()
 		t.Starved += time.Duration(w.starved.Load())
 		t.Busy += time.Duration(w.busy.Load())
 		t.Blocked += time.Duration(w.blocked.Load())
@@ -131,6 +136,8 @@ func (t StageStats) plus(u StageStats) StageStats {
 	u.Skipped += t.Skipped
 	u.Bytes += t.Bytes
 	u.Moved += t.Moved
+	u.Retried += t.Retried
+	u.Replaced += t.Replaced
 	u.Starved += t.Starved
 	u.Busy += t.Busy
 	u.Blocked += t.Blocked

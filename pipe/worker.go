@@ -22,7 +22,7 @@ type worker struct {
 }
 
 type counts struct {
-	in, out, skipped, bytes, moved atomic.Int64
+	in, out, skipped, bytes, moved, retried, replaced atomic.Int64
 }
 
 // tick reads the clock, and adds the time since it was read last to one account.

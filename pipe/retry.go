@@ -1,0 +1,65 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+)
+
+// A Backoff says how often an operation is tried again, and how long to wait before.
+type Backoff struct {
+	Times int              // how often an item is tried again
+	First time.Duration    // the wait before the first retry; each further one waits twice as long
+	Most  time.Duration    // but not longer than this; 0: no limit
+	If    func(error) bool // whether an error may pass; nil: any, also a panic
+}
+
+// Retry returns an operation that calls f again when it has failed, for a Map. An item has failed when its last try has. The operation must
+// leave its item as it was when it fails. While it waits it holds no permit of a gate. Skip is no failure.
+func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) func(context.Context, In) (Out, error) {
+	if f == nil {
+		return nil
+	}
+	return func(ctx context.Context, in In) (out Out, err error) {
+		wait := b.First
+		for tries := 0; ; tries++ {
+			out, err = call(ctx, f, in)
+			if err == nil || tries >= b.Times || errors.Is(err, Skip) || ctx.Err() != nil || b.If != nil && !b.If(err) {
+				return out, err
+			}
+			if b.Most > 0 {
+				wait = min(wait, b.Most)
+			}
+			if !pause(ctx, wait) {
+				return out, err
+			}
+			count(ctx, func(w *worker) { w.retried.Add(1) })
+			wait += min(wait, math.MaxInt64-wait)
+		}
+	}
+}
+
+// pause waits without a permit. It returns false when the run was stopped meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	w, inside := ctx.Value(workerKey{}).(*worker)
+	gated := inside && w.permit >= 0
+	if gated {
+		w.leave()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return !gated || w.enter()
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// count does something to the counters of the worker that an operation runs in, if it does.
+func count(ctx context.Context, f func(*worker)) {
+	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
+		f(w)
+	}
+}
