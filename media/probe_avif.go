@@ -119,11 +119,15 @@ type avifProperties struct {
 	axis          byte // of the mirror: 0 exchanges top and bottom, 1 left and right
 }
 
+// properties are those of an item, of whose entries the first counts.
 func (f *avifItems) properties(item uint32) (p avifProperties) {
 	if len(f.associations) < 8 {
 		return p
 	}
-	wideItem, wideIndex := f.associations[0] > 0, f.associations[3]&1 != 0
+	wideItem, width := f.associations[0] > 0, 1
+	if f.associations[3]&1 != 0 {
+		width = 2
+	}
 	entries := binary.BigEndian.Uint32(f.associations[4:])
 	for rest := f.associations[8:]; entries > 0 && len(rest) >= 3; entries-- {
 		id := avifNumber(rest, wideItem)
@@ -131,32 +135,42 @@ func (f *avifItems) properties(item uint32) (p avifProperties) {
 		if len(rest) == 0 {
 			break
 		}
-		n := int(rest[0])
-		rest = rest[1:]
-		for ; n > 0 && len(rest) > 0; n-- {
-			index := int(rest[0] & 0x7F) // the upper bit says that the property must be understood
-			if wideIndex {
-				index = index<<8 | int(avifByte(rest, 1))
-				rest = skip(rest, 1)
-			}
-			rest = skip(rest, 1)
-			if id == item {
-				p.take(f.property(index))
-			}
+		indexes := rest[1:][:min(int(rest[0])*width, len(rest)-1)]
+		if id == item {
+			p.takeAll(f.list, indexes, width)
+			break
 		}
+		rest = rest[1+len(indexes):]
 	}
 	return p
 }
 
-// property returns the index-th property, counted from 1.
-func (f *avifItems) property(index int) (kind string, body []byte) {
-	for rest := f.list; index > 0; index-- {
-		var ok bool
-		if kind, body, rest, ok = nextBox(rest); !ok {
-			return "", nil
+// takeAll takes those that the indexes name, counted from 1. The list is walked once: a file may name the end of a long one again and again.
+func (p *avifProperties) takeAll(list, indexes []byte, width int) {
+	for i := 1; ; i++ {
+		kind, body, rest, ok := nextBox(list)
+		if !ok {
+			return
+		}
+		if namesIndex(indexes, width, i) {
+			p.take(kind, body)
+		}
+		list = rest
+	}
+}
+
+// namesIndex looks for a number among indexes of so many bytes, whose upper bit says that the property must be understood.
+func namesIndex(indexes []byte, width, i int) bool {
+	for ; len(indexes) >= width; indexes = indexes[width:] {
+		index := int(indexes[0] & 0x7F)
+		if width == 2 {
+			index = index<<8 | int(indexes[1])
+		}
+		if index == i {
+			return true
 		}
 	}
-	return kind, body
+	return false
 }
 
 func (p *avifProperties) take(kind string, body []byte) {
@@ -187,30 +201,41 @@ func (p *avifProperties) take(kind string, body []byte) {
 	}
 }
 
-// hasAlpha looks for an item that says it is the alpha channel of the primary one.
+// hasAlpha looks for an item that says it is the alpha channel of the primary one. A picture has a few auxiliary items, if any: more are not looked
+// at, since each costs a walk over all associations.
 func (f *avifItems) hasAlpha() bool {
+	const most = 16
 	if len(f.references) < 4 {
 		return false
 	}
 	wide := f.references[0] > 0
 	size := avifNumberSize(wide)
-	for rest := f.references[4:]; ; {
+	tried := 0
+	for rest := f.references[4:]; tried < most; {
 		var kind string
 		var body []byte
 		var ok bool
 		if kind, body, rest, ok = nextBox(rest); !ok {
 			return false
 		}
-		if kind != "auxl" || len(body) < size+2 {
+		if kind != "auxl" || len(body) < size+2 || !f.refersToPrimary(body[size+2:], wide) {
 			continue
 		}
-		from := avifNumber(body, wide)
-		for to := body[size+2:]; len(to) >= size; to = to[size:] {
-			if avifNumber(to, wide) == f.primary && f.properties(from).alpha {
-				return true
-			}
+		if f.properties(avifNumber(body, wide)).alpha {
+			return true
+		}
+		tried++
+	}
+	return false
+}
+
+func (f *avifItems) refersToPrimary(items []byte, wide bool) bool {
+	for size := avifNumberSize(wide); len(items) >= size; items = items[size:] {
+		if avifNumber(items, wide) == f.primary {
+			return true
 		}
 	}
+	return false
 }
 
 // avifMovie reads the size of the first track of pictures, where a sequence comes without a still.
@@ -280,13 +305,6 @@ func boxName(name []byte) string {
 }
 
 func skip(b []byte, n int) []byte { return b[min(n, len(b)):] }
-
-func avifByte(b []byte, i int) byte {
-	if i >= len(b) {
-		return 0
-	}
-	return b[i]
-}
 
 // avifNumber is the number of an item: of 32 bits, or of 16.
 func avifNumber(b []byte, wide bool) uint32 {

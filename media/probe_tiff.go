@@ -42,6 +42,7 @@ func probeTIFF(data []byte) (Info, error) {
 	for entries := data[at+2 : end]; len(entries) > 0; entries = entries[12:] {
 		d.take(&info, data, entries[:12], order)
 	}
+	// What memory decoding takes is reckoned from both.
 	if info.Components < 1 || info.Components > 64 || info.Bits < 1 || info.Bits > 64 {
 		return info, fmt.Errorf("%w: TIFF with %d samples of %d bits", ErrCorrupt, info.Components, info.Bits)
 	}
@@ -52,10 +53,6 @@ func probeTIFF(data []byte) (Info, error) {
 		return info, fmt.Errorf("%w: TIFF without a size", ErrCorrupt)
 	}
 	info.Orientation = orientation(data, d.xmp)
-	// What memory decoding takes is reckoned from both.
-	if info.Components < 1 || info.Components > 64 || info.Bits < 1 || info.Bits > 64 {
-		return info, fmt.Errorf("%w: TIFF with %d channels of %d bits", ErrUnsupported, info.Components, info.Bits)
-	}
 	return info, nil
 }
 
