@@ -24,14 +24,19 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 		n.mistake("its function is nil")
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
-		st := op.newStage(n, below)
-		out := newRing[Out](st, n.workers+n.buffer)
-		m := &mapStage[In, Out]{stage: st, in: in.into(op, st), out: out, f: f}
+		m := newMapStage[In, Out](op, n, below, in)
+		m.f = f
 		for range n.workers {
-			op.run(st, m.work)
+			op.run(m.stage, m.work)
 		}
-		return out
+		return m.out
 	}}
+}
+
+func newMapStage[In, Out any](op *opening, n *node, below *stage, in Flow[In]) *mapStage[In, Out] {
+	st := op.newStage(n, below)
+	out := newRing[Out](st, n.workers+n.buffer)
+	return &mapStage[In, Out]{stage: st, in: in.into(op, st), out: out}
 }
 
 type mapStage[In, Out any] struct {
@@ -70,7 +75,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			return false
 		}
 		result := m.operate(w, in)
-		broken := result.kind == failed && (m.raises || w.ctx.Err() != nil)
+		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
 			m.haltAbove()
@@ -101,7 +106,7 @@ func (m *mapStage[In, Out]) operate(w *worker, in *msg[In]) msg[Out] {
 		w.skipped.Add(1)
 		out = msg[Out]{ticket: in.ticket, kind: gone}
 	default:
-		out = msg[Out]{ticket: in.ticket, kind: failed, news: &news{stage: m.stage, err: err}}
+		out = msg[Out]{ticket: in.ticket, kind: failed, news: &news{stage: m.stage, err: err, stops: untolerable(err)}}
 	}
 	return out
 }

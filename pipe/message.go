@@ -25,6 +25,7 @@ type news struct {
 	stage *stage
 	err   error
 	final bool // the stage's own policy has judged it
+	stops bool // no policy tolerates it
 	also  []trouble
 }
 

@@ -244,7 +244,7 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 		}
 	case failed:
 		m.kind = gone
-		if r.owner.raises {
+		if r.owner.raises || m.news.stops {
 			m.kind = fatal
 		} else if r.judge != nil {
 			m.news.final = true

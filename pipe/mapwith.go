@@ -1,0 +1,73 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+)
+
+// MapWith is Map for operations that need something of their own for each worker: a handle, a buffer, a model. Every worker calls begin
+// once, before its first item, with a context that lasts as long as the worker, and end when it is through, however that came about;
+// nobody else is in the worker's operation meanwhile. end may be nil. A begin that fails stops the run, whatever the policy.
+func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(context.Context, In) (Out, error), end func(), err error), o Opts) Flow[Out] {
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, strict: true, ups: []*node{in.node}}
+	n.settle()
+	if begin == nil {
+		n.mistake("its function is nil")
+	}
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+		m := newMapStage[In, Out](op, n, below, in)
+		for range n.workers {
+			op.run(m.stage, func(w *worker) { m.workWith(w, begin) })
+		}
+		return m.out
+	}}
+}
+
+// workWith is the life of a worker whose operation is its own.
+func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (func(context.Context, In) (Out, error), func(), error)) {
+	var end func()
+	own := *m
+	err := guard(func() (err error) {
+		own.f, end, err = begin(w.ctx)
+		return err
+	})
+	if err == nil && own.f == nil {
+		err = errNoOperation
+	}
+	if end != nil {
+		defer m.end(end)
+	}
+	if err != nil {
+		m.refuse(w, err)
+		return
+	}
+	w.tick(&w.busy)
+	own.work(w)
+}
+
+// end calls what a worker ends with, whose panic must not end the process.
+func (m *mapStage[In, Out]) end(end func()) {
+	if err := guard(func() error { end(); return nil }); err != nil {
+		m.engine.complain(m.wrong("the end of a worker: %w", err))
+	}
+}
+
+// refuse stops the run at the next item.
+func (m *mapStage[In, Out]) refuse(w *worker, why error) {
+	own := *m
+	own.f = func(context.Context, In) (out Out, err error) { return out, &beginError{why} }
+	own.work(w)
+}
+
+// A beginError is the failure of an item whose worker could not begin. No policy tolerates it.
+type beginError struct{ err error }
+
+func (e *beginError) Error() string { return "a worker could not begin: " + e.err.Error() }
+func (e *beginError) Unwrap() error { return e.err }
+
+func untolerable(err error) bool {
+	begin := (*beginError)(nil)
+	return errors.As(err, &begin)
+}
+
+var errNoOperation = errors.New("it has no operation")
