@@ -28,12 +28,17 @@
 // operations of a stage run at once, in either order. A flow whose stages are all ordered yields the same items in the same
 // order whatever the number of workers, and stops at the same item when it fails.
 //
+// A [FlatMap] hands on the outputs of an item one by one, and may begin with others meanwhile; a [Merge] goes by arrival, or by turns
+// that depend on nothing but the settings; a [Route] puts its branches together as they finish, or in the order of its
+// input. Whatever a flow is made of, a state is exact: a source item is finished when everything that was made of it is.
+//
 // # Concurrency properties
 //
 // The queue between two stages hands out places before work begins: a worker first gets a place for its result, then takes
 // an input, then operates, so that finished work never waits for room. A stage therefore holds at most Workers + Buffer
 // items that the next stage has not taken, and a source [SourceBuffer]. With a consumer that does not read, a chain of
-// maps pulls exactly the sum of these from its source. A batch stage holds Buffer + 1 batches.
+// maps pulls exactly the sum of these from its source. A batch stage holds Buffer + 1 batches,
+// a FlatMap Buffer outputs, and where it keeps order as many of each item whose turn has not come.
 //
 // Epochs follow each other without a gap: the source goes on with the next one at once, as far as the queues let it. A
 // boundary travels through the queues, no batch crosses it, and no stage waits for it to drain.

@@ -3,26 +3,24 @@ package pipe
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 )
 
 // Skipping ends an epoch of a source early, when nobody needs the rest of it.
 type skipping struct {
-	mu      sync.Mutex
-	to      int // epochs before this one are not needed, counted from 0
-	at      int // the one that is being read
-	skipped *atomic.Bool
-	cancel  context.CancelFunc
+	mu     sync.Mutex
+	to     int // epochs before this one are not needed, counted from 0
+	at     int // the one that is being read
+	cancel context.CancelFunc
 }
 
-// begin begins an epoch: its context, and what tells whether it is to end.
-func (s *skipping) begin(ctx context.Context, epoch int) (context.Context, *atomic.Bool) {
+// begin begins an epoch, which is over when the context ends.
+func (s *skipping) begin(ctx context.Context, epoch int) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, s.cancel = context.WithCancel(ctx)
-	s.at, s.skipped = epoch, new(atomic.Bool)
+	s.at = epoch
 	s.check()
-	return ctx, s.skipped
+	return ctx
 }
 
 func (s *skipping) end() {
@@ -42,7 +40,6 @@ func (s *stage) skipTo(epoch int) {
 
 func (s *skipping) check() {
 	if s.cancel != nil && s.to > s.at {
-		s.skipped.Store(true)
 		s.cancel()
 	}
 }

@@ -79,17 +79,13 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 			on = false
 		}
 	}()
-	ctx, skipped := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
+	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
 	for v, err := range s.source.Items(ctx, epoch, pos) {
 		m := s.message(v, err, pos)
-		if skipped.Load() {
+		if ctx.Err() != nil {
 			s.out.discardMsg(m)
 			break
-		}
-		if w.ctx.Err() != nil {
-			s.out.discardMsg(m)
-			return false
 		}
 		if done != nil && done.has(pos) {
 			s.out.discardMsg(m)

@@ -34,7 +34,8 @@ type StageStats struct {
 	Blocked time.Duration `json:"blocked_ns"`
 	Gated   time.Duration `json:"gated_ns"`
 
-	P50     time.Duration `json:"p50_ns"` // of the time that an operation takes
+	Mean    time.Duration `json:"mean_ns"` // of the time that an item keeps a worker busy
+	P50     time.Duration `json:"p50_ns"`  // of the time that an operation takes
 	P90     time.Duration `json:"p90_ns"`
 	P99     time.Duration `json:"p99_ns"`
 	Sampled bool          `json:"sampled"`         // only some operations were timed, because they are fast
@@ -93,6 +94,10 @@ func (s *stage) stats() StageStats {
 }
 
 func (t *StageStats) percentiles() {
+	t.Mean = 0
+	if t.In > 0 {
+		t.Mean = t.Busy / time.Duration(t.In)
+	}
 	t.P50, t.P90, t.P99 = quantile(t.Times, 0.50), quantile(t.Times, 0.90), quantile(t.Times, 0.99)
 }
 
