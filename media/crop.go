@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// CenterCrop cuts the middle out of a picture. A smaller picture is padded with zeros first (black; transparent, where there is an alpha channel), on the right and below by one more
-// pixel than on the left and above where it does not come out even.
+// CenterCrop cuts the middle out of a picture. A smaller picture is padded with zeros first (black; transparent, where there is an alpha channel), on
+// the right and below by one more pixel than on the left and above where it does not come out even.
 type CenterCrop struct {
 	Height int `json:"height"`
 	Width  int `json:"width"`

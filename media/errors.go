@@ -2,7 +2,8 @@ package media
 
 import "errors"
 
-// What can be wrong with a picture. Errors of this package and of decoders wrap exactly one of these.
+// What can be wrong with a picture. Errors of this package and of decoders wrap exactly one of these; none, where memory has run out, for that is no
+// fault of the picture.
 var (
 	// ErrFormat: the data are of no known format.
 	ErrFormat = errors.New("media: unknown image format")

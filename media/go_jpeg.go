@@ -40,7 +40,7 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 		return err
 	}
 	s := goScratches.Get().(*goScratch)
-	defer goScratches.Put(s)
+	defer s.giveBack()
 	return s.run(dst, stride, plan, func(to Pixels, part Rect) { upright(to, img, plan.Orientation, part) })
 }
 

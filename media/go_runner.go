@@ -2,7 +2,6 @@ package media
 
 import (
 	"fmt"
-	"sync"
 
 	"headrace/media/internal/orient"
 )
@@ -28,11 +27,9 @@ func (GoRunner) Run(dst []byte, stride int, src Pixels, plan *Plan) error {
 		return err
 	}
 	s := goScratches.Get().(*goScratch)
-	defer goScratches.Put(s)
+	defer s.giveBack()
 	return s.run(dst, stride, plan, func(to Pixels, part Rect) { turned(to, src, plan.Orientation, part) })
 }
-
-var goScratches = sync.Pool{New: func() any { return new(goScratch) }}
 
 // checkSource refuses stored pictures of a size that the plan was not made for.
 func (p *Plan) checkSource(width, height int) error {

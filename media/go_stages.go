@@ -1,8 +1,11 @@
 package media
 
 import (
+	"sync"
+
 	"headrace/media/internal/orient"
 	"headrace/media/internal/resample"
+	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 
@@ -11,6 +14,18 @@ import (
 type goScratch struct {
 	in, out, rows, unturned []byte
 	x, y                    resample.Table
+}
+
+var goScratches = sync.Pool{New: func() any { return new(goScratch) }}
+
+// giveBack keeps s for the next picture, without what a giant among pictures needed.
+func (s *goScratch) giveBack() {
+	for _, b := range [...]*[]byte{&s.in, &s.out, &s.rows, &s.unturned} {
+		if cap(*b) > scratch.Keep {
+			*b = nil
+		}
+	}
+	goScratches.Put(s)
 }
 
 // run carries the stages out and writes what comes of them. load gives a part of the upright picture, in the form that the plan's options ask for, to

@@ -2,7 +2,8 @@ package media
 
 import (
 	"fmt"
-	"sync"
+
+	"headrace/media/internal/scratch"
 )
 
 // PixelDecoder decodes whole pictures of one format, without regard to what becomes of them.
@@ -32,8 +33,6 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	if err := plan.checkSource(info.Width, info.Height); err != nil {
 		return err
 	}
-	buffer := wholes.Get().(*[]byte)
-	defer wholes.Put(buffer)
 	o := plan.Options
 	blend := o.Background != nil && info.Alpha
 	if blend {
@@ -42,7 +41,8 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	f := o.Form()
 	f.Width, f.Height = info.Width, info.Height
 	// Runners may read Slack bytes behind the last row.
-	*buffer = grow(*buffer, f.RowBytes()*f.Height+Slack)
+	buffer := wholes.Take(f.RowBytes()*f.Height + Slack)
+	defer wholes.Give(buffer)
 	p := Pixels{*buffer, f.RowBytes(), f.Width, f.Height, f.Color, f.DType}
 	if err := w.d.DecodePixels(p, src, info); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 // Slack is the number of bytes behind the last row that a [Runner] is faster for being allowed to read.
 const Slack = 1024
 
-var wholes = sync.Pool{New: func() any { return new([]byte) }}
+var wholes scratch.Pool
 
 // grow returns memory of n bytes: b's, where that is enough.
 func grow(b []byte, n int) []byte {

@@ -75,9 +75,8 @@ static int load(hr_avif *lib, void *handle, const char **missing) {
 const char *hr_avif_version(const hr_avif *lib) { return lib->version(); }
 
 int hr_avif_decode(const hr_avif *lib, const hr_avif_job *job, const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stride, char *message) {
-	enum { OUT_OF_MEMORY = 26 };
 	hr_decoder *d = lib->create();
-	if (d == NULL) return OUT_OF_MEMORY;
+	if (d == NULL) return HR_AVIF_MEMORY;
 	int result = into(lib, d, job, src, size, dst, stride);
 	if (result != 0 && result < HR_AVIF_OTHER_SIZE) {
 		size_t n = strnlen(d->error, sizeof d->error);

@@ -12,11 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"unsafe"
 
 	"headrace/media"
 	"headrace/media/internal/samples"
+	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 
@@ -59,34 +59,29 @@ func decodeWith(lib *C.hr_avif, dst media.Pixels, src []byte, info *media.Info) 
 		}
 		has.Channels = 4
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	err := decodePacked(lib, buffer, src, info, has)
+	err := convert(lib, dst, to, src, info, has)
 	if err == errHasAlpha {
 		has.Channels = 4
-		err = decodePacked(lib, buffer, src, info, has)
+		err = convert(lib, dst, to, src, info, has)
 	}
-	if err != nil {
+	return err
+}
+
+// convert decodes to one kind of pixels and makes another of them.
+func convert(lib *C.hr_avif, dst media.Pixels, to samples.Kind, src []byte, info *media.Info, has samples.Kind) error {
+	stride := info.Width * has.PixelBytes()
+	buffer := buffers.Take(stride * info.Height)
+	defer buffers.Give(buffer)
+	if err := decode(lib, *buffer, stride, src, info, has); err != nil {
 		return err
 	}
 	for y := range dst.Height {
-		samples.Convert(dst.Row(y), to, (*buffer)[y*info.Width*has.PixelBytes():], has, dst.Width)
+		samples.Convert(dst.Row(y), to, (*buffer)[y*stride:], has, dst.Width)
 	}
 	return nil
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// decodePacked decodes into memory that is used again.
-func decodePacked(lib *C.hr_avif, buffer *[]byte, src []byte, info *media.Info, kind samples.Kind) error {
-	stride := info.Width * kind.PixelBytes()
-	n := stride * info.Height
-	if cap(*buffer) < n {
-		*buffer = make([]byte, n)
-	}
-	*buffer = (*buffer)[:n]
-	return decode(lib, *buffer, stride, src, info, kind)
-}
+var buffers scratch.Pool
 
 // errHasAlpha: the picture has an alpha channel, which must be decoded too, so that colours are not multiplied with it; sequences do not say so before.
 var errHasAlpha = errors.New("media/avif: there is an alpha channel")
@@ -106,6 +101,8 @@ func decode(lib *C.hr_avif, dst []byte, stride int, src []byte, info *media.Info
 		return fmt.Errorf("%w: avif with a picture of another size than its header says", media.ErrCorrupt)
 	case C.HR_AVIF_HAS_ALPHA:
 		return errHasAlpha
+	case C.HR_AVIF_MEMORY:
+		return fmt.Errorf("media/avif: out of memory")
 	}
 	text, _, _ := bytes.Cut(message[:], []byte{0})
 	return fmt.Errorf("%w: libavif: %s", kindOf(int(result)), text)

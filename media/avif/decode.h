@@ -18,8 +18,8 @@ typedef struct {
 	uint32_t max_pixels;
 } hr_avif_job;
 
-// What hr_avif_decode returns beside libavif's results, which are smaller.
-enum { HR_AVIF_OTHER_SIZE = 1000, HR_AVIF_HAS_ALPHA };
+// What hr_avif_decode returns beside libavif's results, which are smaller; and that of them which is no fault of the file.
+enum { HR_AVIF_MEMORY = 26, HR_AVIF_OTHER_SIZE = 1000, HR_AVIF_HAS_ALPHA };
 
 // hr_avif_decode writes a picture into dst. It returns libavif's result, 0 if all is well; HR_AVIF_OTHER_SIZE if the picture has another size;
 // HR_AVIF_HAS_ALPHA if 3 channels are asked of a picture with alpha, with which libavif would multiply colours. message has room for 256 bytes.

@@ -12,11 +12,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"sync"
 	"unsafe"
 
 	"headrace/media"
 	"headrace/media/internal/samples"
+	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 
@@ -47,18 +47,14 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	if has == to {
 		return decode(dst.Data, dst.Stride, src, info, form)
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
 	stride := info.Width * has.PixelBytes()
-	if n := stride * info.Height; cap(*buffer) < n {
-		*buffer = make([]byte, n)
-	}
-	pixels := (*buffer)[:stride*info.Height]
-	if err := decode(pixels, stride, src, info, form); err != nil {
+	pixels := buffers.Take(stride * info.Height)
+	defer buffers.Give(pixels)
+	if err := decode(*pixels, stride, src, info, form); err != nil {
 		return err
 	}
 	for y := range dst.Height {
-		samples.Convert(dst.Row(y), to, pixels[y*stride:], has, dst.Width)
+		samples.Convert(dst.Row(y), to, (*pixels)[y*stride:], has, dst.Width)
 	}
 	return nil
 }
@@ -84,7 +80,7 @@ func checksums(src []byte) error {
 	return nil
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+var buffers scratch.Pool
 
 // choose returns the form nearest to that of dst that libspng has for a picture.
 func choose(dst media.Pixels, info *media.Info) (form C.int, has samples.Kind) {

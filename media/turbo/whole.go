@@ -3,9 +3,9 @@
 package turbo
 
 import (
-	"encoding/binary"
-
 	"headrace/media"
+	"headrace/media/internal/samples"
+	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 
@@ -27,40 +27,17 @@ func (pixels) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error
 	if dst.Color == media.RGB && dst.DType == tensor.Uint8 {
 		return Decoder{}.DecodeInto(dst.Data, dst.Stride, src, info, &plan)
 	}
-	rgb := make([]byte, whole.Width*3*whole.Height)
-	if err := (Decoder{}).DecodeInto(rgb, whole.Width*3, src, info, &plan); err != nil {
+	rgb, to := samples.Kind{Channels: 3}, samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
+	stride := whole.Width * rgb.PixelBytes()
+	buffer := buffers.Take(stride * whole.Height)
+	defer buffers.Give(buffer)
+	if err := (Decoder{}).DecodeInto(*buffer, stride, src, info, &plan); err != nil {
 		return err
 	}
 	for y := range whole.Height {
-		row, from := dst.Row(y), rgb[y*whole.Width*3:][:whole.Width*3]
-		convertRow(row, from, dst.Color)
-		if dst.DType == tensor.Uint16 {
-			widen(row)
-		}
+		samples.Convert(dst.Row(y), to, (*buffer)[y*stride:], rgb, whole.Width)
 	}
 	return nil
 }
 
-// convertRow writes RGB pixels as those of a colour, of 8 bits.
-func convertRow(dst, rgb []byte, c media.Color) {
-	for ; len(rgb) > 0; rgb = rgb[3:] {
-		r, g, b := rgb[0], rgb[1], rgb[2]
-		switch c {
-		case media.Gray:
-			dst[0] = byte((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
-			dst = dst[1:]
-		case media.RGBA:
-			dst[0], dst[1], dst[2], dst[3] = r, g, b, 255
-			dst = dst[4:]
-		default:
-			dst = dst[copy(dst, rgb[:3]):]
-		}
-	}
-}
-
-// widen makes numbers of 16 bits, in the machine's order, of the bytes in the first half of a row.
-func widen(row []byte) {
-	for i := len(row)/2 - 1; i >= 0; i-- {
-		binary.NativeEndian.PutUint16(row[2*i:], 257*uint16(row[i]))
-	}
-}
+var buffers scratch.Pool

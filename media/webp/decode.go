@@ -10,11 +10,11 @@ import "C"
 import (
 	"fmt"
 	"math"
-	"sync"
 	"unsafe"
 
 	"headrace/media"
 	"headrace/media/internal/samples"
+	"headrace/media/internal/scratch"
 	"headrace/media/internal/webpfile"
 	"headrace/tensor"
 )
@@ -41,17 +41,14 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	if dst.Color != media.Gray && dst.DType == tensor.Uint8 {
 		return decode(dst, src, info)
 	}
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
 	rgb := media.Pixels{Width: dst.Width, Height: dst.Height, DType: tensor.Uint8}
 	if dst.Color == media.RGBA {
 		rgb.Color = media.RGBA
 	}
 	rgb.Stride = rgb.Width * rgb.PixelBytes()
-	if n := rgb.Stride * rgb.Height; cap(*buffer) < n {
-		*buffer = make([]byte, n)
-	}
-	rgb.Data = (*buffer)[:rgb.Stride*rgb.Height]
+	buffer := buffers.Take(rgb.Stride * rgb.Height)
+	defer buffers.Give(buffer)
+	rgb.Data = *buffer
 	if err := decode(rgb, src, info); err != nil {
 		return err
 	}
@@ -62,7 +59,7 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	return nil
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+var buffers scratch.Pool
 
 func kind(p media.Pixels) samples.Kind {
 	return samples.Kind{Channels: p.Color.Channels(), Wide: p.DType == tensor.Uint16}
