@@ -106,8 +106,6 @@ func decode(dst []byte, stride int, src []byte, info *media.Info, form C.int) er
 		return fmt.Errorf("media/spng: out of memory")
 	case C.HR_SPNG_OTHER_SIZE:
 		return fmt.Errorf("%w: png of another size than %d×%d pixels", media.ErrCorrupt, info.Width, info.Height)
-	case C.HR_SPNG_TOO_LARGE:
-		kind = media.ErrTooLarge
 	case C.HR_SPNG_TRUNCATED:
 		kind = media.ErrTruncated
 	}

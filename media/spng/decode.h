@@ -5,10 +5,7 @@
 #include <stdint.h>
 
 enum { HR_SPNG_RGB8, HR_SPNG_RGBA8, HR_SPNG_RGBA16, HR_SPNG_G8 };
-enum { HR_SPNG_OK, HR_SPNG_MEMORY, HR_SPNG_TRUNCATED, HR_SPNG_CORRUPT, HR_SPNG_OTHER_SIZE, HR_SPNG_TOO_LARGE };
-
-// HR_SPNG_TEXT is how many bytes texts and profiles may come to, uncompressed.
-enum { HR_SPNG_TEXT = 64 << 20 };
+enum { HR_SPNG_OK, HR_SPNG_MEMORY, HR_SPNG_TRUNCATED, HR_SPNG_CORRUPT, HR_SPNG_OTHER_SIZE };
 
 // hr_spng_decode writes a picture of width x height pixels into dst, in one of the forms. In case of an error, message is libspng's. It trusts the
 // checksums of chunks.

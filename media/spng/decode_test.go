@@ -5,30 +5,39 @@ package spng
 import (
 	"bytes"
 	"compress/zlib"
-	"errors"
 	"testing"
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/hostile"
 	"headrace/media/internal/pixeltest"
 	"headrace/tensor"
 )
 
 func TestDecoder(t *testing.T) { pixeltest.PNG(t, Decoder{}) }
 
-// A few kilobytes of text that would come to more than anybody needs are refused, before they take the memory.
+// A few kilobytes of text that would come to much more than the picture are not uncompressed.
 func TestTextBomb(t *testing.T) {
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
-	w.Write(make([]byte, 80<<20))
+	w.Write(make([]byte, 60<<20))
 	w.Close()
 	good := oracle.WriteImage(t, pixeltest.Noise("RGB", 8, 8, 1), "PNG", nil)
+	want, err := pixeltest.Try(t, Decoder{}, good, media.RGB, tensor.Uint8)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for kind, head := range map[string]string{"zTXt": "Title\x00\x00", "iCCP": "name\x00\x00", "iTXt": "Title\x00\x01\x00\x00\x00"} {
 		var chunk bytes.Buffer
 		pixeltest.Chunk(&chunk, kind, append([]byte(head), z.Bytes()...))
 		data := append(append(bytes.Clone(good[:33]), chunk.Bytes()...), good[33:]...)
-		if _, err := pixeltest.Try(t, Decoder{}, data, media.RGB, tensor.Uint8); !errors.Is(err, media.ErrTooLarge) {
+		var got media.Pixels
+		took := hostile.MemoryOf(t, func() { got, err = pixeltest.Try(t, Decoder{}, data, media.RGB, tensor.Uint8) })
+		if err != nil || !bytes.Equal(got.Data, want.Data) {
 			t.Errorf("%s: %v", kind, err)
+		}
+		if took > 30<<20 {
+			t.Errorf("%s: %d MiB", kind, took>>20)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func frugal(t *testing.T, d media.Decoder, files []File) {
 		}
 		for _, u := range uses[1:3] {
 			var bad string
-			took := memoryOf(t, func() { _, bad, _ = misbehaviour(d, f.Data, nil, u) })
+			took := MemoryOf(t, func() { _, bad, _ = misbehaviour(d, f.Data, nil, u) })
 			if bad != "" {
 				t.Errorf("%s, %s: %s", f.Name, u.name, bad)
 			}
@@ -32,8 +32,8 @@ func frugal(t *testing.T, d media.Decoder, files []File) {
 	}
 }
 
-// memoryOf is by how much the resident memory of the process grew at most while f ran.
-func memoryOf(t *testing.T, f func()) int64 {
+// MemoryOf is by how much the resident memory of the process grew at most while f ran.
+func MemoryOf(t testing.TB, f func()) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
 	// 5 sets the largest size so far to the size now.
@@ -45,7 +45,7 @@ func memoryOf(t *testing.T, f func()) int64 {
 	return status(t, "VmHWM") - before
 }
 
-func status(t *testing.T, name string) (bytesOf int64) {
+func status(t testing.TB, name string) (bytesOf int64) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -24,7 +24,7 @@ func Probe(t *testing.T) {
 		}
 		for _, f := range bombs(t, format) {
 			probed(t, File{Name: format}, f)
-			if took := memoryOf(t, func() { _ = misprobed(f.Data) }); took > 16<<20+2*int64(len(f.Data)) && !instrumented {
+			if took := MemoryOf(t, func() { _ = misprobed(f.Data) }); took > 16<<20+2*int64(len(f.Data)) && !instrumented {
 				t.Errorf("%s, %s: the header took %d MiB", format, f.Name, took>>20)
 			}
 		}
