@@ -34,6 +34,8 @@ func (o ResizeToBucket) Result(in Form) (Form, error) {
 	return in.sized("resize_to_bucket", s)
 }
 
+func (o ResizeToBucket) name() string { return "resize_to_bucket" }
+
 func (o ResizeToBucket) place(p *Plan, _ uint64, _ Rand) error {
 	to := o.nearest(Size{p.Height, p.Width})
 	cover := to

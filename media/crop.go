@@ -18,6 +18,8 @@ func (o CenterCrop) Check() error { return checkSide("center_crop", o.Height, o.
 // Result tells the form after the operation.
 func (o CenterCrop) Result(in Form) (Form, error) { return in.sized("center_crop", Size(o)) }
 
+func (o CenterCrop) name() string { return "center_crop" }
+
 func (o CenterCrop) place(p *Plan, _ uint64, _ Rand) error {
 	p.window(Rect{centre(p.Width, o.Width), centre(p.Height, o.Height), o.Width, o.Height}, [4]uint16{})
 	return nil
@@ -43,6 +45,8 @@ func (o RandomCrop) Check() error { return checkSide("random_crop", o.Height, o.
 
 // Result tells the form after the operation.
 func (o RandomCrop) Result(in Form) (Form, error) { return in.sized("random_crop", Size(o)) }
+
+func (o RandomCrop) name() string { return "random_crop" }
 
 func (o RandomCrop) place(p *Plan, id uint64, r Rand) error {
 	if o.Height > p.Height || o.Width > p.Width {

@@ -14,6 +14,8 @@ func (o RandomFlip) Check() error { return checkChance("random_flip", o.P) }
 func (o RandomFlip) Result(in Form) (Form, error) { return in, in.checkPixels("random_flip") }
 
 // place uses draw 0.
+func (o RandomFlip) name() string { return "random_flip" }
+
 func (o RandomFlip) place(p *Plan, id uint64, r Rand) error {
 	if r.Float64(id, 0) < o.P {
 		p.turn(2)
@@ -35,6 +37,8 @@ func (o RandomVerticalFlip) Result(in Form) (Form, error) {
 }
 
 // place uses draw 0.
+func (o RandomVerticalFlip) name() string { return "random_vertical_flip" }
+
 func (o RandomVerticalFlip) place(p *Plan, id uint64, r Rand) error {
 	if r.Float64(id, 0) < o.P {
 		p.turn(4)

@@ -28,6 +28,8 @@ func (o ToGrayscale) Result(in Form) (Form, error) {
 	return in, nil
 }
 
+func (o ToGrayscale) name() string { return "grayscale" }
+
 func (o ToGrayscale) place(p *Plan, _ uint64, _ Rand) error {
 	if o.Channels == 3 {
 		p.adjust(Adjust{Kind: Grayscale})
@@ -54,6 +56,8 @@ func (o RandomGrayscale) Check() error {
 func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkPixels("random_grayscale") }
 
 // place uses draw 0.
+func (o RandomGrayscale) name() string { return "random_grayscale" }
+
 func (o RandomGrayscale) place(p *Plan, id uint64, r Rand) error {
 	if r.Float64(id, 0) < o.P {
 		p.adjust(Adjust{Kind: Grayscale})

@@ -26,7 +26,8 @@ type Info struct {
 	Bits          int    // of a channel as stored: 8 or 16 mostly; of a palette, of its index
 	Alpha         bool   // some pixels may be transparent
 	Palette       bool
-	Progressive   bool // JPEG in several scans; PNG and GIF interlaced
+	Progressive   bool // JPEG: each scan adds precision; PNG and GIF: interlaced
+	Scans         bool // JPEG: there is more than one scan
 	Arithmetic    bool // JPEG: arithmetic instead of Huffman coding
 	Animated      bool // there are more frames than the first, which alone is decoded
 }
@@ -55,8 +56,8 @@ func (i Info) bytesPerPixel() int64 {
 	stored := int64(i.Components) * int64((i.Bits+7)/8)
 	switch i.Format {
 	case JPEG:
-		const coefficient = 4 // of a progressive picture, all are held until the last scan is read
-		if i.Progressive {
+		const coefficient = 4 // of a picture in several scans, all are held until the last is read
+		if i.Scans {
 			return whole + stored + int64(i.Components)*coefficient
 		}
 		return whole + stored

@@ -54,6 +54,8 @@ func (o ColorJitter) Result(in Form) (Form, error) {
 }
 
 // place uses draws 0 to 2 for the order and 3 to 6 for brightness, contrast, saturation and hue, whichever are left out.
+func (o ColorJitter) name() string { return "color_jitter" }
+
 func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
 	bounds := [4][2]float64{Brightness: o.Brightness, Contrast: o.Contrast, Saturation: o.Saturation, Hue: o.Hue}
 	for _, kind := range jitterOrder(id, r) {

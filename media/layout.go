@@ -32,6 +32,8 @@ func (o ToLayout) Result(in Form) (Form, error) {
 	return in, nil
 }
 
+func (o ToLayout) name() string { return "layout" }
+
 func (o ToLayout) place(p *Plan, _ uint64, _ Rand) error {
 	p.Output.Layout = o.Layout
 	return nil

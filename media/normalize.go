@@ -49,6 +49,8 @@ func (o Normalize) Result(in Form) (Form, error) {
 	return in, nil
 }
 
+func (o Normalize) name() string { return "normalize" }
+
 func (o Normalize) place(p *Plan, _ uint64, _ Rand) error {
 	p.Output = o.output(p.Output.Layout)
 	return nil

@@ -13,6 +13,8 @@ type Op interface {
 	// Result tells the form after the operation, as far as it is known without the picture, or why there is none. The parameters must be
 	// such as Check accepts.
 	Result(in Form) (Form, error)
+	// name is what recipes call it.
+	name() string
 	// place appends the operation to the plan. Check and Result have accepted it.
 	place(p *Plan, id uint64, r Rand) error
 }

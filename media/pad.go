@@ -44,6 +44,8 @@ func (o Pad) Result(in Form) (Form, error) {
 	return in.sized("pad", s)
 }
 
+func (o Pad) name() string { return "pad" }
+
 func (o Pad) place(p *Plan, _ uint64, _ Rand) error {
 	p.window(Rect{-o.Left, -o.Top, o.Left + p.Width + o.Right, o.Top + p.Height + o.Bottom}, o.Fill)
 	return nil

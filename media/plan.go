@@ -147,10 +147,10 @@ func (p *Plan) place(step *Step, r Rand) error {
 		return err
 	}
 	if p.Width <= 0 || p.Height <= 0 {
-		return fmt.Errorf("%w: %#v leaves %d×%d pixels of %d×%d", ErrGeometry, step.Op, p.Width, p.Height, width, height)
+		return fmt.Errorf("%w: %s leaves %d×%d pixels of %d×%d", ErrGeometry, step.Op.name(), p.Width, p.Height, width, height)
 	}
 	if p.Width > MaxPixels/p.Height {
-		return fmt.Errorf("%w: %#v makes %d×%d pixels of %d×%d", ErrTooLarge, step.Op, p.Width, p.Height, width, height)
+		return fmt.Errorf("%w: %s makes %d×%d pixels of %d×%d", ErrTooLarge, step.Op.name(), p.Width, p.Height, width, height)
 	}
 	return nil
 }

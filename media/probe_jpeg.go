@@ -42,6 +42,8 @@ func probeJPEG(data []byte) (Info, error) {
 				return info, fmt.Errorf("%w: JPEG without a frame before its first scan", ErrCorrupt)
 			}
 			info.Orientation = orientation(exif, xmp)
+			// A baseline picture may have a scan for each component: its coefficients are held like those of a progressive one.
+			info.Scans = info.Progressive || len(body) > 0 && int(body[0]) < info.Components
 			return info, refused
 		}
 	}

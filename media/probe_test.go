@@ -21,7 +21,7 @@ func TestProbe(t *testing.T) {
 		"segments":    {testjpeg.Layout{Sampling: testjpeg.S422, Segments: [][]byte{append([]byte{0xFE}, make([]byte, 65533)...), {0xE7, 1, 2, 3}}}, 3},
 	} {
 		got, err := media.Probe(testjpeg.Noise(61, 45, 1, c.layout))
-		want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: c.components, Bits: 8, Progressive: c.layout.Progressive}
+		want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: c.components, Bits: 8, Progressive: c.layout.Progressive, Scans: c.layout.Progressive}
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
 		}
@@ -79,7 +79,7 @@ func TestProbeRefuses(t *testing.T) {
 // A picture that is refused for what it is says what it is.
 func TestProbeTellsWhatItRefuses(t *testing.T) {
 	info, err := media.Probe(damaged(testjpeg.Layout{Sampling: testjpeg.S420, Progressive: true}, 3, 12))
-	want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: 3, Bits: 12, Progressive: true}
+	want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: 3, Bits: 12, Progressive: true, Scans: true}
 	if !errors.Is(err, media.ErrUnsupported) || info != want {
 		t.Errorf("%+v, %v", info, err)
 	}
@@ -88,13 +88,23 @@ func TestProbeTellsWhatItRefuses(t *testing.T) {
 // What only some decoders can do is left to them.
 func TestProbeTakesRareJPEGs(t *testing.T) {
 	info, err := media.Probe(damaged(testjpeg.Layout{Sampling: testjpeg.S420, Progressive: true}, 0, 0xCA))
-	want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: 3, Bits: 8, Progressive: true, Arithmetic: true}
+	want := media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: 3, Bits: 8, Progressive: true, Arithmetic: true, Scans: true}
 	if err != nil || info != want {
 		t.Errorf("arithmetic coding: %+v, %v", info, err)
 	}
 	info, err = media.Probe(oracle.Encode(t, oracle.Picture{Width: 8, Height: 6, Channels: 4, Pix: make([]byte, 192)}, oracle.Encoding{}))
 	if want = (media.Info{Format: media.JPEG, Width: 8, Height: 6, Orientation: 1, Components: 4, Bits: 8}); err != nil || info != want {
 		t.Errorf("CMYK: %+v, %v", info, err)
+	}
+	together := testjpeg.Noise(61, 45, 1, testjpeg.Layout{Sampling: testjpeg.S420})
+	scan := bytes.Index(together, []byte{0xFF, 0xDA})
+	apart := append(together[:scan:scan], 0xFF, 0xDA, 0, 8, 1, 1, 0, 0, 63, 0) // the first of three scans
+	info, err = media.Probe(apart)
+	if want = (media.Info{Format: media.JPEG, Width: 61, Height: 45, Orientation: 1, Components: 3, Bits: 8, Scans: true}); err != nil || info != want {
+		t.Errorf("a scan for each component: %+v, %v", info, err)
+	}
+	if whole, err := media.Probe(together); err != nil || whole.Scans || whole.WorkingBytes() >= info.WorkingBytes() {
+		t.Errorf("%d bytes for one scan, %d for three, %v", whole.WorkingBytes(), info.WorkingBytes(), err)
 	}
 }
 

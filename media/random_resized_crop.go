@@ -37,6 +37,8 @@ func (o RandomResizedCrop) Result(in Form) (Form, error) {
 	return in.sized("random_resized_crop", Size{o.Height, o.Width})
 }
 
+func (o RandomResizedCrop) name() string { return "random_resized_crop" }
+
 func (o RandomResizedCrop) place(p *Plan, id uint64, r Rand) error {
 	p.window(o.withDefaults().draw(p.Width, p.Height, id, r), [4]uint16{})
 	p.resize(o.Width, o.Height, o.Filter)

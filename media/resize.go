@@ -40,6 +40,8 @@ func (o Resize) size(in Size) Size {
 	return Size{Height: short, Width: long}
 }
 
+func (o Resize) name() string { return "resize" }
+
 func (o Resize) place(p *Plan, _ uint64, _ Rand) error {
 	to := o.size(Size{p.Height, p.Width})
 	if to.Width < 1 || to.Height < 1 {
@@ -71,6 +73,8 @@ func (o ResizeExact) Check() error {
 func (o ResizeExact) Result(in Form) (Form, error) {
 	return in.sized("resize", Size{o.Height, o.Width})
 }
+
+func (o ResizeExact) name() string { return "resize" }
 
 func (o ResizeExact) place(p *Plan, _ uint64, _ Rand) error {
 	p.resize(o.Width, o.Height, o.Filter)

@@ -16,6 +16,8 @@ func (o Rotate90) Result(in Form) (Form, error) {
 	return in, in.checkPixels("rotate90")
 }
 
+func (o Rotate90) name() string { return "rotate90" }
+
 func (o Rotate90) place(p *Plan, _ uint64, _ Rand) error {
 	p.turn(quarters[(o.Turns%4+4)%4])
 	return nil
@@ -42,6 +44,8 @@ func (o RandomRotate90) Result(in Form) (Form, error) {
 }
 
 // place uses draw 0 to decide whether to turn, and draw 1 for how far.
+func (o RandomRotate90) name() string { return "random_rotate90" }
+
 func (o RandomRotate90) place(p *Plan, id uint64, r Rand) error {
 	if r.Float64(id, 0) < o.P {
 		p.turn(quarters[below(r.Float64(id, 1), 4)])

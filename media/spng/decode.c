@@ -101,3 +101,5 @@ static int kind(int error) {
 	}
 	return HR_SPNG_CORRUPT;
 }
+
+const char *hr_spng_version(void) { return spng_version_string(); }

@@ -25,8 +25,10 @@ func init() { media.Register(media.PNG, media.Whole(Decoder{})) }
 // Decoder decodes PNG with libspng. It implements media.PixelDecoder.
 type Decoder struct{}
 
-// Name returns "libspng".
-func (Decoder) Name() string { return "libspng" }
+// Name returns "libspng" and its version, as in "libspng-0.7.3".
+func (Decoder) Name() string { return name }
+
+var name = "libspng-" + C.GoString(C.hr_spng_version())
 
 // DecodePixels implements media.PixelDecoder.
 func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {

@@ -11,4 +11,7 @@ enum { HR_SPNG_OK, HR_SPNG_MEMORY, HR_SPNG_TRUNCATED, HR_SPNG_CORRUPT, HR_SPNG_O
 // checksums of chunks.
 int hr_spng_decode(const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stride, int width, int height, int form, const char **message);
 
+// hr_spng_version is the version of the library, like "0.7.3".
+const char *hr_spng_version(void);
+
 #endif

@@ -3,13 +3,14 @@
 package turbo
 
 import (
+	"strings"
 	"testing"
 
 	"headrace/media"
 )
 
 func TestImportingRegisters(t *testing.T) {
-	if d, err := media.DecoderFor(media.JPEG); err != nil || d.Name() != "libjpeg-turbo" {
+	if d, err := media.DecoderFor(media.JPEG); err != nil || !strings.HasPrefix(d.Name(), "libjpeg-turbo-") {
 		t.Errorf("%v, %v", d, err)
 	}
 }

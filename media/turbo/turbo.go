@@ -32,8 +32,10 @@ func init() {
 // Decoder decodes JPEG with libjpeg-turbo. It implements media.Decoder.
 type Decoder struct{}
 
-// Name returns "libjpeg-turbo".
-func (Decoder) Name() string { return "libjpeg-turbo" }
+// Name returns "libjpeg-turbo" and the version, as in "libjpeg-turbo-2.1.5".
+func (Decoder) Name() string { return name }
+
+var name = fmt.Sprintf("libjpeg-turbo-%d.%d.%d", C.LIBJPEG_TURBO_VERSION_NUMBER/1000000, C.LIBJPEG_TURBO_VERSION_NUMBER/1000%1000, C.LIBJPEG_TURBO_VERSION_NUMBER%1000)
 
 // DecodeInto implements media.Decoder. Pixels of other forms than RGB of 8 bits are decoded whole before anything else is done to them.
 func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {

@@ -15,7 +15,7 @@ var others = media.Whole(pixels{})
 // pixels decodes whole pictures. It implements media.PixelDecoder.
 type pixels struct{}
 
-// Name returns "libjpeg-turbo".
+// Name returns that of Decoder.
 func (pixels) Name() string { return Decoder{}.Name() }
 
 // DecodePixels implements media.PixelDecoder.

@@ -17,3 +17,5 @@ int hr_webp_decode(const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stri
 	WebPFreeDecBuffer(&config.output);
 	return status;
 }
+
+int hr_webp_version(void) { return WebPGetDecoderVersion(); }

@@ -24,8 +24,13 @@ func init() { media.Register(media.WebP, media.Whole(Decoder{})) }
 // Decoder decodes WebP with libwebp. It implements media.PixelDecoder.
 type Decoder struct{}
 
-// Name returns "libwebp".
-func (Decoder) Name() string { return "libwebp" }
+// Name returns "libwebp" and its version, as in "libwebp-1.2.4".
+func (Decoder) Name() string { return name }
+
+var name = func() string {
+	v := int(C.hr_webp_version())
+	return fmt.Sprintf("libwebp-%d.%d.%d", v>>16, v>>8&0xFF, v&0xFF)
+}()
 
 // DecodePixels implements media.PixelDecoder. 8 bits of RGB and RGBA go straight to their place.
 func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error {
