@@ -145,19 +145,12 @@ type storedPixels struct {
 
 // room returns memory for a picture.
 func (w *work) room(f media.Form) storedPixels {
-	memory, _ := w.pixels.Get().(*[]byte)
-	if memory == nil {
-		memory = new([]byte)
-	}
-	n := int(stored(f))
-	if cap(*memory) < n {
-		*memory = make([]byte, n)
-	}
-	return storedPixels{media.Pixels{Data: (*memory)[:n], Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}, memory}
+	memory := w.pixels.Take(int(stored(f)))
+	return storedPixels{media.Pixels{Data: *memory, Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}, memory}
 }
 
 func (w *work) free(p storedPixels) {
 	if p.memory != nil {
-		w.pixels.Put(p.memory)
+		w.pixels.Give(p.memory)
 	}
 }

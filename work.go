@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"headrace/budget"
+	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -32,9 +33,9 @@ type work struct {
 	first      int     // the run's first epoch
 	quarantine []int64 // sorted indices that are not tried
 	inFlight   InFlight
-	tools      sync.Pool // of *tool
-	buffers    sync.Pool // of *[]byte: files
-	pixels     sync.Pool // of *[]byte: pictures between passes
+	tools      sync.Pool    // of *tool
+	buffers    sync.Pool    // of *[]byte: files
+	pixels     scratch.Pool // pictures between passes
 }
 
 // fieldPlaces is where the values of an item go in a batch; negative: nowhere.

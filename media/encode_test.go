@@ -14,6 +14,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/pixeltest"
 	"headrace/tensor"
 )
 
@@ -28,15 +29,6 @@ func picture(width, height int, color media.Color, dtype tensor.DType) media.Pix
 		p.Data[i] = byte(x*3 + y*5 + i%p.PixelBytes()*40 + r.IntN(24))
 	}
 	return p
-}
-
-// packed are the rows without what lies between them.
-func packed(p media.Pixels) []byte {
-	var b []byte
-	for y := range p.Height {
-		b = append(b, p.Row(y)...)
-	}
-	return b
 }
 
 func encode(t testing.TB, p media.Pixels, o media.EncodeOptions) []byte {
@@ -57,11 +49,11 @@ func TestEncodedPNG(t *testing.T) {
 					p := picture(size[0], size[1], color, dtype)
 					data := encode(t, p, media.EncodeOptions{Format: media.PNG, Effort: effort})
 					name := fmt.Sprintf("%v %v %v effort %d", color, dtype, size, effort)
-					if got := oracle.LoadPNG(t, data); got.Channels != color.Channels() || !bytes.Equal(got.Pix, packed(p)) {
+					if got := oracle.LoadPNG(t, data); got.Channels != color.Channels() || !bytes.Equal(got.Pix, pixeltest.Packed(p)) {
 						t.Errorf("%s: torchvision reads other pixels", name)
 					}
 					if dtype == tensor.Uint8 || color == media.Gray {
-						if got := oracle.ReadImage(t, data, "", false); !bytes.Equal(got.Pix, packed(p)) {
+						if got := oracle.ReadImage(t, data, "", false); !bytes.Equal(got.Pix, pixeltest.Packed(p)) {
 							t.Errorf("%s: Pillow reads other pixels, of mode %s", name, got.Mode)
 						}
 					}
@@ -90,7 +82,7 @@ func TestEncodedPNGIsSmall(t *testing.T) {
 		p.Data[i] = byte(i%p.Stride/3 + 2*(i/p.Stride) + i%7)
 	}
 	ours := encode(t, p, media.EncodeOptions{Format: media.PNG})
-	theirs := oracle.WriteImage(t, oracle.Image{Mode: "RGB", Width: 300, Height: 200, Pix: packed(p)}, "PNG", nil)
+	theirs := oracle.WriteImage(t, oracle.Image{Mode: "RGB", Width: 300, Height: 200, Pix: pixeltest.Packed(p)}, "PNG", nil)
 	if len(ours) > len(theirs)*102/100 {
 		t.Errorf("%d bytes, Pillow writes %d", len(ours), len(theirs))
 	}
@@ -111,25 +103,13 @@ func TestEncodedJPEG(t *testing.T) {
 			if quality == 0 {
 				options = nil
 			}
-			theirs := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: packed(p)}, "JPEG", options), "", false)
-			ours, pillows := difference(got.Pix, packed(p)), difference(theirs.Pix, packed(p))
+			theirs := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: pixeltest.Packed(p)}, "JPEG", options), "", false)
+			ours, pillows := pixeltest.Difference(got.Pix, pixeltest.Packed(p)), pixeltest.Difference(theirs.Pix, pixeltest.Packed(p))
 			if got.Mode != mode || ours > pillows*1.1+0.5 {
 				t.Errorf("%v, quality %d: mode %s, %.2f levels off, Pillow's %.2f", color, quality, got.Mode, ours, pillows)
 			}
 		}
 	}
-}
-
-// difference is the mean of absolute differences.
-func difference(a, b []byte) float64 {
-	if len(a) != len(b) {
-		return 256
-	}
-	sum := 0
-	for i := range a {
-		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
-	}
-	return float64(sum) / float64(len(a))
 }
 
 // What was in dst stays, and its memory is used while it lasts.
@@ -243,8 +223,8 @@ func FuzzEncodePNG(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := goPixels(img, p); !bytes.Equal(got, packed(p)) {
-			t.Fatalf("%v: % x became % x", p.Form(), packed(p), got)
+		if got := goPixels(img, p); !bytes.Equal(got, pixeltest.Packed(p)) {
+			t.Fatalf("%v: % x became % x", p.Form(), pixeltest.Packed(p), got)
 		}
 	})
 }

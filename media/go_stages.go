@@ -3,9 +3,9 @@ package media
 import (
 	"sync"
 
+	"headrace/internal/scratch"
 	"headrace/media/internal/orient"
 	"headrace/media/internal/resample"
-	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 

@@ -11,21 +11,8 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/pixeltest"
 )
-
-// noise is a picture of random values; frames is how many of them.
-func noise(mode string, width, height, frames int) oracle.Image {
-	size := map[string]int{"1": 0, "L": 1, "P": 1, "LA": 2, "I;16": 2, "RGB": 3, "RGBA": 4}[mode] * width
-	if mode == "1" {
-		size = (width + 7) / 8
-	}
-	img := oracle.Image{Mode: mode, Width: width, Height: height, Pix: make([]byte, size*height*frames)}
-	r := rand.New(rand.NewPCG(1, uint64(len(img.Pix))))
-	for i := range img.Pix {
-		img.Pix[i] = byte(r.Uint32())
-	}
-	return img
-}
 
 // exifOf is the EXIF structure, with the prefix that Pillow wants.
 func exifOf(orientation byte) oracle.Bytes {
@@ -50,56 +37,56 @@ var probes = []struct {
 	options options
 	want    media.Info
 }{
-	{"PNG grey", noise("L", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 1, Bits: 8}},
-	{"PNG bits", noise("1", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 1, Bits: 1}},
-	{"PNG 16", noise("I;16", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 1, Bits: 16}},
-	{"PNG colour", noise("RGB", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 3, Bits: 8}},
-	{"PNG colour, transparent", noise("RGB", 61, 45, 1), "PNG", options{"transparency": []int{1, 2, 3}}, media.Info{Format: media.PNG, Components: 3, Bits: 8, Alpha: true}},
-	{"PNG alpha", noise("RGBA", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 4, Bits: 8, Alpha: true}},
-	{"PNG grey alpha", noise("LA", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 2, Bits: 8, Alpha: true}},
-	{"PNG palette", noise("P", 61, 45, 1), "PNG", options{"palette": colours()}, media.Info{Format: media.PNG, Components: 1, Bits: 8, Palette: true}},
+	{"PNG grey", pixeltest.Noise("L", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 1, Bits: 8}},
+	{"PNG bits", pixeltest.Noise("1", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 1, Bits: 1}},
+	{"PNG 16", pixeltest.Noise("I;16", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 1, Bits: 16}},
+	{"PNG colour", pixeltest.Noise("RGB", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 3, Bits: 8}},
+	{"PNG colour, transparent", pixeltest.Noise("RGB", 61, 45, 1), "PNG", options{"transparency": []int{1, 2, 3}}, media.Info{Format: media.PNG, Components: 3, Bits: 8, Alpha: true}},
+	{"PNG alpha", pixeltest.Noise("RGBA", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 4, Bits: 8, Alpha: true}},
+	{"PNG grey alpha", pixeltest.Noise("LA", 61, 45, 1), "PNG", nil, media.Info{Format: media.PNG, Components: 2, Bits: 8, Alpha: true}},
+	{"PNG palette", pixeltest.Noise("P", 61, 45, 1), "PNG", options{"palette": colours()}, media.Info{Format: media.PNG, Components: 1, Bits: 8, Palette: true}},
 	{"PNG palette of 4 bits", oracle.Image{Mode: "P", Width: 61, Height: 45, Pix: make([]byte, 61*45)}, "PNG", options{"palette": colours(), "bits": 4, "transparency": 3},
 		media.Info{Format: media.PNG, Components: 1, Bits: 4, Palette: true, Alpha: true}},
-	{"PNG turned", noise("RGB", 61, 45, 1), "PNG", options{"exif": exifOf(6)}, media.Info{Format: media.PNG, Components: 3, Bits: 8, Orientation: 6}},
-	{"PNG animated", noise("RGB", 61, 45, 3), "PNG", nil, media.Info{Format: media.PNG, Components: 3, Bits: 8, Animated: true}},
+	{"PNG turned", pixeltest.Noise("RGB", 61, 45, 1), "PNG", options{"exif": exifOf(6)}, media.Info{Format: media.PNG, Components: 3, Bits: 8, Orientation: 6}},
+	{"PNG animated", pixeltest.Noise("RGB", 61, 45, 3), "PNG", nil, media.Info{Format: media.PNG, Components: 3, Bits: 8, Animated: true}},
 
-	{"WebP", noise("RGB", 61, 45, 1), "WEBP", nil, media.Info{Format: media.WebP, Components: 3, Bits: 8}},
-	{"WebP alpha", noise("RGBA", 61, 45, 1), "WEBP", nil, media.Info{Format: media.WebP, Components: 4, Bits: 8, Alpha: true}},
-	{"WebP lossless", noise("RGB", 61, 45, 1), "WEBP", options{"lossless": true}, media.Info{Format: media.WebP, Components: 3, Bits: 8}},
-	{"WebP lossless alpha", noise("RGBA", 61, 45, 1), "WEBP", options{"lossless": true}, media.Info{Format: media.WebP, Components: 4, Bits: 8, Alpha: true}},
-	{"WebP turned", noise("RGB", 61, 45, 1), "WEBP", options{"exif": exifOf(8)}, media.Info{Format: media.WebP, Components: 3, Bits: 8, Orientation: 8}},
-	{"WebP turned by XMP", noise("RGB", 61, 45, 1), "WEBP", options{"xmp": `<x tiff:Orientation="3"/>`}, media.Info{Format: media.WebP, Components: 3, Bits: 8, Orientation: 3}},
-	{"WebP animated", noise("RGBA", 61, 45, 3), "WEBP", options{"duration": 100}, media.Info{Format: media.WebP, Components: 4, Bits: 8, Alpha: true, Animated: true}},
+	{"WebP", pixeltest.Noise("RGB", 61, 45, 1), "WEBP", nil, media.Info{Format: media.WebP, Components: 3, Bits: 8}},
+	{"WebP alpha", pixeltest.Noise("RGBA", 61, 45, 1), "WEBP", nil, media.Info{Format: media.WebP, Components: 4, Bits: 8, Alpha: true}},
+	{"WebP lossless", pixeltest.Noise("RGB", 61, 45, 1), "WEBP", options{"lossless": true}, media.Info{Format: media.WebP, Components: 3, Bits: 8}},
+	{"WebP lossless alpha", pixeltest.Noise("RGBA", 61, 45, 1), "WEBP", options{"lossless": true}, media.Info{Format: media.WebP, Components: 4, Bits: 8, Alpha: true}},
+	{"WebP turned", pixeltest.Noise("RGB", 61, 45, 1), "WEBP", options{"exif": exifOf(8)}, media.Info{Format: media.WebP, Components: 3, Bits: 8, Orientation: 8}},
+	{"WebP turned by XMP", pixeltest.Noise("RGB", 61, 45, 1), "WEBP", options{"xmp": `<x tiff:Orientation="3"/>`}, media.Info{Format: media.WebP, Components: 3, Bits: 8, Orientation: 3}},
+	{"WebP animated", pixeltest.Noise("RGBA", 61, 45, 3), "WEBP", options{"duration": 100}, media.Info{Format: media.WebP, Components: 4, Bits: 8, Alpha: true, Animated: true}},
 
-	{"AVIF", noise("RGB", 61, 45, 1), "AVIF", nil, media.Info{Format: media.AVIF, Components: 3, Bits: 8}},
-	{"AVIF grey", noise("L", 61, 45, 1), "AVIF", nil, media.Info{Format: media.AVIF, Components: 1, Bits: 8}},
-	{"AVIF alpha", noise("RGBA", 61, 45, 1), "AVIF", nil, media.Info{Format: media.AVIF, Components: 4, Bits: 8, Alpha: true}},
-	{"AVIF 2", noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(2)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 2}},
-	{"AVIF 3", noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(3)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 3}},
-	{"AVIF 4", noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(4)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 4}},
-	{"AVIF 5", noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(5)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 5}},
-	{"AVIF 6", noise("RGBA", 61, 45, 1), "AVIF", options{"exif": exifOf(6)}, media.Info{Format: media.AVIF, Components: 4, Bits: 8, Alpha: true, Orientation: 6}},
-	{"AVIF 7", noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(7)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 7}},
-	{"AVIF 8", noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(8)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 8}},
-	{"AVIF sequence", noise("RGBA", 61, 45, 3), "AVIF", nil, media.Info{Format: media.AVIF, Components: 4, Bits: 8, Alpha: true, Animated: true}},
+	{"AVIF", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", nil, media.Info{Format: media.AVIF, Components: 3, Bits: 8}},
+	{"AVIF grey", pixeltest.Noise("L", 61, 45, 1), "AVIF", nil, media.Info{Format: media.AVIF, Components: 1, Bits: 8}},
+	{"AVIF alpha", pixeltest.Noise("RGBA", 61, 45, 1), "AVIF", nil, media.Info{Format: media.AVIF, Components: 4, Bits: 8, Alpha: true}},
+	{"AVIF 2", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(2)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 2}},
+	{"AVIF 3", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(3)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 3}},
+	{"AVIF 4", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(4)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 4}},
+	{"AVIF 5", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(5)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 5}},
+	{"AVIF 6", pixeltest.Noise("RGBA", 61, 45, 1), "AVIF", options{"exif": exifOf(6)}, media.Info{Format: media.AVIF, Components: 4, Bits: 8, Alpha: true, Orientation: 6}},
+	{"AVIF 7", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(7)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 7}},
+	{"AVIF 8", pixeltest.Noise("RGB", 61, 45, 1), "AVIF", options{"exif": exifOf(8)}, media.Info{Format: media.AVIF, Components: 3, Bits: 8, Orientation: 8}},
+	{"AVIF sequence", pixeltest.Noise("RGBA", 61, 45, 3), "AVIF", nil, media.Info{Format: media.AVIF, Components: 4, Bits: 8, Alpha: true, Animated: true}},
 
-	{"GIF", noise("P", 61, 45, 1), "GIF", options{"palette": colours()}, media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true, Progressive: true}},
-	{"GIF straight", noise("P", 61, 45, 1), "GIF", options{"palette": colours(), "interlace": 0}, media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true}},
-	{"GIF transparent", noise("P", 61, 45, 1), "GIF", options{"palette": colours(), "transparency": 7, "interlace": 0},
+	{"GIF", pixeltest.Noise("P", 61, 45, 1), "GIF", options{"palette": colours()}, media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true, Progressive: true}},
+	{"GIF straight", pixeltest.Noise("P", 61, 45, 1), "GIF", options{"palette": colours(), "interlace": 0}, media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true}},
+	{"GIF transparent", pixeltest.Noise("P", 61, 45, 1), "GIF", options{"palette": colours(), "transparency": 7, "interlace": 0},
 		media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true, Alpha: true}},
-	{"GIF animated", noise("L", 61, 45, 3), "GIF", options{"interlace": 0}, media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true, Animated: true}},
+	{"GIF animated", pixeltest.Noise("L", 61, 45, 3), "GIF", options{"interlace": 0}, media.Info{Format: media.GIF, Components: 1, Bits: 8, Palette: true, Animated: true}},
 
-	{"BMP", noise("RGB", 61, 45, 1), "BMP", nil, media.Info{Format: media.BMP, Components: 3, Bits: 8}},
-	{"BMP bits", noise("1", 61, 45, 1), "BMP", nil, media.Info{Format: media.BMP, Components: 1, Bits: 1, Palette: true}},
-	{"BMP palette", noise("P", 61, 45, 1), "BMP", options{"palette": colours()}, media.Info{Format: media.BMP, Components: 1, Bits: 8, Palette: true}},
+	{"BMP", pixeltest.Noise("RGB", 61, 45, 1), "BMP", nil, media.Info{Format: media.BMP, Components: 3, Bits: 8}},
+	{"BMP bits", pixeltest.Noise("1", 61, 45, 1), "BMP", nil, media.Info{Format: media.BMP, Components: 1, Bits: 1, Palette: true}},
+	{"BMP palette", pixeltest.Noise("P", 61, 45, 1), "BMP", options{"palette": colours()}, media.Info{Format: media.BMP, Components: 1, Bits: 8, Palette: true}},
 
-	{"TIFF", noise("RGB", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 3, Bits: 8}},
-	{"TIFF alpha", noise("RGBA", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 4, Bits: 8, Alpha: true}},
-	{"TIFF bits", noise("1", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 1, Bits: 1}},
-	{"TIFF 16", noise("I;16", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 1, Bits: 16}},
-	{"TIFF palette", noise("P", 61, 45, 1), "TIFF", options{"palette": colours()}, media.Info{Format: media.TIFF, Components: 1, Bits: 8, Palette: true}},
-	{"TIFF turned", noise("RGB", 61, 45, 1), "TIFF", options{"tags": options{"274": 6}}, media.Info{Format: media.TIFF, Components: 3, Bits: 8, Orientation: 6}},
-	{"TIFF pages", noise("RGB", 61, 45, 2), "TIFF", nil, media.Info{Format: media.TIFF, Components: 3, Bits: 8, Animated: true}},
+	{"TIFF", pixeltest.Noise("RGB", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 3, Bits: 8}},
+	{"TIFF alpha", pixeltest.Noise("RGBA", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 4, Bits: 8, Alpha: true}},
+	{"TIFF bits", pixeltest.Noise("1", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 1, Bits: 1}},
+	{"TIFF 16", pixeltest.Noise("I;16", 61, 45, 1), "TIFF", nil, media.Info{Format: media.TIFF, Components: 1, Bits: 16}},
+	{"TIFF palette", pixeltest.Noise("P", 61, 45, 1), "TIFF", options{"palette": colours()}, media.Info{Format: media.TIFF, Components: 1, Bits: 8, Palette: true}},
+	{"TIFF turned", pixeltest.Noise("RGB", 61, 45, 1), "TIFF", options{"tags": options{"274": 6}}, media.Info{Format: media.TIFF, Components: 3, Bits: 8, Orientation: 6}},
+	{"TIFF pages", pixeltest.Noise("RGB", 61, 45, 2), "TIFF", nil, media.Info{Format: media.TIFF, Components: 3, Bits: 8, Animated: true}},
 }
 
 func TestProbeFormats(t *testing.T) {
@@ -158,7 +145,7 @@ func TestProbeHostileFormats(t *testing.T) {
 
 func TestProbeRefusesFormats(t *testing.T) {
 	make := func(mode, format string, o options) []byte {
-		return oracle.WriteImage(t, noise(mode, 61, 45, 1), format, o)
+		return oracle.WriteImage(t, pixeltest.Noise(mode, 61, 45, 1), format, o)
 	}
 	png, webp, avif := make("RGB", "PNG", nil), make("RGB", "WEBP", options{"exif": exifOf(1)}), make("RGB", "AVIF", nil)
 	gif, bmp, tiff := make("P", "GIF", nil), make("RGB", "BMP", nil), make("RGB", "TIFF", nil)
@@ -231,7 +218,7 @@ func TestProbeRefusesFormats(t *testing.T) {
 
 // The places where PNGs hide an orientation: behind the pixels, and in texts, as ImageMagick writes it.
 func TestProbePNGTexts(t *testing.T) {
-	png := oracle.WriteImage(t, noise("RGB", 61, 45, 1), "PNG", nil)
+	png := oracle.WriteImage(t, pixeltest.Noise("RGB", 61, 45, 1), "PNG", nil)
 	end := len(png) - 12
 	tiff := exif("II", entry{tag: 0x0112, kind: 3, count: 1, value: []byte{6, 0}})[7:]
 	const hexDigits = "0123456789abcdef"

@@ -3,7 +3,7 @@ package media
 import (
 	"fmt"
 
-	"headrace/media/internal/scratch"
+	"headrace/internal/scratch"
 )
 
 // PixelDecoder decodes whole pictures of one format, without regard to what becomes of them.

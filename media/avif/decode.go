@@ -14,9 +14,9 @@ import (
 	"math"
 	"unsafe"
 
+	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
-	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 

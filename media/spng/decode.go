@@ -14,9 +14,9 @@ import (
 	"hash/crc32"
 	"unsafe"
 
+	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
-	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 

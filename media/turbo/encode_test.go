@@ -13,6 +13,7 @@ import (
 	"headrace/internal/oracle"
 	"headrace/media"
 	"headrace/media/internal/decodertest"
+	"headrace/media/internal/pixeltest"
 	"headrace/tensor"
 )
 
@@ -26,14 +27,6 @@ func noise(width, height int, color media.Color) media.Pixels {
 		p.Data[i] = byte(i%p.Stride + i/p.Stride*2 + r.IntN(60))
 	}
 	return p
-}
-
-func packed(p media.Pixels) []byte {
-	var b []byte
-	for y := range p.Height {
-		b = append(b, p.Row(y)...)
-	}
-	return b
 }
 
 // A file has the pixels that Pillow's own has with the same options: both are libjpeg-turbo's.
@@ -59,7 +52,7 @@ func TestEncodeEqualsPillow(t *testing.T) {
 					options["subsampling"] = o.Subsampling
 				}
 				got := oracle.ReadImage(t, data, "", false)
-				want := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: packed(p)}, "JPEG", options), "", false)
+				want := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: pixeltest.Packed(p)}, "JPEG", options), "", false)
 				if got.Mode != want.Mode || !bytes.Equal(got.Pix, want.Pix) {
 					t.Errorf("%v, %v, %+v: other pixels than Pillow's", color, size, o)
 				}

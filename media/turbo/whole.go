@@ -3,9 +3,9 @@
 package turbo
 
 import (
+	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
-	"headrace/media/internal/scratch"
 	"headrace/tensor"
 )
 

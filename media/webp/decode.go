@@ -12,9 +12,9 @@ import (
 	"math"
 	"unsafe"
 
+	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/media/internal/samples"
-	"headrace/media/internal/scratch"
 	"headrace/media/internal/webpfile"
 	"headrace/tensor"
 )

@@ -12,6 +12,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/pixeltest"
 	"headrace/tensor"
 )
 
@@ -31,14 +32,6 @@ func picture(width, height int, color media.Color) media.Pixels {
 	return p
 }
 
-func packed(p media.Pixels) []byte {
-	var b []byte
-	for y := range p.Height {
-		b = append(b, p.Row(y)...)
-	}
-	return b
-}
-
 var modes = map[media.Color]string{media.Gray: "L", media.RGB: "RGB", media.RGBA: "RGBA"}
 
 // Pillow reads from a lossless file what was written.
@@ -51,9 +44,9 @@ func TestEncodeLossless(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := packed(p)
+				want := pixeltest.Packed(p)
 				if color == media.Gray {
-					want = packed(colored(p))
+					want = pixeltest.Packed(colored(p))
 				}
 				got := oracle.ReadImage(t, data, "", false)
 				if got.Mode == "RGB" && color == media.RGBA { // opaque everywhere
@@ -78,9 +71,9 @@ func opaque(rgb []byte) (rgba []byte) {
 func TestEncodeLossy(t *testing.T) {
 	for color, mode := range modes {
 		p := picture(120, 90, color)
-		want := packed(p)
+		want := pixeltest.Packed(p)
 		if color == media.Gray {
-			want = packed(colored(p))
+			want = pixeltest.Packed(colored(p))
 		}
 		for _, quality := range []int{0, 1, 50, 100} {
 			data, err := media.Encode(nil, p, media.EncodeOptions{Format: media.WebP, Quality: quality})
@@ -92,25 +85,13 @@ func TestEncodeLossy(t *testing.T) {
 				options["quality"] = quality
 			}
 			got := oracle.ReadImage(t, data, "", false)
-			theirs := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: packed(p)}, "WEBP", options), "", false)
-			ours, pillows := difference(got.Pix, want), difference(theirs.Pix, want)
+			theirs := oracle.ReadImage(t, oracle.WriteImage(t, oracle.Image{Mode: mode, Width: p.Width, Height: p.Height, Pix: pixeltest.Packed(p)}, "WEBP", options), "", false)
+			ours, pillows := pixeltest.Difference(got.Pix, want), pixeltest.Difference(theirs.Pix, want)
 			if ours > pillows*1.1+0.1 {
 				t.Errorf("%v, quality %d: %.2f levels off, Pillow's %.2f", color, quality, ours, pillows)
 			}
 		}
 	}
-}
-
-// difference is the mean of absolute differences.
-func difference(a, b []byte) float64 {
-	if len(a) != len(b) {
-		return 256
-	}
-	sum := 0
-	for i := range a {
-		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
-	}
-	return float64(sum) / float64(len(a))
 }
 
 func TestEncodeAppends(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"headrace/media"
+	"headrace/media/internal/pixeltest"
 	"headrace/tensor"
 )
 
@@ -49,7 +50,7 @@ func TestSaveAndLoad(t *testing.T) {
 						t.Fatal(err)
 					}
 					got := load(t, data, media.Options{Color: color, DType: dtype})
-					if !bytes.Equal(packed(got), packed(p)) {
+					if !bytes.Equal(pixeltest.Packed(got), pixeltest.Packed(p)) {
 						t.Errorf("%+v of %v: other pixels", o, p.Form())
 					}
 				}
@@ -79,7 +80,7 @@ func TestSaveAndLoadWithLoss(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				off := difference(packed(load(t, data, media.Options{Color: color})), packed(p))
+				off := pixeltest.Difference(pixeltest.Packed(load(t, data, media.Options{Color: color})), pixeltest.Packed(p))
 				if off > c.levels || off > before {
 					t.Errorf("%s, %v, quality %d: %.2f levels off", format, color, c.quality, off)
 				}

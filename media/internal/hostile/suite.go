@@ -10,6 +10,7 @@ import (
 
 	"headrace/internal/oracle"
 	"headrace/media"
+	"headrace/media/internal/pixeltest"
 )
 
 // Run tests how the decoder of a format deals with files that mean harm.
@@ -68,8 +69,8 @@ func intact(t *testing.T, d media.Decoder, files []File) {
 		}
 		decoded++
 		want := oracle.ReadImage(t, f.Data, "RGB", true)
-		deep := strings.Contains(f.Name, "16 bits")                    // which Pillow cuts off where they are too large
-		if off := difference(packed(p), want.Pix); off > 16 && !deep { // chroma may be repeated where Pillow interpolates it
+		deep := strings.Contains(f.Name, "16 bits")                                        // which Pillow cuts off where they are too large
+		if off := pixeltest.Difference(pixeltest.Packed(p), want.Pix); off > 16 && !deep { // chroma may be repeated where Pillow interpolates it
 			t.Errorf("%s: %.1f levels from Pillow", f.Name, off)
 		}
 		for _, u := range uses[1:] {
@@ -174,24 +175,4 @@ func lies(t *testing.T, d media.Decoder, files []File) {
 			}
 		}
 	}
-}
-
-func packed(p media.Pixels) []byte {
-	var b []byte
-	for y := range p.Height {
-		b = append(b, p.Row(y)...)
-	}
-	return b
-}
-
-// difference is the mean of absolute differences.
-func difference(a, b []byte) float64 {
-	if len(a) != len(b) || len(a) == 0 {
-		return 256
-	}
-	sum := 0
-	for i := range a {
-		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
-	}
-	return float64(sum) / float64(len(a))
 }

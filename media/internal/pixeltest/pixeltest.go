@@ -207,3 +207,15 @@ func Contract(t *testing.T, d media.PixelDecoder, data []byte) {
 		}
 	}
 }
+
+// Difference is the mean of absolute differences; 256, more than any, where sizes differ or there is nothing.
+func Difference(a, b []byte) float64 {
+	if len(a) != len(b) || len(a) == 0 {
+		return 256
+	}
+	sum := 0
+	for i := range a {
+		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
+	}
+	return float64(sum) / float64(len(a))
+}

@@ -3,7 +3,7 @@ package scratch_test
 import (
 	"testing"
 
-	"headrace/media/internal/scratch"
+	"headrace/internal/scratch"
 )
 
 func TestPool(t *testing.T) {
