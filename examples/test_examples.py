@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -84,3 +85,19 @@ def test_colours_in_go(folder: pathlib.Path) -> None:
     command = ["go", "run", "./examples/colours", str(folder / "data/train")]
     lines = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["class0", "class1", "class2", "class3"]
+
+
+@pytest.mark.parametrize(("suffix", "format", "levels"), [("png", "PNG", 0), ("jpg", "JPEG", 12), ("webp", "WEBP", 12)])
+def test_contactsheet_in_go(folder: pathlib.Path, tmp_path: pathlib.Path, suffix: str, format: str, levels: int) -> None:
+    name = tmp_path / f"sheet.{suffix}"
+    photographs = folder / "data/train/class0"
+    subprocess.run(["go", "run", "./examples/contactsheet", str(photographs), str(name)], cwd=ROOT, check=True)
+    want = np.zeros((4 * 128, 6 * 128, 3), np.int16)
+    for i, path in enumerate(sorted(photographs.iterdir())):
+        with Image.open(path) as photograph:  # 400 x 300: 170 x 128, of which the middle begins at 21
+            tile = photograph.resize((170, 128), Image.Resampling.BILINEAR).crop((21, 0, 149, 128))
+        y, x = i // 6 * 128, i % 6 * 128
+        want[y : y + 128, x : x + 128] = np.asarray(tile)
+    with Image.open(name) as sheet:
+        assert (sheet.format, sheet.size) == (format, (768, 512))
+        assert np.abs(np.asarray(sheet.convert("RGB"), np.int16) - want).mean() <= levels
