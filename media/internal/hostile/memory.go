@@ -35,6 +35,7 @@ func frugal(t *testing.T, d media.Decoder, files []File) {
 // MemoryOf is by how much the resident memory of the process grew at most while f ran.
 func MemoryOf(t testing.TB, f func()) int64 {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // garbage that waits for the collector is no need of f's, and its amount is chance
 	debug.FreeOSMemory()
 	// 5 sets the largest size so far to the size now.
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
