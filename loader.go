@@ -64,7 +64,15 @@ type Info struct {
 	Workers         int           `json:"workers"`
 	HoldLimit       int64         `json:"hold_limit"`
 	Pipeline        string        `json:"pipeline"` // for people
+	Stages          []Stage       `json:"stages"`   // in the order in which samples pass them
 	State           State         `json:"state"`    // the beginning
+}
+
+// Stage is what runs as one: it has a line of its own in the statistics, under the same name.
+type Stage struct {
+	Name    string   `json:"name"`
+	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads what the first stage lists
+	Workers int      `json:"workers"` // samples in hand at once
 }
 
 // EpochSummary is what became of an epoch.

@@ -176,10 +176,12 @@ func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 // compile makes a typed pipeline of the recipe: positions become files, files become rows.
 func (l *Loader) compile(p fuse.Plan) (pipe.Flow[*Batch], error) {
 	ordered := l.config.Order == InputOrder
+	l.stage(l.source.name, 1, p.Sources...)
 	items := pipe.From(l.source.name, l.source)
+	l.stage("read", l.readers())
 	files := pipe.Map(items, l.work.read, pipe.Opts{Name: "read", Workers: l.readers(), Buffer: l.readers(), Ordered: ordered})
 	files = pipe.Discard(files, l.work.drop)
-	name, op := p.Name, l.work.decode
+	name, last, op := p.Name, p.Names, l.work.decode
 	l.work.between = l.work.stages
 	if l.config.Fuse != nil && !*l.config.Fuse {
 		steps, err := newPasses(&l.work)
@@ -188,13 +190,21 @@ func (l *Loader) compile(p fuse.Plan) (pipe.Flow[*Batch], error) {
 		}
 		l.work.between, op = steps.reserve, steps.finish
 		files = steps.compile(files, p.Names, func(name string) pipe.Opts {
+			l.stage(name, l.info.Workers, name)
 			return pipe.Opts{Name: name, Workers: l.info.Workers, Ordered: ordered, Gate: l.gate.gate}
 		})
-		name = strings.Join(p.Names[1+len(steps.steps):], "+")
+		last = p.Names[1+len(steps.steps):]
+		name = strings.Join(last, "+")
 	}
+	l.stage(name, l.info.Workers, last...)
 	return pipe.Fill(files, l.layout.rows, l.slots, op, pipe.FillOpts{
 		Name: name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate.gate,
 	}), nil
+}
+
+// stage notes a stage for people.
+func (l *Loader) stage(name string, workers int, steps ...string) {
+	l.info.Stages = append(l.info.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
 }
 
 func (l *Loader) describe() {

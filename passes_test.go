@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -26,8 +27,32 @@ func TestPassesAreStages(t *testing.T) {
 	if got, want := strings.Join(names, " "), "files read decode_image random_flip center_crop random_flip_2 normalize+layout+batch"; got != want {
 		t.Errorf("the stages are %s, want %s", got, want)
 	}
+	var stages []string
+	for _, s := range l.Info().Stages {
+		stages = append(stages, s.Name)
+	}
+	if got := strings.Join(stages, " "); got != strings.Join(names, " ") {
+		t.Errorf("the stages were said to be %s", got)
+	}
 	if form := l.Info().Fields[0]; form.DType.String() != "float32" || form.Shape.String() != "[3, 9, 9]" {
 		t.Errorf("the images are %v %v", form.DType, form.Shape)
+	}
+}
+
+// What was fused into what is known before anything runs.
+func TestStagesNameTheirSteps(t *testing.T) {
+	root := phototest.Folder(t, 8)
+	for fuse, want := range map[bool]string{
+		true: `[{"name":"files","steps":["files","shuffle"],"workers":1},{"name":"read","steps":[],"workers":8},` +
+			`{"name":"decode_image+random_resized_crop+random_flip+batch","steps":["decode_image","random_resized_crop","random_flip","batch"],"workers":3}]`,
+		false: `[{"name":"files","steps":["files","shuffle"],"workers":1},{"name":"read","steps":[],"workers":8},` +
+			`{"name":"decode_image","steps":["decode_image"],"workers":3},{"name":"random_resized_crop","steps":["random_resized_crop"],"workers":3},` +
+			`{"name":"random_flip","steps":["random_flip"],"workers":3},{"name":"batch","steps":["batch"],"workers":3}]`,
+	} {
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Fuse: &fuse, Workers: new(3)}, Options{})
+		if got, err := json.Marshal(l.Info().Stages); err != nil || string(got) != want {
+			t.Errorf("fuse=%v: the stages are %s, %v, want %s", fuse, got, err, want)
+		}
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 
 // Plan is a recipe of image files as the engine runs it: which files in which order, and one operation for each.
 type Plan struct {
-	Source      string // the name of the source's step
+	Source      string   // the name of the source's step
+	Sources     []string // of all steps that say which samples come, and in which order
 	Files       recipe.Files
 	Shuffle     *recipe.Shuffle // nil: in the order of the source
 	ShuffleSeed uint64          // its own seed, or that of the recipe
@@ -74,6 +75,10 @@ var missing = [...]string{
 }
 
 func (f *fuser) take(s recipe.Step) error {
+	switch s.Args.(type) {
+	case *recipe.Files, *recipe.Shuffle:
+		f.plan.Sources = append(f.plan.Sources, s.Name)
+	}
 	switch args := s.Args.(type) {
 	case *recipe.Files:
 		f.plan.Source, f.plan.Files = s.Name, *args

@@ -28,6 +28,7 @@ func TestTrainingRecipe(t *testing.T) {
 	}})
 	want := fuse.Plan{
 		Source:      "files",
+		Sources:     []string{"files", "shuffle"},
 		Files:       recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
 		Shuffle:     &recipe.Shuffle{},
 		ShuffleSeed: 7,
