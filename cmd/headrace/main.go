@@ -1,30 +1,75 @@
 // Command headrace is the engine and its tools.
 //
-// Read serve.go for how a Python program starts it, and package headrace for what it runs.
+// Read serve.go for how a Python program starts it, run.go for how a recipe is run here, and package headrace for what both run. exit.go says
+// how a command ends, recipefile.go what the commands that take a recipe have in common.
 package main
 
 import (
-	"fmt"
+	"context"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
 func main() {
+	os.Exit(execute(rootCommand(), os.Args[1:], os.Stderr))
+}
+
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headrace",
 		Short: "Load data for training and inference: read, decode, transform and batch it with every core",
 		Long: `Headrace reads samples from where they lie, decodes and transforms them with every core, and hands finished batches to a
 training or inference program through shared memory.
 
-Most people meet it as the Python package headrace, which starts this program by itself.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+Most people meet it as the Python package headrace, which starts this program by itself. The commands here work on recipes in files:
+they run them, measure them and explain them.
+
+Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost that the recipe allows to
+lose; 130 interrupted.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), versionCommand())
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "headrace:", err)
-		os.Exit(1)
+	root.AddCommand(
+		serveCommand(),
+		versionCommand(),
+	)
+	return root
+}
+
+// execute runs a command line, writes what went wrong, and returns the exit code.
+func execute(root *cobra.Command, args []string, stderr *os.File) int {
+	root.SetArgs(args)
+	watch(root)
+	err := root.ExecuteContext(context.Background())
+	report(stderr, err)
+	return exitCode(err)
+}
+
+// deaf annotates a command that the signals of a terminal do not stop.
+const deaf = "deaf"
+
+// watch has every command run under a context that a signal ends, and tells what happens in a command from a command line that names none.
+func watch(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		watch(sub)
+	}
+	run := c.RunE
+	if run == nil {
+		return
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if _, ok := c.Annotations[deaf]; !ok {
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			context.AfterFunc(ctx, stop) // the second one ends a command that does not come to an end
+			c.SetContext(ctx)
+		}
+		if err := run(c, args); err != nil {
+			return &commandError{err}
+		}
+		return nil
 	}
 }

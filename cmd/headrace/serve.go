@@ -13,8 +13,9 @@ func serveCommand() *cobra.Command {
 		Short: "Be the engine of the program that started this one",
 		Long: `Serve the program that started this one, over a socket that it left open. A client library calls this, people do not: docs/protocol.md
 says what travels over the socket. It ends when the program ends.`,
-		Args:   cobra.NoArgs,
-		Hidden: true,
+		Args:        cobra.NoArgs,
+		Hidden:      true,
+		Annotations: map[string]string{deaf: "the client is the one who says when to end, and it gets the same signals"},
 		RunE: func(c *cobra.Command, _ []string) error {
 			return serve.Serve(c.Context(), o)
 		},

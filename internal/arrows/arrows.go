@@ -114,7 +114,9 @@ var arrows = []arrow{
 	{"serve", "wire", "it speaks the protocol"},
 	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
-	{"cmd/headrace", ".", "the decoder's name, for headrace version"},
+	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
+	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
+	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
 	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "serve", "headrace serve"},
 	{"cmd/headrace", "media/avif", "only the program links C, no package does"},

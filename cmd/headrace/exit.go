@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"headrace"
+	"headrace/recipe"
+)
+
+// How a command ends, for scripts.
+const (
+	exitDone        = 0
+	exitFailed      = 1   // the source, a sample, input or output
+	exitUsage       = 2   // wrong use, or a mistake in the recipe
+	exitLost        = 3   // done, but samples were lost that the policy allows to lose
+	exitInterrupted = 130 // by a signal, as shells say it of Ctrl-C
+)
+
+// commandError is the error of a command that ran; any other is of a command line that cobra did not understand.
+type commandError struct{ error }
+
+func (e *commandError) Unwrap() error { return e.error }
+
+// codeError is an error that decides the exit code. Without a cause nothing is written.
+type codeError struct {
+	code  int
+	cause error
+}
+
+func (e *codeError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.cause.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.cause }
+
+// wrongUse marks an error as the user's mistake.
+func wrongUse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &codeError{exitUsage, err}
+}
+
+// exitCode says how a command line that ended in err ends.
+func exitCode(err error) int {
+	ran, decided, mistake := (*commandError)(nil), (*codeError)(nil), (*recipe.Error)(nil)
+	switch {
+	case err == nil:
+		return exitDone
+	case !errors.As(err, &ran):
+		return exitUsage
+	case errors.As(err, &decided):
+		return decided.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &mistake), errors.Is(err, headrace.ErrConfig):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// report writes an error, each of joined ones in a line of its own.
+func report(w io.Writer, err error) {
+	if decided := (*codeError)(nil); err == nil || errors.As(err, &decided) && decided.cause == nil {
+		return
+	}
+	for _, e := range joined(err) {
+		text := e.Error()
+		if errors.Is(e, context.Canceled) {
+			text = "interrupted"
+		}
+		fmt.Fprintln(w, line(text))
+	}
+}
+
+// joined takes apart what errors.Join put together.
+func joined(err error) []error {
+	for {
+		one, ok := err.(interface{ Unwrap() error })
+		if !ok || one.Unwrap() == nil || one.Unwrap().Error() != err.Error() {
+			break
+		}
+		err = one.Unwrap() // it adds no words
+	}
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	var texts []string
+	for _, e := range several.Unwrap() {
+		all = append(all, joined(e)...)
+		texts = append(texts, e.Error())
+	}
+	if strings.Join(texts, "\n") != err.Error() { // an error that wraps two
+		return []error{err}
+	}
+	return all
+}
+
+// line is an error as it is written: it begins with the program's name, or with the place in a file, for editors find that only there.
+func line(text string) string {
+	text = strings.TrimPrefix(text, "headrace: ")
+	if located(text) {
+		return text
+	}
+	return "headrace: " + text
+}
+
+// located reports whether a text begins with file:line:column.
+func located(text string) bool {
+	var line, column int
+	for at := range len(text) {
+		if text[at] != ':' {
+			continue
+		}
+		if n, _ := fmt.Sscanf(text[at:], ":%d:%d:", &line, &column); n == 2 {
+			return true
+		}
+		if strings.HasPrefix(text[at:], ": ") {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// thousands writes a whole number as people read it: 1,234,567.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if digits[0] == '-' {
+		sign, digits = "-", digits[1:]
+	}
+	var parts []string
+	for len(digits) > 3 {
+		parts = append([]string{digits[len(digits)-3:]}, parts...)
+		digits = digits[:len(digits)-3]
+	}
+	return sign + strings.Join(append([]string{digits}, parts...), ",")
+}
+
+// perSecond writes a rate: 1,234 from a hundred on, 12.3 and 0.12 below.
+func perSecond(n int64, d time.Duration) string {
+	if n == 0 || d <= 0 {
+		return "0"
+	}
+	rate := float64(n) / d.Seconds()
+	switch {
+	case rate >= 99.95:
+		return thousands(int64(math.Round(rate)))
+	case rate >= 9.995:
+		return strconv.FormatFloat(rate, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(rate, 'f', 2, 64)
+	}
+}
+
+// plural writes a number of things.
+func plural(n int64, thing string) string {
+	switch {
+	case n == 1:
+		return "1 " + thing
+	case strings.HasSuffix(thing, "ch"):
+		return thousands(n) + " " + thing + "es"
+	default:
+		return thousands(n) + " " + thing + "s"
+	}
+}
+
+// binarySize writes a number of bytes: 12.3 MiB.
+func binarySize(n int64) string {
+	size, unit := float64(n), "B"
+	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if math.Abs(size) < 999.5 {
+			break
+		}
+		size, unit = size/1024, next
+	}
+	if unit == "B" || math.Abs(size) >= 99.95 {
+		return fmt.Sprintf("%.0f %s", size, unit)
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
+// clock writes a time to go or gone: 0:07, 12:34, 1:02:03.
+func clock(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
