@@ -33,6 +33,7 @@ lose; 130 interrupted.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(
+		docsCommand(),
 		serveCommand(),
 		versionCommand(),
 	)

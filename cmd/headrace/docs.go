@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"headrace/internal/version"
+)
+
+// docsCommand writes what --help says in the forms that packages and the guide need. It is hidden: who installs Headrace has both.
+func docsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:    "docs",
+		Short:  "Write the reference of all commands as files",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+	}
+	c.AddCommand(
+		&cobra.Command{
+			Use:   "man DIR",
+			Short: "Write a man page for each command",
+			Long: `Writes a man page for each command into the folder DIR, which is made where it is missing. The date in the pages is that of
+SOURCE_DATE_EPOCH, where the environment has it, so that the same sources give the same bytes.`,
+			Example: "  headrace docs man build/man && man build/man/headrace.1",
+			Args:    cobra.ExactArgs(1),
+			RunE: func(c *cobra.Command, args []string) error {
+				header := &doc.GenManHeader{Section: "1", Source: "headrace " + version.Version, Manual: "Headrace"}
+				return writeDocs(c, args[0], func(root *cobra.Command, dir string) error { return doc.GenManTree(root, header, dir) })
+			},
+		},
+		&cobra.Command{
+			Use:     "markdown DIR",
+			Short:   "Write a Markdown page for each command",
+			Long:    "Writes a Markdown page for each command into the folder DIR, which is made where it is missing. The guide is built from them.",
+			Example: "  headrace docs markdown build/commands",
+			Args:    cobra.ExactArgs(1),
+			RunE: func(c *cobra.Command, args []string) error {
+				return writeDocs(c, args[0], doc.GenMarkdownTree)
+			},
+		},
+	)
+	return c
+}
+
+// writeDocs writes the pages of all commands that people see.
+func writeDocs(c *cobra.Command, dir string, write func(root *cobra.Command, dir string) error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	root := c.Root()
+	root.DisableAutoGenTag = true // it has the day in it
+	root.InitDefaultCompletionCmd()
+	return write(root, dir)
+}
