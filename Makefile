@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help install build test lint fmt demo bench soak sanitize wheel clean
+.PHONY: help install build test lint fmt demo docs bench soak sanitize wheel clean
 
 help: ## list every task
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,11 @@ demo: ## load real photographs from Python; writes a contact sheet to look at
 	@scripts/install.sh demo
 	@scripts/build.sh engine
 	@examples/demo/demo.sh
+
+docs: ## build the guide into build/site, and check every link in it and in the repository's pages
+	@scripts/install.sh system
+	@scripts/install.sh docs
+	@scripts/docs.sh
 
 bench: ## measure this loader beside the others, on a quiet machine (minutes)
 	@scripts/install.sh

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [demo]     (default: system python tools)
+#   install.sh [system] [python] [tools] [docs] [demo]     (default: system python tools docs)
 #
 #   system  a C compiler, pkg-config, the headers of libjpeg, libspng and libwebp, and Python's venv, by apt-get
 #   python  .venv with everything that the tests import (PyTorch is the large part)
 #   tools   staticcheck in build/tools
+#   docs    .venv with what the guide is built with
 #   demo    .venv with only what the demo imports
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -13,11 +14,11 @@ STATICCHECK=v0.8.2
 
 main() {
 	local part
-	for part in "${@:-system python tools}"; do
+	for part in "${@:-system python tools docs}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | demo) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, demo)" ;;
+			system | python | tools | docs | demo) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, demo)" ;;
 			esac
 		done
 	done
@@ -87,6 +88,8 @@ apt_install() {
 }
 
 install_python() { install_requirements "$ROOT/scripts/requirements.txt"; }
+
+install_docs() { install_requirements "$ROOT/scripts/docs/requirements.txt"; }
 
 install_demo() { install_requirements "$ROOT/examples/demo/requirements.txt"; }
 

@@ -1,0 +1,140 @@
+"""What mkdocs asks while it builds the guide.
+
+- Pages link to files of the repository that are no pages: sources, the changelog. Each of them gets a page below source/, as do
+  the files that those pages link to, so that the site is whole wherever it lies.
+- The reference of the command line is filled from what `headrace docs markdown` has written.
+- Every public name of the Python package must have its place in the reference.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import pathlib
+import re
+import sys
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import pagetext
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+COMMANDS = ROOT / "build/docs/commands"
+COMMANDS_HERE = "<!-- the commands -->"
+LANGUAGES = {".go": "go", ".py": "python", ".c": "c", ".h": "c", ".sh": "bash", ".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+
+
+# Files of the repository.
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add a page for each file that is linked to and is no page."""
+    ahead = [f for f in DOCS.rglob("*.md")]
+    seen: set[pathlib.Path] = set()
+    while ahead:
+        page = ahead.pop()
+        for _, link in pagetext.links(page.read_text()):
+            target = target_of(page, link)
+            if target is None or target in seen or target.is_relative_to(DOCS) or not target.exists():
+                continue
+            seen.add(target)
+            if target.suffix == ".md":
+                ahead.append(target)
+            files.append(File.generated(config, shown_as(target), content=content_of(target)))
+    return files
+
+
+def on_page_markdown(text: str, page: Any, config: Any, files: Files) -> str:
+    """Turn links to files of the repository to their pages."""
+    uri = page.file.src_uri
+    text = with_links_to_pages(text, DOCS / uri) if not uri.startswith("source/") else text
+    if COMMANDS_HERE in text:
+        text = text.replace(COMMANDS_HERE, commands())
+    return text
+
+
+def target_of(page: pathlib.Path, link: str) -> pathlib.Path | None:
+    """The file or folder of the repository that a link on a page names; None for a place on the page, or elsewhere."""
+    path = link.partition("#")[0]
+    if not path or pagetext.is_elsewhere(link):
+        return None
+    return pathlib.Path(os.path.normpath(page.parent / path))
+
+
+def shown_as(target: pathlib.Path) -> str:
+    """The page, below docs/, that shows a file or folder of the repository."""
+    if target.is_relative_to(DOCS):
+        return target.relative_to(DOCS).as_posix()
+    path = pathlib.PurePosixPath("source") / target.relative_to(ROOT).as_posix()
+    return f"{path.with_suffix('')}.md" if target.suffix == ".md" else f"{path}.md"
+
+
+def with_links_to_pages(text: str, page: pathlib.Path) -> str:
+    """The text of a page of the repository, with links as the site has them."""
+    here = (DOCS / shown_as(page)).parent
+
+    def to_page(link: str) -> str:
+        target = target_of(page, link)
+        if target is None or not target.is_relative_to(ROOT) or not target.exists():
+            return link  # mkdocs will say so
+        _, hash, anchor = link.partition("#")
+        return os.path.relpath(DOCS / shown_as(target), here) + hash + anchor
+
+    return pagetext.with_links(text, to_page)
+
+
+def content_of(target: pathlib.Path) -> str:
+    """The Markdown that shows a file or folder of the repository."""
+    name = target.relative_to(ROOT).as_posix()
+    if target.suffix == ".md":
+        return f"---\nsearch: {{exclude: true}}\n---\n\n{with_links_to_pages(target.read_text(), target)}"
+    if target.is_dir():
+        listed = sorted(f"{f.name}/" if f.is_dir() else f.name for f in target.iterdir() if not f.name.startswith((".", "__")))
+        body = "\n".join(f"- `{f}`" for f in listed)
+    else:
+        body = f"````````{LANGUAGES.get(target.suffix, 'text')}\n{target.read_text()}````````"
+    return f"---\ntitle: {name}\nsearch: {{exclude: true}}\n---\n\n# `{name}`\n\n{body}\n"
+
+
+# The reference of the command line.
+
+
+def commands() -> str:
+    """All commands, one after the other, the first one first."""
+    pages = sorted(COMMANDS.glob("*.md"))
+    if not pages:
+        raise PluginError(f"{COMMANDS} has no pages: scripts/docs.sh writes them by headrace docs markdown")
+    return "\n".join(command(page.read_text()) for page in pages if not re.search("_completion_", page.name))
+
+
+def command(text: str) -> str:
+    """One command's page as a section: its parts are no headings, and what it lies beside is seen anyway."""
+    text = text.partition("### SEE ALSO")[0]
+    text = re.sub(r"^### Synopsis\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)
+    return re.sub(r"^```$(.*?)^```$", r"```text\1```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+# The reference of Python.
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Check that the reference has every public name."""
+    if page.file.src_uri == "guide/python.md":
+        missing = [name for name in public_names() if f'id="headrace.{name}"' not in html]
+        if missing:
+            raise PluginError(f"docs/guide/python.md lacks {', '.join(missing)}: write ::: headrace.NAME for each")
+    return html
+
+
+def public_names() -> list[str]:
+    """What `__all__` of the package lists."""
+    tree = ast.parse((ROOT / "python/src/headrace/__init__.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
+            return [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
+    raise PluginError("headrace/__init__.py has no __all__")
