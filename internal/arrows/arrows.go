@@ -13,6 +13,8 @@ var arrows = []arrow{
 
 	{"sample", "tensor", "a field's value is a tensor"},
 
+	{"internal/version", "media", "what decodes and writes each format"},
+
 	{"internal/leak", "arena", "tests end with no segment open"},
 	{"internal/leak", "go.uber.org/goleak", "and with no goroutine"},
 
@@ -81,6 +83,11 @@ var arrows = []arrow{
 	{"recipe/fuse", "recipe", "it rewrites the steps of a recipe"},
 	{"recipe/fuse", "media", "into one plan that a decoder carries out"},
 	{"recipe/fuse", "order", "random operations get their names in the draws' key"},
+
+	{"internal/sheet", "media", "pixels are what it takes and gives"},
+	{"internal/sheet", "tensor", "of tensors of every type it makes pictures"},
+	{"internal/sheet", "golang.org/x/image", "letters are drawn"},
+	{"internal/sheet", "golang.org/x/text", "which of them stand from right to left"},
 
 	{"stats", "pipe", "it turns the engine's numbers into text"},
 

@@ -1,0 +1,183 @@
+package sheet
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"headrace/media"
+	"headrace/tensor"
+)
+
+// Undo says what normalized values were before: value·Std + Mean, between 0 and 1, for each of red, green and blue.
+type Undo struct{ Mean, Std [3]float64 }
+
+// Picture returns an image of a batch as a person sees it: RGB of 8 bits. Of 16 bits the upper byte is shown, what is transparent lets a checkerboard
+// through. Floating point is undone; where undo is nil, numbers other than uint8 and uint16 are stretched, from the least to the greatest. What is no
+// number is magenta.
+func Picture(image tensor.Tensor, layout media.Layout, undo *Undo) (media.Pixels, error) {
+	if len(image.Shape) != 3 || !image.Contiguous() {
+		return media.Pixels{}, fmt.Errorf("sheet: %v %v is no image", image.DType, image.Shape)
+	}
+	at := grid{height: image.Shape[0], width: image.Shape[1], channels: image.Shape[2]}
+	if layout == media.CHW {
+		at = grid{height: image.Shape[1], width: image.Shape[2], channels: image.Shape[0], planes: true}
+	}
+	if at.height < 1 || at.width < 1 || at.channels != 1 && at.channels != 3 && at.channels != 4 {
+		return media.Pixels{}, fmt.Errorf("sheet: %v %v is no image: takes 1, 3 or 4 channels", image.DType, image.Shape)
+	}
+	levels, err := levels(image, at, undo)
+	if err != nil {
+		return media.Pixels{}, err
+	}
+	out := newPixels(at.width, at.height)
+	for y := range at.height {
+		row := out.Row(y)
+		for x := range at.width {
+			copy(row[3*x:], at.color(levels, x, y))
+		}
+	}
+	return out, nil
+}
+
+func newPixels(width, height int) media.Pixels {
+	return media.Pixels{Data: make([]byte, 3*width*height), Stride: 3 * width, Width: width, Height: height, DType: tensor.Uint8}
+}
+
+// grid is where the values of a picture lie, counted in elements.
+type grid struct {
+	height, width, channels int
+	planes                  bool
+}
+
+func (g grid) index(x, y, c int) int {
+	if g.planes {
+		return (c*g.height+y)*g.width + x
+	}
+	return (y*g.width+x)*g.channels + c
+}
+
+// channelOf is the channel of an element.
+func (g grid) channelOf(i int) int {
+	if g.planes {
+		return i / (g.height * g.width)
+	}
+	return i % g.channels
+}
+
+// notANumber stands among levels, which are 0 to 255.
+const notANumber = -1
+
+var magenta = []byte{255, 0, 255}
+
+func (g grid) color(levels []int16, x, y int) []byte {
+	var v [4]int16
+	for c := range g.channels {
+		if v[c] = levels[g.index(x, y, c)]; v[c] == notANumber {
+			return magenta
+		}
+	}
+	switch g.channels {
+	case 1:
+		return []byte{byte(v[0]), byte(v[0]), byte(v[0])}
+	case 3:
+		return []byte{byte(v[0]), byte(v[1]), byte(v[2])}
+	}
+	under, alpha := checker(x, y), int(v[3])
+	mix := func(over int16) byte { return byte((int(over)*alpha + under*(255-alpha) + 127) / 255) }
+	return []byte{mix(v[0]), mix(v[1]), mix(v[2])}
+}
+
+// checker is the lightness that shows through what is transparent.
+func checker(x, y int) int {
+	if (x/8+y/8)%2 == 0 {
+		return 0xcc
+	}
+	return 0x88
+}
+
+// levels turns every element into 0 to 255.
+func levels(image tensor.Tensor, at grid, undo *Undo) ([]int16, error) {
+	out := make([]int16, at.height*at.width*at.channels)
+	switch image.DType {
+	case tensor.Uint8:
+		for i := range out {
+			out[i] = int16(image.Data[i])
+		}
+		return out, nil
+	case tensor.Uint16:
+		for i := range out {
+			out[i] = int16(image.Data[2*i+1]) // little-endian: the upper byte
+		}
+		return out, nil
+	}
+	read := readers[image.DType]
+	if read == nil {
+		return nil, fmt.Errorf("sheet: %v %v cannot be shown", image.DType, image.Shape)
+	}
+	scale := func(v float64, _ int) float64 { return v }
+	switch {
+	case undo != nil:
+		scale = func(v float64, c int) float64 { return v*undo.Std[c%3] + undo.Mean[c%3] }
+	default:
+		if low, high := extent(image.Data, len(out), read); high > low {
+			scale = func(v float64, _ int) float64 { return (v - low) / (high - low) }
+		}
+	}
+	for i := range out {
+		v := scale(read(image.Data, i), at.channelOf(i))
+		if math.IsNaN(v) {
+			out[i] = notANumber
+		} else {
+			out[i] = int16(math.Round(255 * min(max(v, 0), 1)))
+		}
+	}
+	return out, nil
+}
+
+// extent is the least and the greatest of the finite among n elements.
+func extent(data []byte, n int, read func([]byte, int) float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range n {
+		if v := read(data, i); !math.IsInf(v, 0) && !math.IsNaN(v) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return low, high
+}
+
+// readers give element i as a number.
+var readers = map[tensor.DType]func(data []byte, i int) float64{
+	tensor.Bool:     func(b []byte, i int) float64 { return float64(b[i]) },
+	tensor.Int8:     func(b []byte, i int) float64 { return float64(int8(b[i])) },
+	tensor.Int16:    func(b []byte, i int) float64 { return float64(int16(binary.LittleEndian.Uint16(b[2*i:]))) },
+	tensor.Uint32:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint32(b[4*i:])) },
+	tensor.Int32:    func(b []byte, i int) float64 { return float64(int32(binary.LittleEndian.Uint32(b[4*i:]))) },
+	tensor.Uint64:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint64(b[8*i:])) },
+	tensor.Int64:    func(b []byte, i int) float64 { return float64(int64(binary.LittleEndian.Uint64(b[8*i:]))) },
+	tensor.Float16:  func(b []byte, i int) float64 { return fromFloat16(binary.LittleEndian.Uint16(b[2*i:])) },
+	tensor.BFloat16: func(b []byte, i int) float64 { return fromFloat32(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16) },
+	tensor.Float32:  func(b []byte, i int) float64 { return fromFloat32(binary.LittleEndian.Uint32(b[4*i:])) },
+	tensor.Float64:  func(b []byte, i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) },
+}
+
+func fromFloat32(bits uint32) float64 { return float64(math.Float32frombits(bits)) }
+
+// fromFloat16 is the number that the bits of an IEEE 754 binary16 stand for.
+func fromFloat16(h uint16) float64 {
+	exponent, fraction := int(h>>10)&31, float64(h&1023)
+	sign := 1.0
+	if h>>15 == 1 {
+		sign = -1
+	}
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 31:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}
