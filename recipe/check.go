@@ -108,8 +108,8 @@ func (c *checker) op(i int) Op {
 	case !ok:
 		c.wrong(i, "op", "%w", unknownOp(s.Op))
 		return Op{}
-	case reflect.TypeOf(s.Args) != reflect.TypeOf(op.New()):
-		c.wrong(i, "args", "has arguments of the type %T: takes %T", s.Args, op.New())
+	case reflect.TypeOf(fieldsOf(s.Args)) != reflect.TypeOf(fieldsOf(op.New())):
+		c.wrong(i, "args", "has arguments of the type %T: takes %T", fieldsOf(s.Args), fieldsOf(op.New()))
 		return Op{}
 	}
 	return op

@@ -36,7 +36,7 @@ type Argument struct {
 // Arguments returns the arguments of the operation.
 func (o Op) Arguments() []Argument {
 	var all []Argument
-	for _, f := range argumentFields(reflect.TypeOf(o.New()).Elem()) {
+	for _, f := range argumentFields(reflect.TypeOf(fieldsOf(o.New())).Elem()) {
 		all = append(all, Argument{argumentName(f), f.Tag.Get("doc"), takes(f.Type)})
 	}
 	return all
@@ -57,8 +57,9 @@ var registry = struct {
 func Register(op Op) error {
 	registry.Lock()
 	defer registry.Unlock()
-	args := op.New()
-	if t := reflect.TypeOf(args); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+	args := fieldsOf(op.New())
+	t := reflect.TypeOf(args)
+	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("recipe: operation %q: its arguments are %T: takes a pointer to a struct", op.Name, args)
 	}
 	if err := checkName(op.Name); err != nil {
@@ -68,7 +69,7 @@ func Register(op Op) error {
 		if o.Name == op.Name {
 			return fmt.Errorf("recipe: there is an operation %q already", op.Name)
 		}
-		if reflect.TypeOf(o.New()) == reflect.TypeOf(args) {
+		if reflect.TypeOf(fieldsOf(o.New())) == t {
 			return fmt.Errorf("recipe: operation %q: its arguments %T belong to %q already", op.Name, args, o.Name)
 		}
 	}
@@ -90,7 +91,7 @@ func Find(name string) (Op, bool) {
 
 // findArgs returns the operation that has arguments of this type.
 func findArgs(args Args) (Op, bool) {
-	return find(func(o Op) bool { return reflect.TypeOf(o.New()) == reflect.TypeOf(args) })
+	return find(func(o Op) bool { return reflect.TypeOf(fieldsOf(o.New())) == reflect.TypeOf(fieldsOf(args)) })
 }
 
 func find(is func(Op) bool) (Op, bool) {
