@@ -7,9 +7,9 @@
 #   debug   bin/headrace-debug: released memory is poisoned, every slot ends in a canary
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-build_engine() { go build -trimpath -o python/src/headrace/_bin/headrace ./cmd/headrace; }
+build_engine() { go build -trimpath -ldflags "$(stamp)" -o python/src/headrace/_bin/headrace ./cmd/headrace; }
 
-build_debug() { go build -tags headrace_debug -o bin/headrace-debug ./cmd/headrace; }
+build_debug() { go build -tags headrace_debug -ldflags "$(stamp)" -o bin/headrace-debug ./cmd/headrace; }
 
 for part in "${@:-engine debug}"; do
 	for part in $part; do

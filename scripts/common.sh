@@ -14,6 +14,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 # An activated environment of the caller must not catch what is meant for .venv.
 unset VIRTUAL_ENV PYTHONHOME PYTHONPATH
 
+# stamp prints the linker's flags that tell a program which commit it is; none outside a git checkout.
+stamp() {
+	local commit
+	commit="$(GIT_OPTIONAL_LOCKS=0 GIT_CEILING_DIRECTORIES="$(dirname "$ROOT")" \
+		git -c safe.directory='*' describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null)" || return 0
+	printf -- '-X headrace/internal/version.commit=%s' "$commit"
+}
+
 say() { printf '%s\n' "$*"; }
 
 die() {

@@ -58,6 +58,14 @@ func start(t *testing.T) *host {
 
 func startWith(t *testing.T, e *engine) *host {
 	t.Helper()
+	h := startSilent(t, e)
+	h.greet("")
+	return h
+}
+
+// startSilent starts an engine that nobody has greeted yet.
+func startSilent(t *testing.T, e *engine) *host {
+	t.Helper()
 	h := &host{t: t, engine: e}
 	control, theirs := socketPair(t)
 	ended := make(chan struct{})
@@ -73,13 +81,23 @@ func startWith(t *testing.T, e *engine) *host {
 		<-ended
 		h.engine.sessions.Wait()
 	})
-	if err := h.control.SendJSON(wire.KindHello, 0, wire.Hello{Protocol: wire.Version, Client: "test"}); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := h.control.Receive(); err != nil || f.Kind != wire.KindHello {
-		t.Fatalf("%v: %v", f.Kind, err)
-	}
 	return h
+}
+
+// greet says HELLO as a client of this version, "" for one that has none, and returns the engine's.
+func (h *host) greet(version string) (theirs wire.Hello) {
+	h.t.Helper()
+	if err := h.control.SendJSON(wire.KindHello, 0, wire.Hello{Protocol: wire.Version, Client: "test", Version: version}); err != nil {
+		h.t.Fatal(err)
+	}
+	f, err := h.control.Receive()
+	if err != nil || f.Kind != wire.KindHello {
+		h.t.Fatalf("%v: %v", f.Kind, err)
+	}
+	if err := json.Unmarshal(f.Payload, &theirs); err != nil {
+		h.t.Fatal(err)
+	}
+	return theirs
 }
 
 // connect opens a session's connection.
@@ -282,10 +300,10 @@ func (c *client) quiet(d time.Duration) {
 // recipeFor decodes, crops to 16×16 and batches by four, with a shuffle.
 func recipeFor(root string) string {
 	return fmt.Sprintf(`{"headrace":1,"seed":7,"steps":[
-		{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},
-		{"op":"shuffle","args":{"seed":3}},
-		{"op":"decode_image"},
-		{"op":"random_resized_crop","args":{"size":16}},
-		{"op":"random_flip","args":{"p":0.5}},
-		{"op":"batch","args":{"size":4}}]}`, root)
+		{"files":{"pattern":%q,"root":"/","label":"parent"}},
+		{"shuffle":{"seed":3}},
+		"decode_image",
+		{"random_resized_crop":{"size":16}},
+		{"random_flip":{"p":0.5}},
+		{"batch":{"size":4}}]}`, root)
 }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,8 @@ type engine struct {
 	gate     *headrace.Gate
 	page     *page
 	cpus     int
-	parent   int // the process that started this one; 0: nobody watches
+	parent   int    // the process that started this one; 0: nobody watches
+	client   string // the client's version, if it said one
 	sessions sync.WaitGroup
 	warn     sync.Once // of what concerns all sessions
 }
@@ -134,8 +136,14 @@ func (e *engine) greet(conn *wire.Conn) error {
 	if err := e.watchClient(hello.PID); err != nil {
 		return err
 	}
+	e.client = hello.Version
+	build := version.Here()
+	features, err := json.Marshal(build.Features)
+	if err != nil {
+		return err
+	}
 	return conn.SendJSON(wire.KindHello, 0, wire.Hello{
-		Protocol: wire.Version, Version: version.Version, PID: os.Getpid(), Decoder: headrace.Decoder(), CPUs: e.cpus,
+		Protocol: wire.Version, Version: build.Version, Commit: build.Commit, PID: os.Getpid(), Decoder: headrace.Decoder(), Features: features, CPUs: e.cpus,
 	})
 }
 

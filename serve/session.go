@@ -13,6 +13,7 @@ import (
 
 	"headrace"
 	"headrace/arena"
+	"headrace/internal/version"
 	"headrace/media"
 	"headrace/recipe"
 	"headrace/sample"
@@ -128,6 +129,10 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	s.engine.warn.Do(func() {
+		if v := s.engine.client; v != "" && v != version.Version {
+			s.note("version", fmt.Sprintf("the engine is version %s, the package that started it %s: install the two from one release"+
+				" (HEADRACE_ENGINE, where it is set, names the engine)", version.Version, v))
+		}
 		if d, err := media.DecoderFor(media.JPEG); err == nil && d.Name() == (media.GoJPEG{}).Name() {
 			s.note("decoder", "this engine was built without C and decodes JPEG with Go's decoder: several times slower, and with other pixels"+
 				" than libjpeg-turbo where chroma is subsampled; install libjpeg's headers and build again")

@@ -2,14 +2,16 @@ package wire
 
 import "encoding/json"
 
-// Hello opens the control connection in both directions.
+// Hello opens the control connection in both directions. The fields after PID come from the engine.
 type Hello struct {
-	Protocol int    `json:"protocol"`
-	Client   string `json:"client,omitempty"`  // from the client: its name and version
-	Version  string `json:"version,omitempty"` // from the engine: its version
-	PID      int    `json:"pid"`
-	Decoder  string `json:"decoder,omitempty"`
-	CPUs     int    `json:"cpus,omitempty"` // usable cores
+	Protocol int             `json:"protocol"`
+	Client   string          `json:"client,omitempty"`  // the client's name
+	Version  string          `json:"version,omitempty"` // of who says it; a client that is no part of Headrace has none
+	PID      int             `json:"pid"`
+	Commit   string          `json:"commit,omitempty"`
+	Decoder  string          `json:"decoder,omitempty"`
+	Features json.RawMessage `json:"features,omitempty"` // of package internal/version
+	CPUs     int             `json:"cpus,omitempty"`     // usable cores
 }
 
 // Open asks for a loader. Recipe, Config and State are read by those who define them.

@@ -1,24 +1,61 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
-	"runtime"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"headrace"
 	"headrace/internal/version"
 )
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print the version and what decodes each format",
-		Args:  cobra.NoArgs,
+		Short: "Print the version, the commit, and what is linked in",
+		Long: `Print the version, the commit it was built from, the instructions that work on pixels on this machine, and what decodes and
+writes each format. Pixels depend on the decoders, so reports of bugs should have this.`,
+		Example: `  headrace version
+  headrace version --json | jq -r .features.decoders.jpeg`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(c.OutOrStdout(), "headrace %s (%s/%s, %s)\ndecoders: %s\n",
-				version.Version, runtime.GOOS, runtime.GOARCH, runtime.Version(), headrace.Decoder())
-			return err
+			if asJSON {
+				e := json.NewEncoder(c.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(version.Here())
+			}
+			return printBuild(c.OutOrStdout(), version.Here())
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	return c
+}
+
+func printBuild(w io.Writer, b version.Build) error {
+	kind, kernels := "", b.Features.Kernels
+	if !b.Features.Cgo {
+		kind += ", without C"
+	}
+	if b.Features.Debug {
+		kind += ", debug build"
+	}
+	if kernels == "" {
+		kernels = "plain Go"
+	}
+	_, err := fmt.Fprintf(w, "headrace %s (commit %s, %s, %s%s)\npixels:   %s\ndecoders: %s\nencoders: %s\n",
+		b.Version, b.Commit, b.Platform, b.Go, kind, kernels, pairs(b.Features.Decoders), pairs(b.Features.Encoders))
+	return err
+}
+
+func pairs(of map[string]string) string {
+	var s []string
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		s = append(s, k+"="+of[k])
+	}
+	return strings.Join(s, " ")
 }

@@ -37,6 +37,9 @@ func (Decoder) Name() string { return name }
 
 var name = fmt.Sprintf("libjpeg-turbo-%d.%d.%d", C.LIBJPEG_TURBO_VERSION_NUMBER/1000000, C.LIBJPEG_TURBO_VERSION_NUMBER/1000%1000, C.LIBJPEG_TURBO_VERSION_NUMBER%1000)
 
+// Kernels names the set of instructions that works on pixels on this machine, as in "avx2".
+func (Decoder) Kernels() string { return levelName() }
+
 // DecodeInto implements media.Decoder. Pixels of other forms than RGB of 8 bits are decoded whole before anything else is done to them.
 func (Decoder) DecodeInto(dst []byte, stride int, src []byte, info *media.Info, plan *media.Plan) error {
 	if !usual(plan) {

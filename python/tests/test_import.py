@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import re
 
 import headrace as hr
-from conftest import ROOT, run_python
+from conftest import run_python
 
 
 def test_import_loads_no_numpy_and_starts_nothing():
@@ -59,11 +58,6 @@ def test_every_public_name_is_there_and_documented():
                         continue
                     assert inspect.getdoc(what), f"{name}.{member}"
     assert set(hr.__all__) <= set(dir(hr))
-
-
-def test_the_version_is_the_engines():
-    source = (ROOT / "internal" / "version" / "version.go").read_text()
-    assert hr.__version__ == re.search(r'Version = "([^"]+)"', source)[1]
 
 
 def test_unknown_names_are_refused():

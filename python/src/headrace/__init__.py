@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ._loader import Errors, Field, Loader, LostSample
     from ._stats import Stats
     from ._text import Texts
+    from ._version import VersionInfo, version_info
 
     __version__: str
 
@@ -70,8 +71,10 @@ __all__ = [
     "Stats",
     "Texts",
     "TooManyErrors",
+    "VersionInfo",
     "__version__",
     "files",
+    "version_info",
 ]
 
 # What is only needed once a loader runs is imported then.
@@ -83,7 +86,9 @@ _LATER = {
     "LostSample": "_loader",
     "Stats": "_stats",
     "Texts": "_text",
+    "VersionInfo": "_version",
     "__version__": "_version",
+    "version_info": "_version",
 }
 
 

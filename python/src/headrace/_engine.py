@@ -11,6 +11,7 @@ import signal
 from _thread import RLock
 
 from . import _crash, _fork, _wire
+from ._version import __version__
 from .errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
 
 _PATIENCE = 5.0  # seconds that an engine has to end by itself before it is killed
@@ -36,7 +37,8 @@ class Engine:
             if isinstance(error, OSError) and not isinstance(error, HeadraceError):
                 raise _refused(error, f"cannot start the engine {program}") from error
             raise
-        self.control.send(_wire.HELLO, f'{{"protocol":{_wire.VERSION},"client":"headrace-python","pid":{os.getpid()}}}'.encode())
+        hello = f'{{"protocol":{_wire.VERSION},"client":"headrace-python","version":"{__version__}","pid":{os.getpid()}}}'
+        self.control.send(_wire.HELLO, hello.encode())
         _fork.share(self)
 
     def _spawn(self, program: str, control: int) -> None:
