@@ -43,19 +43,19 @@ func TestAClientOfAnotherVersionIsTold(t *testing.T) {
 }
 
 // versionNote runs a session, and returns the note about versions that came in it.
-func (h *host) versionNote(recipe string) (found string) {
+func (h *host) versionNote(recipe string) string {
 	h.t.Helper()
 	c := h.open(recipe, `{"epochs":1}`)
-	for {
-		switch f := c.receive(); f.Kind {
-		case wire.KindNote:
-			var note wire.Note
-			c.decode(f, &note)
-			if note.Code == "version" {
-				found = note.Message
-			}
-		case wire.KindBatch:
-			return found
+	for c.receive().Kind != wire.KindBatch {
+	}
+	for _, text := range c.notes {
+		var note wire.Note
+		if err := json.Unmarshal([]byte(text), &note); err != nil {
+			h.t.Fatal(err)
+		}
+		if note.Code == "version" {
+			return note.Message
 		}
 	}
+	return ""
 }

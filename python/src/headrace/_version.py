@@ -32,17 +32,18 @@ __version__ = _find()
 class VersionInfo(dict[str, "Any"]):
     """What the engine says about itself: a plain dict, which prints for people.
 
-    `info["version"]` and `info["commit"]` are those it was built from; `info["features"]` says what decodes and writes each format
-    (`"decoders"`, `"encoders"`), which instructions work on pixels on this machine (`"kernels"`), whether it has C in it (`"cgo"`) and the memory
-    checks of debug builds (`"debug"`). `info["program"]` is the engine's path, `info["package"]` this package's version: `headrace.__version__`.
+    `info["version"]` and `info["commit"]` are those it was built from. `info["features"]` says what decodes and writes each format
+    (`"decoders"`, `"encoders"`), which instructions work on pixels on this machine (`"kernels"`), and whether it has C in it (`"cgo"`)
+    and the memory checks of debug builds (`"debug"`). `info["program"]` is the engine's path, `info["package"]` the version of this
+    package: `headrace.__version__`.
     """
 
     def __str__(self) -> str:
         features = self["features"]
         decoders = " ".join(f"{format}={name}" for format, name in sorted(features["decoders"].items()))
         return (
-            f"headrace {self['package']}, engine {self['version']} (commit {self['commit']}, {self['platform']}, {self['go']}) at {self['program']}\n"
-            f"pixels: {features['kernels'] or 'plain Go'}; decoders: {decoders}"
+            f"headrace {self['package']}, engine {self['version']} (commit {self['commit']}, {self['platform']}, {self['go']})"
+            f" at {self['program']}\npixels: {features['kernels'] or 'plain Go'}; decoders: {decoders}"
         )
 
 
@@ -70,5 +71,7 @@ def version_info() -> VersionInfo:
         told = None
     if not isinstance(told, dict) or "features" not in told:
         said = (done.stderr or done.stdout).strip()[-500:]
-        raise EngineFailed(f"headrace: {program} is no engine of this release: `version --json` ended with {done.returncode} and said {said!r}")
+        raise EngineFailed(
+            f"headrace: {program} is no engine of this release: version --json ended with {done.returncode} and said {said!r}"
+        )
     return VersionInfo(package=__version__, program=program, **told)
