@@ -15,3 +15,6 @@ func fieldsOf(args any) any {
 	}
 	return args
 }
+
+// Wrong says what is wrong with an argument, for a Check. The text goes on after the argument's name: "is 300: takes 0 to 255".
+func Wrong(argument, format string, values ...any) error { return arg(argument, format, values...) }

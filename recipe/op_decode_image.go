@@ -107,5 +107,5 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	if d.To != d.Field && in.Find(d.To) >= 0 {
 		errs = append(errs, arg("to", "is %q: the samples have a field of this name already", d.To))
 	}
-	return in.Replace(d.Field, sample.Field{Name: d.To, Type: imageType(d.Options().Form())}), errors.Join(errs...)
+	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
 }

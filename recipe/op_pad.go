@@ -101,7 +101,7 @@ func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
 		errs = append(errs, arg("padding", "is %s: takes numbers from 0 on", shown(b)))
 	}
 	if i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) }); i >= 0 {
-		errs = append(errs, p.checkFill(imageForm(in[i].Type)))
+		errs = append(errs, p.checkFill(ImageForm(in[i].Type)))
 	}
 	return checkTransform(in, p, errs...)
 }

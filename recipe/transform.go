@@ -30,7 +30,7 @@ func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema
 	if len(images) != 1 {
 		return in, errors.Join(append(errs, noImage(in, images))...)
 	}
-	form := imageForm(images[0].Type)
+	form := ImageForm(images[0].Type)
 	if len(errs) == 0 {
 		out, err := op.Result(form)
 		if err != nil {
@@ -39,20 +39,20 @@ func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema
 			form = out
 		}
 	}
-	return in.With(images[0].Name, imageType(form)), errors.Join(errs...)
+	return in.With(images[0].Name, ImageType(form)), errors.Join(errs...)
 }
 
 func isImage(t sample.Type) bool { return t.Axes != "" }
 
-// imageType is the type of a field that holds images of this form.
-func imageType(f media.Form) sample.Type {
+// ImageType is the type of a field that holds images of this form.
+func ImageType(f media.Form) sample.Type {
 	t := sample.TensorType(f.DType, f.Shape()...)
 	t.Axes = f.Layout.String()
 	return t
 }
 
-// imageForm is the form of the images of such a field.
-func imageForm(t sample.Type) media.Form {
+// ImageForm is the form of the images of such a field, one of which the axes are known.
+func ImageForm(t sample.Type) media.Form {
 	f := media.Form{DType: t.DType}
 	channels := 0
 	if t.Axes == media.CHW.String() {
