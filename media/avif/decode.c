@@ -10,6 +10,7 @@
 struct hr_avif {
 	int layout; // 15 or 16
 	const char *(*version)(void);
+	void (*codecs)(char *);
 	hr_decoder *(*create)(void);
 	void (*destroy)(hr_decoder *);
 	int (*set_memory)(hr_decoder *, const uint8_t *, size_t);
@@ -54,6 +55,7 @@ static int load(hr_avif *lib, void *handle, const char **missing) {
 		void *to;
 	} functions[] = {
 		{"avifVersion", &lib->version},
+		{"avifCodecVersions", &lib->codecs},
 		{"avifDecoderCreate", &lib->create},
 		{"avifDecoderDestroy", &lib->destroy},
 		{"avifDecoderSetIOMemory", &lib->set_memory},
@@ -73,6 +75,8 @@ static int load(hr_avif *lib, void *handle, const char **missing) {
 }
 
 const char *hr_avif_version(const hr_avif *lib) { return lib->version(); }
+
+void hr_avif_codecs(const hr_avif *lib, char *text) { lib->codecs(text); }
 
 int hr_avif_decode(const hr_avif *lib, const hr_avif_job *job, const uint8_t *src, size_t size, uint8_t *dst, ptrdiff_t stride, char *message) {
 	hr_decoder *d = lib->create();

@@ -11,6 +11,9 @@ typedef struct hr_avif hr_avif;
 hr_avif *hr_avif_open(const char *name, char **why);
 const char *hr_avif_version(const hr_avif *lib);
 
+// hr_avif_codecs writes which codecs the library was built with into text, which has room for 256 bytes.
+void hr_avif_codecs(const hr_avif *lib, char *text);
+
 typedef struct {
 	int32_t width, height;
 	int32_t channels; // 3 or 4

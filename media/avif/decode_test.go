@@ -134,3 +134,11 @@ func TestImportingRegisters(t *testing.T) {
 		t.Errorf("%v, %v", d, err)
 	}
 }
+
+func TestCodecs(t *testing.T) {
+	codecs, err := Codecs()
+	// Each as in "dav1d [dec]:1.0.0"; one of them decodes, or no other test of this package would pass.
+	if err != nil || !strings.Contains(codecs, "dec]:") {
+		t.Errorf("%q, %v", codecs, err)
+	}
+}

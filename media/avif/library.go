@@ -8,6 +8,7 @@ package avif
 import "C"
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -55,4 +56,16 @@ func Version() (string, error) {
 		return "", err
 	}
 	return C.GoString(C.hr_avif_version(lib)), nil
+}
+
+// Codecs says what the library decodes and encodes AV1 with, as in "dav1d [dec]:1.0.0, aom [enc/dec]:3.6.0", once it can be opened.
+func Codecs() (string, error) {
+	lib, err := library()
+	if err != nil {
+		return "", err
+	}
+	text := make([]byte, 256)
+	C.hr_avif_codecs(lib, (*C.char)(unsafe.Pointer(&text[0])))
+	text, _, _ = bytes.Cut(text, []byte{0})
+	return string(text), nil
 }
