@@ -27,9 +27,9 @@ func chain(t *rapid.T) string {
 	if color != "rgba" && rapid.Bool().Draw(t, "background") {
 		background = `,"background":[1,200,30]`
 	}
-	steps := []string{fmt.Sprintf(`{"op":"decode_image","args":{"color":%q,"dtype":%q%s}}`, color, dtype, background)}
+	steps := []string{fmt.Sprintf(`{"decode_image":{"color":%q,"dtype":%q%s}}`, color, dtype, background)}
 	add := func(op, format string, args ...any) {
-		steps = append(steps, fmt.Sprintf(`{"op":%q,"args":{%s}}`, op, fmt.Sprintf(format, args...)))
+		steps = append(steps, fmt.Sprintf(`{%q:{%s}}`, op, fmt.Sprintf(format, args...)))
 	}
 	for range rapid.IntRange(0, 6).Draw(t, "steps") {
 		switch op := pick("op", "resize", "exact", "resize_to_bucket", "center_crop", "random_crop", "random_resized_crop", "pad", "random_flip",
@@ -79,7 +79,7 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 	drawPNG(t, filepath.Join(root, "class1", "deep.png"), image.NewGray16(image.Rect(0, 0, 50, 29)))
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := chain(rt)
-		r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},%s,{"op":"batch","args":{"size":3}}`, root, steps)
+		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},%s,{"batch":{"size":3}}`, root, steps)
 		load := func(fuse bool) ([][]row, []string) {
 			var lost []string
 			workers := rapid.IntRange(1, 3).Draw(rt, "workers")

@@ -40,8 +40,8 @@ func parseRecipe(t *testing.T, steps string, args ...any) recipe.Recipe {
 
 // augmented reads a folder in a random order with random crops and flips.
 func augmented(t *testing.T, root, batch string) recipe.Recipe {
-	return parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},{"op":"shuffle","args":{"seed":3}},
-		{"op":"decode_image"},{"op":"random_resized_crop","args":{"size":16}},{"op":"random_flip"},{"op":"batch","args":%s}`, root, batch)
+	return parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"shuffle":{"seed":3}},
+		"decode_image",{"random_resized_crop":{"size":16}},"random_flip",{"batch":%s}`, root, batch)
 }
 
 func openLoader(t *testing.T, r recipe.Recipe, c Config, o Options) *Loader {
@@ -296,7 +296,7 @@ func TestOpenRefuses(t *testing.T) {
 			return Open(t.Context(), augmented(t, root, `{"size":4}`), Config{Rank: 5}, Options{})
 		},
 		"it needs batch at its end": func() (*Loader, error) {
-			return Open(t.Context(), parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/"}},{"op":"decode_image"}`, root), Config{}, Options{})
+			return Open(t.Context(), parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},"decode_image"`, root), Config{}, Options{})
 		},
 	} {
 		l, err := open()
@@ -312,8 +312,8 @@ func TestOpenRefuses(t *testing.T) {
 func TestDropLastAndPaths(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 10)
-	r := parseRecipe(t, `{"op":"files","args":{"pairs":[["class0/000.jpg",5],["class1/001.jpg",-6],["class0/002.jpg",7]],"root":%q}},
-		{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,9]}},{"op":"batch","args":{"size":2,"drop_last":true}}`, root)
+	r := parseRecipe(t, `{"files":{"pairs":[["class0/000.jpg",5],["class1/001.jpg",-6],["class0/002.jpg",7]],"root":%q}},
+		"decode_image",{"center_crop":{"size":[8,9]}},{"batch":{"size":2,"drop_last":true}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 	got := drain(t, l)
 	if len(got) != 1 || got[0][0].key != "class0/000.jpg" || got[0][0].label != 5 || got[0][1].label != -6 || len(got[0][0].pixels) != 8*9*3 {

@@ -13,8 +13,8 @@ import (
 func TestPassesAreStages(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 8)
-	r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},{"op":"decode_image"},{"op":"random_flip"},{"op":"center_crop","args":{"size":9}},
-		{"op":"random_flip"},{"op":"normalize","args":{"mean":0,"std":1}},{"op":"layout","args":{"layout":"NCHW"}},{"op":"batch","args":{"size":4}}`, root)
+	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image","random_flip",{"center_crop":{"size":9}},
+		"random_flip",{"normalize":{"mean":0,"std":1}},{"layout":{"layout":"NCHW"}},{"batch":{"size":4}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1), Fuse: new(false)}, Options{})
 	drain(t, l)
 	var names []string
@@ -61,8 +61,8 @@ func TestAPassThatFailsIsNamed(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 4)
 	for _, fuse := range []bool{true, false} {
-		r := parseRecipe(t, `{"op":"files","args":{"pattern":%q,"root":"/","label":"parent"}},{"op":"decode_image"},{"op":"rotate90"},
-			{"op":"random_crop","args":{"size":1000}},{"op":"batch","args":{"size":4}}`, root)
+		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image","rotate90",
+			{"random_crop":{"size":1000}},{"batch":{"size":4}}`, root)
 		l := openLoader(t, r, Config{Epochs: new(1), Fuse: &fuse}, Options{})
 		_, err := l.Next(t.Context())
 		stage := "decode_image+rotate90+random_crop+batch"

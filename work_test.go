@@ -59,8 +59,8 @@ func TestAgesFollowTheOrderOfARun(t *testing.T) {
 // A picture that is enlarged before it is cut takes more than its file and its result say.
 func TestPicturesOnTheWayAreReserved(t *testing.T) {
 	root := phototest.Folder(t, 4)
-	const steps = `{"op":"files","args":{"pattern":%q,"root":"/"}},{"op":"decode_image"},{"op":"resize","args":{"size":1000}},
-		{"op":"resize","args":{"size":[8,8]}},{"op":"batch","args":{"size":4}}`
+	const steps = `{"files":{"pattern":%q,"root":"/"}},"decode_image",{"resize":{"size":1000}},
+		{"resize":{"size":[8,8]}},{"batch":{"size":4}}`
 	for _, fuse := range []bool{true, false} {
 		l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), Fuse: &fuse, Workers: new(1)}, Options{})
 		b, err := l.Next(t.Context())

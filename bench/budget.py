@@ -125,7 +125,7 @@ def instructions(files: list[str]) -> tuple[dict[str, dict[str, float]], list[st
 def engine(files: list[str], steps: list[tuple[str, dict]], mode: str) -> callgrind.Counts:
     decode = {"mode": "fast"} if mode == "fast" else {}
     chain = [("files", {"paths": files, "root": "/"}), ("decode_image", decode), *steps, ("batch", {"size": 8})]
-    recipe = {"headrace": 1, "seed": 0, "steps": [{"op": op, "args": args} for op, args in chain]}
+    recipe = {"headrace": 1, "seed": 0, "steps": [{op: args} for op, args in chain]}
     return callgrind.count([str(ENGINE), "1"], json.dumps(recipe).encode())
 
 

@@ -13,14 +13,21 @@ import (
 // Check returns every mistake in r, joined, each an [*Error]; and, where there is none, the schema of what the last step gives: of a row, if
 // that is a batch.
 func (r Recipe) Check() (sample.Schema, error) {
+	all, err := r.Schemas()
+	if err != nil {
+		return nil, err
+	}
+	return all[len(all)-1], nil
+}
+
+// Schemas returns the schema of what each step gives, in their order, and every mistake as [Recipe.Check] does. Where one of them hides what a step
+// gives, its schema is nil.
+func (r Recipe) Schemas() ([]sample.Schema, error) {
 	c := checker{steps: r.Complete().Steps}
 	c.names()
-	out := c.follow()
+	c.follow()
 	c.readers()
-	if len(c.errs) > 0 {
-		return nil, errors.Join(c.errs...)
-	}
-	return out, nil
+	return c.schemas, errors.Join(c.errs...)
 }
 
 type checker struct {
@@ -66,9 +73,9 @@ func (c *checker) find(name string) int {
 	return slices.IndexFunc(c.steps, func(s Step) bool { return s.Name == name })
 }
 
-// follow goes along the edges and returns what comes out at the end. After a mistake it goes on with what would come out but for it, so
+// follow goes along the edges. After a mistake it goes on with what would come out but for it, so
 // that one attempt shows all of them.
-func (c *checker) follow() sample.Schema {
+func (c *checker) follow() {
 	c.schemas, c.ops = make([]sample.Schema, len(c.steps)), make([]Op, len(c.steps))
 	for i, s := range c.steps {
 		if c.ops[i] = c.op(i); c.ops[i].Name == "" {
@@ -84,10 +91,6 @@ func (c *checker) follow() sample.Schema {
 		}
 		c.schemas[i] = out
 	}
-	if len(c.steps) == 0 {
-		return nil
-	}
-	return c.schemas[len(c.steps)-1]
 }
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {

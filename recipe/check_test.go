@@ -147,7 +147,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 
 		// what only Go programs can write
 		{steps(recipe.Step{}), []string{`step #1: has no operation`}},
-		{steps(recipe.Step{Op: "resise"}), []string{`step "resise" (#1): op is "resise": there is no operation of this name; did you mean "resize"?`}},
+		{steps(recipe.Step{Op: "resise"}), []string{`step "resise" (#1): there is no operation "resise": did you mean "resize"?`}},
 		{steps(files, recipe.Step{Op: "decode_image", Args: &recipe.Batch{}}), []string{`step "decode_image" (#2): has arguments of the type *recipe.Batch: takes *recipe.DecodeImage`}},
 	} {
 		schema, err := c.r.Check()
@@ -340,7 +340,7 @@ func TestRegister(t *testing.T) {
 	if err := recipe.Register(op); err != nil {
 		t.Fatal(err)
 	}
-	r, err := recipe.Parse([]byte(wrap(`{"op":"files","args":{"pattern":"a"}},{"op":"sharpen","args":{"amount":0.5}}`)))
+	r, err := recipe.Parse([]byte(wrap(`{"files":{"pattern":"a"}},{"sharpen":{"amount":0.5}}`)))
 	if err != nil {
 		t.Fatal(err)
 	}

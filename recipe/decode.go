@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,14 +14,22 @@ import (
 // decoder fills the structs of a recipe, strictly: unknown and repeated keys are refused, nothing is converted, and all mistakes
 // are collected. null says that something is not given.
 type decoder struct {
+	vars  *vars // what "${name}" in text stands for; nil: itself
 	wrong func(path string, err error)
+}
+
+// keyed is a mistake of which a key of the object is the place, not the object.
+type keyed struct {
+	key string
+	error
 }
 
 // reflectOf makes a variable something to fill.
 func reflectOf(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
 
-// object hands each member of v to the field of its name. The names in the result were there.
-func (d decoder) object(v value, path string, fields map[string]func(v value, path string), known []string) (given map[string]bool) {
+// object hands each member of v to the field of its name; stranger says what is wrong with another name. The names in the result were
+// there.
+func (d decoder) object(v value, path string, fields map[string]func(v value, path string), stranger func(key string) error) (given map[string]bool) {
 	given = make(map[string]bool)
 	for quoted, member := range v.members() {
 		key, err := unquote(quoted, false)
@@ -31,22 +40,15 @@ func (d decoder) object(v value, path string, fields map[string]func(v value, pa
 		set, ok := fields[key]
 		switch {
 		case !ok:
-			d.wrong(path, unknown(d.what(path), key, known))
+			d.wrong(path, keyed{key, stranger(key)})
 		case given[key]:
-			d.wrong(join(path, key), errors.New("is given twice"))
+			d.wrong(path, keyed{key, fmt.Errorf("%s is given twice", key)})
 		case member.kind() != 'n':
 			set(member, join(path, key))
 		}
 		given[key] = ok || given[key]
 	}
 	return given
-}
-
-func (d decoder) what(path string) string {
-	if path == "args" {
-		return "argument"
-	}
-	return "key"
 }
 
 func join(path, key string) string {
@@ -64,7 +66,7 @@ func (d decoder) args(v value, dst any, path string) {
 	}
 	fields := make(map[string]func(value, string))
 	var known []string
-	s := reflect.ValueOf(dst).Elem()
+	s := reflect.ValueOf(fieldsOf(dst)).Elem()
 	for _, f := range argumentFields(s.Type()) {
 		field := s.FieldByIndex(f.Index)
 		known = append(known, argumentName(f))
@@ -75,7 +77,7 @@ func (d decoder) args(v value, dst any, path string) {
 			fields[name] = func(_ value, path string) { d.wrong(path, errors.New("is not an argument: "+why)) }
 		}
 	}
-	d.object(v, path, fields, known)
+	d.object(v, path, fields, func(key string) error { return unknown("argument", key, known) })
 }
 
 // refuser is implemented by arguments that have none of some names that people look for.
@@ -133,13 +135,20 @@ func takes(t reflect.Type) string {
 
 // into fills one argument.
 func (d decoder) into(v value, dst reflect.Value, path string) {
+	err := d.fill(v, dst, path)
+	if err == nil {
+		return
+	}
+	is := v.describe()
+	var by replaced
+	if errors.As(err, &by) {
+		is += ", here " + by.with.describe()
+	}
 	var bad badText
-	switch err := d.fill(v, dst, path); {
-	case err == nil:
-	case errors.As(err, &bad):
-		d.wrong(path, fmt.Errorf("is %s, which %w", v.describe(), err))
-	default:
-		d.wrong(path, fmt.Errorf("is %s: takes %s", v.describe(), takes(dst.Type())))
+	if errors.As(err, &bad) {
+		d.wrong(path, fmt.Errorf("is %s, which %w", is, bad))
+	} else {
+		d.wrong(path, fmt.Errorf("is %s: takes %s", is, takes(dst.Type())))
 	}
 }
 
@@ -147,11 +156,15 @@ func (d decoder) into(v value, dst reflect.Value, path string) {
 var errKind = errors.New("recipe: a value of another kind")
 
 func (d decoder) fill(v value, dst reflect.Value, path string) error {
-	if own, ok := dst.Addr().Interface().(json.Unmarshaler); ok {
+	own, whole := dst.Addr().Interface().(json.Unmarshaler)
+	if d.vars != nil && (whole || v.kind() == '"') && bytes.IndexByte(v, '$') >= 0 {
+		return d.fillReplaced(v, dst, path)
+	}
+	if whole {
 		if v.kind() == 'n' {
 			return errKind
 		}
-		return own.UnmarshalJSON(v)
+		return own.UnmarshalJSON(v[:len(v):len(v)])
 	}
 	switch kind := dst.Kind(); {
 	case kind == reflect.Pointer:
@@ -173,6 +186,41 @@ func (d decoder) fill(v value, dst reflect.Value, path string) error {
 		return number(v, dst)
 	}
 	return errKind
+}
+
+// replaced says with which value in the place of variables an argument could not be filled.
+type replaced struct {
+	with value
+	error
+}
+
+func (e replaced) Unwrap() error { return e.error }
+
+// fillReplaced fills an argument with a value that has variables in it. What takes text gets the text of a variable; else it is what that
+// spells.
+func (d decoder) fillReplaced(v value, dst reflect.Value, path string) error {
+	plain := decoder{nil, d.wrong}
+	text, err := d.vars.filled(v, false)
+	if err != nil {
+		return err
+	}
+	if err = plain.fill(text, dst, path); err == nil {
+		return nil
+	}
+	spelled, wrong := d.vars.filled(v, true)
+	switch {
+	case wrong != nil:
+		return wrong
+	case bytes.Equal(text, spelled):
+		return replaced{text, err}
+	case spelled.kind() == 'n': // as if it were not given
+		dst.SetZero()
+		return nil
+	}
+	if err := plain.fill(spelled, dst, path); err != nil {
+		return replaced{spelled, err}
+	}
+	return nil
 }
 
 func number(v value, dst reflect.Value) error {

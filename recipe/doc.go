@@ -4,12 +4,12 @@
 // Its JSON form:
 //
 //	{"headrace": 1, "seed": 0, "steps": [
-//	  {"op": "files", "args": {"pattern": "data/train/*/*.JPEG", "root": "/home/me", "label": "parent"}},
-//	  {"op": "shuffle"},
-//	  {"op": "decode_image"},
-//	  {"op": "resize", "args": {"size": 256}},
-//	  {"op": "center_crop", "args": {"size": 224}},
-//	  {"op": "batch", "args": {"size": 32}}]}
+//	  {"files": {"pattern": "data/train/*/*.JPEG", "root": "/home/me", "label": "parent"}},
+//	  "shuffle",
+//	  "decode_image",
+//	  {"resize": {"size": 256}},
+//	  {"center_crop": {"size": 224}},
+//	  {"batch": {"size": 32}}]}
 //
 // [Parse] reads it and refuses what it does not know. [Recipe.Check] follows the schema of the samples along the edges and returns
 // what comes out of the last step. Nothing here does any work on samples: the operations are descriptions ([Op]), and package headrace runs

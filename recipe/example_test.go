@@ -29,11 +29,11 @@ func Example() {
 
 func ExampleParse() {
 	_, err := recipe.Parse([]byte(`{"headrace": 1, "steps": [
-		{"op": "files", "args": {"pattern": "data"}},
-		{"op": "decode_imgae"},
-		{"op": "resize", "args": {"siez": "256"}}]}`))
+		{"files": {"pattern": "data"}},
+		"decode_imgae",
+		{"resize": {"siez": "256"}}]}`))
 	fmt.Println(err)
 	// Output:
-	// recipe: step "decode_imgae" (#2): op is "decode_imgae": there is no operation of this name; did you mean "decode_image"?
+	// recipe: step "decode_imgae" (#2): there is no operation "decode_imgae": did you mean "decode_image"?
 	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size, filter
 }

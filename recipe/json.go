@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"unicode/utf8"
 )
 
-// value is a JSON value as it is written. It is looked into piece by piece: a recipe may list millions of paths, and a tree of them would
+// value is a JSON value as it is written, and behind its end, up to its capacity, what follows in the document: so it can be told where it stands. It is looked into piece by piece: a recipe may list millions of paths, and a tree of them would
 // take many times the memory of their text. encoding/json cannot be used for it, for it loses repeated keys and surrogates.
 type value []byte
 
@@ -20,10 +19,10 @@ func parseJSON(doc []byte) (value, error) {
 	err := json.Unmarshal(doc, new(nothing))
 	if errors.As(err, &syntax) {
 		line, column := position(doc, int(syntax.Offset))
-		return nil, fmt.Errorf("recipe: %d:%d: %w", line, column, err)
+		return nil, &Error{Position: Position{Line: line, Column: column}, Err: err}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("recipe: %w", err)
+		return nil, &Error{Err: err}
 	}
 	return value(bytes.TrimSpace(doc)), nil
 }
@@ -32,6 +31,9 @@ func parseJSON(doc []byte) (value, error) {
 type nothing struct{}
 
 func (*nothing) UnmarshalJSON([]byte) error { return nil }
+
+// offset returns where a part of v begins in it.
+func (v value) offset(part value) int { return cap(v) - cap(part) }
 
 // position turns the number of bytes read into line and column, both from 1, the column in characters.
 func position(doc []byte, read int) (line, column int) {
@@ -72,7 +74,7 @@ func (v value) elements() iter.Seq2[int, value] {
 		rest := blank(v[1:])
 		for i := 0; rest[0] != ']'; i++ {
 			n := rest.size()
-			if !yield(i, rest[:n:n]) {
+			if !yield(i, rest[:n]) {
 				return
 			}
 			if rest = blank(rest[n:]); rest[0] == ',' {
@@ -88,10 +90,10 @@ func (v value) members() iter.Seq2[value, value] {
 		rest := blank(v[1:])
 		for rest[0] != '}' {
 			n := rest.size()
-			key := rest[:n:n]
+			key := rest[:n]
 			rest = blank(blank(rest[n:])[1:])
 			n = rest.size()
-			if !yield(key, rest[:n:n]) {
+			if !yield(key, rest[:n]) {
 				return
 			}
 			if rest = blank(rest[n:]); rest[0] == ',' {

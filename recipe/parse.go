@@ -3,47 +3,71 @@ package recipe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
-// Parse reads a recipe in its JSON form and returns it complete. The error joins an [*Error] for each mistake; what only
-// [Recipe.Check] can see is not among them.
+// Parse reads a recipe in its JSON form, as programs send it to each other, and returns it complete. The error joins an [*Error] for each
+// mistake; what only [Recipe.Check] can see is not among them. Files may have more in them: [Read].
 func Parse(doc []byte) (Recipe, error) {
 	v, err := parseJSON(doc)
 	if err != nil {
 		return Recipe{}, err
 	}
 	var p parser
-	r := p.recipe(v)
-	if len(p.errs) > 0 {
-		return Recipe{}, errors.Join(p.errs...)
+	r := p.recipe(v, nil)
+	if err := p.err(); err != nil {
+		return Recipe{}, err
 	}
 	return r.Complete(), nil
 }
 
 // parser collects the mistakes of a recipe.
-type parser struct{ errs []error }
+type parser struct {
+	errs []error
+	more int   // mistakes that are only counted
+	vars *vars // nil: "${" stands for itself
+}
+
+// maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever wrote it.
+const maxMistakes = 50
+
+func (p *parser) err() error {
+	if p.more > 0 {
+		return errors.Join(append(p.errs, &Error{Err: fmt.Errorf("has %d mistakes more", p.more)})...)
+	}
+	return errors.Join(p.errs...)
+}
 
 // decoder returns one whose mistakes are those of a step; step 0 is the recipe.
 func (p *parser) decoder(step int, name *string) decoder {
-	return decoder{func(path string, err error) {
-		p.errs = append(p.errs, &Error{Step: step, Name: *name, Path: path, Err: err})
+	return decoder{p.vars, func(path string, err error) {
+		if len(p.errs) == maxMistakes {
+			p.more++
+			return
+		}
+		e := &Error{Step: step, Name: *name, Path: path, Err: err}
+		if k, ok := err.(keyed); ok {
+			e.key, e.Err = k.key, k.error
+		}
+		p.errs = append(p.errs, e)
 	}}
 }
 
-func (p *parser) recipe(v value) (r Recipe) {
+// recipe reads all of a recipe. Sections are the keys that it may have besides its own.
+func (p *parser) recipe(v value, sections map[string]func(value, string)) (r Recipe) {
 	d := p.decoder(0, new(string))
 	if v.kind() != '{' {
 		d.wrong("", fmt.Errorf(`is %s: takes an object like {"headrace": 1, "steps": […]}`, v.describe()))
 		return r
 	}
-	given := d.object(v, "", map[string]func(value, string){
-		"headrace": func(v value, path string) {
-			if string(v) != strconv.Itoa(Version) {
-				d.wrong(path, fmt.Errorf("is %s: this engine reads version %d of recipes", v.describe(), Version))
-			}
-		},
-		"seed": func(v value, path string) { d.into(v, reflectOf(&r.Seed), path) },
+	if version := v.member("headrace"); version != nil && string(version) != strconv.Itoa(Version) {
+		d.wrong("headrace", fmt.Errorf("is %s: this engine reads version %d of recipes", version.describe(), Version))
+		return r // what else it says may be right in its own version
+	}
+	fields := map[string]func(value, string){
+		"headrace": func(value, string) {},
+		"seed":     func(v value, path string) { d.into(v, reflectOf(&r.Seed), path) },
 		"steps": func(v value, path string) {
 			if v.kind() != '[' {
 				d.wrong(path, fmt.Errorf("is %s: takes a list of steps", v.describe()))
@@ -53,7 +77,15 @@ func (p *parser) recipe(v value) (r Recipe) {
 				r.Steps = append(r.Steps, p.step(i+1, e))
 			}
 		},
-	}, []string{"headrace", "seed", "steps"})
+	}
+	known := []string{"headrace", "seed", "steps"}
+	for _, key := range []string{"vars", "loader"} {
+		if sections[key] != nil {
+			fields[key] = sections[key]
+			known = append(known, key)
+		}
+	}
+	given := d.object(v, "", fields, func(key string) error { return unknown("key", key, known) })
 	for _, key := range []string{"headrace", "steps"} {
 		if !given[key] {
 			d.wrong("", missingKey(key))
@@ -69,21 +101,28 @@ func missingKey(key string) error {
 	return fmt.Errorf("lacks the key %q", key)
 }
 
+// step reads the name of an operation, or an object with one key for it, whose value are the arguments.
 func (p *parser) step(number int, v value) (s Step) {
 	var label string // what messages call the step, as long as it has no name
 	d := p.decoder(number, &label)
-	if v.kind() != '{' {
-		d.wrong("", fmt.Errorf(`is %s: takes an object like {"op": "resize", "args": {"size": 256}}`, v.describe()))
+	var args value
+	switch v.kind() {
+	case '"':
+		d.into(v, reflectOf(&s.Op), "")
+		label = s.Op
+	case '{':
+		op := v.operation()
+		label = v.text("name", op)
+		s.Op = op
+		d.object(v, "", map[string]func(value, string){
+			op:     func(v value, _ string) { args = v },
+			"name": func(v value, path string) { d.into(v, reflectOf(&s.Name), path) },
+			"from": func(v value, path string) { s.From = d.from(v, path) },
+		}, func(key string) error { return stranger(op, key) })
+	default:
+		d.wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.describe()))
 		return s
 	}
-	label = v.text("name", v.text("op", ""))
-	var args value
-	d.object(v, "", map[string]func(value, string){
-		"op":   func(v value, path string) { d.into(v, reflectOf(&s.Op), path) },
-		"name": func(v value, path string) { d.into(v, reflectOf(&s.Name), path) },
-		"from": func(v value, path string) { s.From = d.from(v, path) },
-		"args": func(v value, _ string) { args = v },
-	}, []string{"op", "name", "from", "args"})
 	op, ok := Find(s.Op)
 	switch {
 	case ok:
@@ -93,10 +132,46 @@ func (p *parser) step(number int, v value) (s Step) {
 		}
 	case s.Op != "":
 		d.wrong("op", unknownOp(s.Op))
-	case v.member("op") == nil:
-		d.wrong("", errors.New(`lacks the key "op"`))
+	case v.kind() == '{':
+		d.wrong("", errors.New(`has no operation: takes an object like {"resize": {"size": 256}}`))
 	}
 	return s
+}
+
+// operation finds the key of a step that names its operation, or is likely to be meant so; "" where there is none.
+func (v value) operation() string {
+	var candidates []string
+	for quoted := range v.members() {
+		if key, err := unquote(quoted, false); err == nil && !slices.Contains(besides, key) {
+			candidates = append(candidates, key)
+		}
+	}
+	isOperation := func(key string) bool { _, ok := Find(key); return ok }
+	isNoTypo := func(key string) bool { return nearest(key, besides) == "" }
+	for _, likely := range []func(string) bool{isOperation, isNoTypo} {
+		if i := slices.IndexFunc(candidates, likely); i >= 0 {
+			return candidates[i]
+		}
+	}
+	return ""
+}
+
+// besides are the keys that a step may have besides its operation.
+var besides = []string{"name", "from"}
+
+// stranger says what is wrong with another key of a step.
+func stranger(op, key string) error {
+	if _, ok := Find(key); ok {
+		return fmt.Errorf("has the operations %q and %q: each is a step of its own", op, key)
+	}
+	known, ok := Find(op)
+	if ok && slices.ContainsFunc(known.Arguments(), func(a Argument) bool { return a.Name == key }) {
+		return fmt.Errorf("has the key %q beside %s, of which it is an argument: takes {%q: {%q: …}}, in YAML two spaces further in", key, op, op, key)
+	}
+	if near := nearest(key, besides); near != "" {
+		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
+	}
+	return fmt.Errorf("unknown key %q: takes an operation, name, from", key)
 }
 
 func unknownOp(name string) error {
@@ -104,7 +179,7 @@ func unknownOp(name string) error {
 	if near := nearest(name, names()); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return fmt.Errorf("is %q: there is no operation of this name; %s", name, hint)
+	return fmt.Errorf("there is no operation %q: %s", name, hint)
 }
 
 // from reads the name of a step or a list of them.

@@ -17,16 +17,16 @@ func wrap(steps string) string { return `{"headrace":1,"steps":[` + steps + `]}`
 func TestParse(t *testing.T) {
 	got, err := recipe.Parse([]byte(`
 	{"seed": 18446744073709551615, "headrace": 1, "steps": [
-		{"op": "files", "args": {"pattern": "data/*/\udcff.jpg", "root": "/home/me", "label": "parent", "max_bytes": 1000}},
-		{"op": "shuffle", "args": {"seed": 7}},
-		{"op": "decode_image", "name": "decode", "from": ["shuffle"], "args": {"to": "x", "orient": false}},
-		{"op": "resize", "from": "decode", "args": {"size": 256, "max_size": null}},
-		{"op": "resize", "args": {"size": [224, 192]}},
-		{"op": "center_crop", "args": {"size": [200, 200]}},
-		{"op": "random_resized_crop", "args": {"size": 128, "scale": [0.5, 1], "ratio": null}},
-		{"op": "random_flip", "args": {"p": 0}},
-		{"op": "random_flip"},
-		{"op": "batch", "args": {"global_size": 256, "drop_last": true}}
+		{"files": {"pattern": "data/*/\udcff.jpg", "root": "/home/me", "label": "parent", "max_bytes": 1000}},
+		{"shuffle": {"seed": 7}},
+		{"name": "decode", "from": ["shuffle"], "decode_image": {"to": "x", "orient": false}},
+		{"resize": {"size": 256, "max_size": null}, "from": "decode"},
+		{"resize": {"size": [224, 192]}},
+		{"center_crop": {"size": [200, 200]}},
+		{"random_resized_crop": {"size": 128, "scale": [0.5, 1], "ratio": null}},
+		{"random_flip": {"p": 0}},
+		"random_flip",
+		{"batch": {"global_size": 256, "drop_last": true}}
 	]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseListsOfFiles(t *testing.T) {
-	got, err := recipe.Parse([]byte(wrap(`{"op":"files","args":{"paths":["a","\udc80","é"]}}, {"op":"files","args":{"pairs":[["a",1],["\udcff",-2]]}}, {"op":"files","args":{"paths":[]}}`)))
+	got, err := recipe.Parse([]byte(wrap(`{"files":{"paths":["a","\udc80","é"]}}, {"files":{"pairs":[["a",1],["\udcff",-2]]}}, {"files":{"paths":[]}}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,46 +89,53 @@ recipe: lacks the key "steps"`},
 		{`{"headrace":1,"seed":1.5,"steps":[]}`, `recipe: seed is 1.5: takes a whole number from 0 on`},
 		{`{"headrace":1,"seed":1,"seed":2,"steps":[]}`, `recipe: seed is given twice`},
 		{`{"headrace":1,"\ud800":2,"steps":[]}`, `recipe: has the key "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
-		{wrap(`3`), `recipe: step #1: is 3: takes an object like {"op": "resize", "args": {"size": 256}}`},
-		{wrap(`{"args":{}}`), `recipe: step #1: lacks the key "op"`},
-		{wrap(`{"op":3}`), `recipe: step #1: op is 3: takes text`},
-		{wrap(`{"op":"resise"}`), `recipe: step "resise" (#1): op is "resise": there is no operation of this name; did you mean "resize"?`},
-		{wrap(`{"op":"tokenize"}`), `recipe: step "tokenize" (#1): op is "tokenize": there is no operation of this name; there are ` + operations()},
-		{wrap(`{"op":"resize","arg":{"size":3}}`), `recipe: step "resize" (#1): unknown key "arg": did you mean "args"? takes op, name, from, args`},
-		{wrap(`{"op":"resize","name":["a"]}`), `recipe: step "resize" (#1): name is ["a"]: takes text`},
-		{wrap(`{"op":"resize","from":3}`), `recipe: step "resize" (#1): from is 3: takes the name of a step, or a list of names`},
-		{wrap(`{"op":"resize","from":["a",{}]}`), `recipe: step "resize" (#1): from[1] is an object: takes text`},
-		{wrap(`{"op":"resize","args":[256]}`), `recipe: step "resize" (#1): takes an object of arguments, not [256]`},
-		{wrap(`{"op":"files"},{"op":"shuffle"},{"op":"resize","args":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},
-		{wrap(`{"op":"resize","args":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): interpolation is not an argument: it is called filter`},
-		{wrap(`{"op":"resize","args":{"kernel":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "kernel": takes size, max_size, filter`},
-		{wrap(`{"op":"resize","args":{"size":"big"}}`), `recipe: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
-		{wrap(`{"op":"resize","args":{"size":256.0}}`), `recipe: step "resize" (#1): size is 256.0: takes a whole number, or [height, width]`},
-		{wrap(`{"op":"resize","args":{"size":0}}`), `recipe: step "resize" (#1): size is 0: takes a whole number, or [height, width]`},
-		{wrap(`{"op":"resize","args":{"size":[1,2,3]}}`), `recipe: step "resize" (#1): size is [1,2,3]: takes a whole number, or [height, width]`},
-		{wrap(`{"op":"resize","args":{"size":[1,null]}}`), `recipe: step "resize" (#1): size is [1,null]: takes a whole number, or [height, width]`},
-		{wrap(`{"op":"resize","args":{"size":3,"size":4}}`), `recipe: step "resize" (#1): size is given twice`},
-		{wrap(`{"op":"resize","args":{"max_size":99999999999999999999}}`), `recipe: step "resize" (#1): max_size is 99999999999999999999: takes a whole number`},
-		{wrap(`{"op":"decode_image","args":{"orient":1}}`), `recipe: step "decode_image" (#1): orient is 1: takes true or false`},
-		{wrap(`{"op":"decode_image","args":{"to":true}}`), `recipe: step "decode_image" (#1): to is true: takes text`},
-		{wrap(`{"op":"random_flip","args":{"p":"0.5"}}`), `recipe: step "random_flip" (#1): p is "0.5": takes a number`},
-		{wrap(`{"op":"random_flip","args":{"p":1e999}}`), `recipe: step "random_flip" (#1): p is 1e999: takes a number`},
-		{wrap(`{"op":"random_resized_crop","args":{"scale":[1],"ratio":[1,"a"]}}`), `recipe: step "random_resized_crop" (#1): scale is [1]: takes a list of 2, each a number
+		{wrap(`3`), `recipe: step #1: is 3: takes the name of an operation, or an object like {"resize": {"size": 256}}`},
+		{wrap(`{}`), `recipe: step #1: has no operation: takes an object like {"resize": {"size": 256}}`},
+		{wrap(`{"name":"a"}`), `recipe: step "a" (#1): has no operation: takes an object like {"resize": {"size": 256}}`},
+		{wrap(`"\ud800"`), `recipe: step #1: is "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{wrap(`"resise"`), `recipe: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
+		{wrap(`{"resise":{},"nam":"a"}`), `recipe: step "resise" (#1): unknown key "nam": did you mean "name"?
+recipe: step "resise" (#1): there is no operation "resise": did you mean "resize"?`},
+		{wrap(`"tokenize"`), `recipe: step "tokenize" (#1): there is no operation "tokenize": there are ` + operations()},
+		{wrap(`{"resize":{"size":3},"nme":"a"}`), `recipe: step "resize" (#1): unknown key "nme": did you mean "name"?`},
+		{wrap(`{"workers":3,"resize":{"size":3}}`), `recipe: step "resize" (#1): unknown key "workers": takes an operation, name, from`},
+		{wrap(`{"resize":null,"size":3}`), `recipe: step "resize" (#1): has the key "size" beside resize, of which it is an argument: takes {"resize": {"size": …}}, in YAML two spaces further in`},
+		{wrap(`{"resize":{"size":3},"center_crop":{"size":3}}`), `recipe: step "resize" (#1): has the operations "resize" and "center_crop": each is a step of its own`},
+		{wrap(`{"resize":{"size":3},"resize":{"size":3}}`), `recipe: step "resize" (#1): resize is given twice`},
+		{wrap(`{"resize":{"size":3},"name":["a"]}`), `recipe: step "resize" (#1): name is ["a"]: takes text`},
+		{wrap(`{"resize":{"size":3},"from":3}`), `recipe: step "resize" (#1): from is 3: takes the name of a step, or a list of names`},
+		{wrap(`{"resize":{"size":3},"from":["a",{}]}`), `recipe: step "resize" (#1): from[1] is an object: takes text`},
+		{wrap(`{"resize":[256]}`), `recipe: step "resize" (#1): takes an object of arguments, not [256]`},
+		{wrap(`"files","shuffle",{"resize":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},
+		{wrap(`{"resize":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): interpolation is not an argument: it is called filter`},
+		{wrap(`{"resize":{"kernel":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "kernel": takes size, max_size, filter`},
+		{wrap(`{"resize":{"size":"big"}}`), `recipe: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":256.0}}`), `recipe: step "resize" (#1): size is 256.0: takes a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":0}}`), `recipe: step "resize" (#1): size is 0: takes a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":[1,2,3]}}`), `recipe: step "resize" (#1): size is [1,2,3]: takes a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":[1,null]}}`), `recipe: step "resize" (#1): size is [1,null]: takes a whole number, or [height, width]`},
+		{wrap(`{"resize":{"size":3,"size":4}}`), `recipe: step "resize" (#1): size is given twice`},
+		{wrap(`{"resize":{"max_size":99999999999999999999}}`), `recipe: step "resize" (#1): max_size is 99999999999999999999: takes a whole number`},
+		{wrap(`{"decode_image":{"orient":1}}`), `recipe: step "decode_image" (#1): orient is 1: takes true or false`},
+		{wrap(`{"decode_image":{"to":true}}`), `recipe: step "decode_image" (#1): to is true: takes text`},
+		{wrap(`{"random_flip":{"p":"0.5"}}`), `recipe: step "random_flip" (#1): p is "0.5": takes a number`},
+		{wrap(`{"random_flip":{"p":1e999}}`), `recipe: step "random_flip" (#1): p is 1e999: takes a number`},
+		{wrap(`{"random_resized_crop":{"scale":[1],"ratio":[1,"a"]}}`), `recipe: step "random_resized_crop" (#1): scale is [1]: takes a list of 2, each a number
 recipe: step "random_resized_crop" (#1): ratio[1] is "a": takes a number`},
-		{wrap(`{"op":"files","args":{"pattern":3}}`), `recipe: step "files" (#1): pattern is 3: takes text`},
-		{wrap(`{"op":"files","args":{"pattern":"\ud800"}}`), `recipe: step "files" (#1): pattern is "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
-		{wrap(`{"op":"files","args":{"paths":"a.jpg"}}`), `recipe: step "files" (#1): paths is "a.jpg": takes a list, each text`},
-		{wrap(`{"op":"files","args":{"paths":["a",3,null]}}`), `recipe: step "files" (#1): paths[1] is 3: takes text
+		{wrap(`{"files":{"pattern":3}}`), `recipe: step "files" (#1): pattern is 3: takes text`},
+		{wrap(`{"files":{"pattern":"\ud800"}}`), `recipe: step "files" (#1): pattern is "\ud800", which has the lone surrogate \ud800, which stands for nothing`},
+		{wrap(`{"files":{"paths":"a.jpg"}}`), `recipe: step "files" (#1): paths is "a.jpg": takes a list, each text`},
+		{wrap(`{"files":{"paths":["a",3,null]}}`), `recipe: step "files" (#1): paths[1] is 3: takes text
 recipe: step "files" (#1): paths[2] is null: takes text`},
-		{wrap(`{"op":"files","args":{"pairs":[["a",0],["b"],["c","d"],[1,2],["e",1.5],["f",1,2],"g",[null,1]]}}`), `recipe: step "files" (#1): pairs[1] is ["b"]: takes a [path, label] pair
+		{wrap(`{"files":{"pairs":[["a",0],["b"],["c","d"],[1,2],["e",1.5],["f",1,2],"g",[null,1]]}}`), `recipe: step "files" (#1): pairs[1] is ["b"]: takes a [path, label] pair
 recipe: step "files" (#1): pairs[2] is ["c","d"]: takes a [path, label] pair
 recipe: step "files" (#1): pairs[3] is [1,2]: takes a [path, label] pair
 recipe: step "files" (#1): pairs[4] is ["e",1.5]: takes a [path, label] pair
 recipe: step "files" (#1): pairs[5] is ["f",1,2]: takes a [path, label] pair
 recipe: step "files" (#1): pairs[6] is "g": takes a [path, label] pair
 recipe: step "files" (#1): pairs[7] is [null,1]: takes a [path, label] pair`},
-		{wrap(`{"op":"files","args":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},{"op":"bath"}`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, root, label, max_bytes
-recipe: step "bath" (#2): op is "bath": there is no operation of this name; did you mean "batch"?`},
+		{wrap(`{"files":{"label":"` + strings.Repeat("x", 100) + `","patern":""}},"bath"`), `recipe: step "files" (#1): unknown argument "patern": did you mean "pattern"? takes pattern, paths, pairs, root, label, max_bytes
+recipe: step "bath" (#2): there is no operation "bath": did you mean "batch"?`},
 	} {
 		r, err := recipe.Parse([]byte(c.doc))
 		if err == nil || err.Error() != c.want {
@@ -142,7 +149,7 @@ recipe: step "bath" (#2): op is "bath": there is no operation of this name; did 
 
 // Whoever points at a place in a file needs to know where a mistake is, not only how it reads.
 func TestErrorsTellTheirPlace(t *testing.T) {
-	_, err := recipe.Parse([]byte(wrap(`{"op":"files","args":{"paths":["a",3]}}`)))
+	_, err := recipe.Parse([]byte(wrap(`{"files":{"paths":["a",3]}}`)))
 	var e *recipe.Error
 	if !errors.As(err, &e) || e.Step != 1 || e.Name != "files" || e.Path != "args.paths[1]" {
 		t.Errorf("got %+v of %v", e, err)
@@ -161,8 +168,8 @@ func TestErrorsTellTheirPlace(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, doc := range []string{
-		wrap(`{"op":"files","args":{"pattern":"data/*/\udcff.jpg","root":"/home/me","label":"parent"}},{"op":"shuffle"},{"op":"decode_image","name":"d"},{"op":"resize","from":"d","args":{"size":256}},{"op":"center_crop","args":{"size":[3,4]}},{"op":"random_flip"},{"op":"random_flip"},{"op":"batch","args":{"size":32}}`),
-		wrap(`{"op":"files","args":{"pairs":[["a",1]],"paths":["b"],"max_bytes":7}},{"op":"random_resized_crop","args":{"size":9,"scale":[0.1,0.2]}}`),
+		wrap(`{"files":{"pattern":"data/*/\udcff.jpg","root":"/home/me","label":"parent"}},"shuffle",{"decode_image":null,"name":"d"},{"resize":{"size":256},"from":"d"},{"center_crop":{"size":[3,4]}},"random_flip","random_flip",{"batch":{"size":32}}`),
+		wrap(`{"files":{"pairs":[["a",1]],"paths":["b"],"max_bytes":7}},{"random_resized_crop":{"size":9,"scale":[0.1,0.2]}}`),
 		`{"headrace":1,"seed":5,"steps":[]}`,
 		`{"headrace":1,`,
 	} {

@@ -56,10 +56,7 @@ func (r Recipe) Complete() Recipe {
 		}
 		// All steps of the operation count, so that giving one a name does not rename another.
 		if seen[s.Op]++; s.Name == "" {
-			s.Name = s.Op
-			if n := seen[s.Op]; n > 1 {
-				s.Name = fmt.Sprintf("%s_%d", s.Op, n)
-			}
+			s.Name = numbered(s.Op, seen[s.Op])
 		}
 		if i > 0 && slices.Equal(s.From, []string{steps[i-1].Name}) {
 			s.From = nil
@@ -68,4 +65,12 @@ func (r Recipe) Complete() Recipe {
 	}
 	r.Steps = steps
 	return r
+}
+
+// numbered is the name of the n-th step of an operation, from 1.
+func numbered(op string, n int) string {
+	if n == 1 {
+		return op
+	}
+	return fmt.Sprintf("%s_%d", op, n)
 }

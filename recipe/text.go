@@ -27,35 +27,84 @@ func (r Recipe) Fingerprint() string {
 	}
 	h := sha256.New()
 	// What cannot be written has no samples either; Check finds it.
-	_ = json.NewEncoder(h).Encode(r.form())
+	_ = json.NewEncoder(h).Encode(r.identity())
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// form is what a recipe is written as.
-type form struct {
-	Headrace int        `json:"headrace"`
-	Seed     uint64     `json:"seed"`
-	Steps    []stepForm `json:"steps"`
+// identityForm is what fingerprints are made of. It must not change with the notation: states would no longer fit the recipes they were saved of.
+type identityForm struct {
+	Headrace int            `json:"headrace"`
+	Seed     uint64         `json:"seed"`
+	Steps    []identityStep `json:"steps"`
 }
 
-type stepForm struct {
+type identityStep struct {
 	Op   string   `json:"op"`
 	Name string   `json:"name"`
 	From []string `json:"from,omitempty"`
 	Args Args     `json:"args"`
 }
 
-func (r Recipe) form() form {
-	f := form{Version, r.Seed, make([]stepForm, len(r.Steps))}
+func (r Recipe) identity() identityForm {
+	f := identityForm{1, r.Seed, make([]identityStep, len(r.Steps))}
 	for i, s := range r.Steps {
-		f.Steps[i] = stepForm(s)
+		f.Steps[i] = identityStep(s)
 	}
 	return f
 }
 
 // MarshalJSON writes r complete: equal recipes give equal text.
 func (r Recipe) MarshalJSON() ([]byte, error) {
-	return json.Marshal(r.Complete().form())
+	r = r.Complete()
+	b := fmt.Appendf(nil, `{"headrace":%d,"seed":%d,"steps":[`, Version, r.Seed)
+	for i, s := range r.Steps {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = r.appendStep(b, i, s); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, "]}"...), nil
+}
+
+func (r Recipe) appendStep(b []byte, i int, s Step) ([]byte, error) {
+	var args bytes.Buffer
+	e := json.NewEncoder(&args)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s.Args); err != nil {
+		return nil, &Error{Step: i + 1, Name: s.Name, Path: "args", Err: fmt.Errorf("cannot be written: %w", err)}
+	}
+	written := bytes.TrimSpace(args.Bytes())
+	named := r.named(i)
+	if string(written) == "{}" && !named && s.From == nil {
+		return appendPath(b, s.Op), nil
+	}
+	b = append(appendPath(append(b, '{'), s.Op), ':')
+	b = append(b, written...)
+	if named {
+		b = appendPath(append(b, `,"name":`...), s.Name)
+	}
+	if s.From != nil {
+		from, err := json.Marshal(s.From)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(b, `,"from":`...), from...)
+	}
+	return append(b, '}'), nil
+}
+
+// named reports whether step i of a complete recipe has another name than it would get.
+func (r Recipe) named(i int) bool {
+	n := 0
+	for _, s := range r.Steps[:i+1] {
+		if s.Op == r.Steps[i].Op {
+			n++
+		}
+	}
+	return r.Steps[i].Name != numbered(r.Steps[i].Op, n)
 }
 
 // UnmarshalJSON reads as [Parse] does.

@@ -15,35 +15,35 @@ import (
 
 // image reads a recipe with these steps between its source and its end.
 func image(steps string) (recipe.Recipe, error) {
-	return recipe.Parse(fmt.Appendf(nil, `{"headrace": 1, "steps": [{"op": "files", "args": {"pattern": "data"}}, %s]}`, steps))
+	return recipe.Parse(fmt.Appendf(nil, `{"headrace": 1, "steps": [{"files": {"pattern": "data"}}, %s]}`, steps))
 }
 
 func TestWhatBecomesOfImages(t *testing.T) {
 	for steps, want := range map[string]string{
-		`{"op":"decode_image","args":{"color":"rgba"}}`:                  "uint8 [?, ?, 4]",
-		`{"op":"decode_image","args":{"color":"gray","dtype":"uint16"}}`: "uint16 [?, ?, 1]",
-		`{"op":"decode_image","args":{"background":[255,0,9],"mode":"fast","frame":0}},
-			{"op":"random_crop","args":{"size":[5,7]}}`: "uint8 [5, 7, 3]",
-		`{"op":"decode_image"},{"op":"pad","args":{"padding":3}}`:                                                                                                                   "uint8 [?, ?, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":8}},{"op":"pad","args":{"padding":3}}`:                                                                            "uint8 [14, 14, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":8}},{"op":"pad","args":{"padding":[1,2],"fill":[1,2,3]}}`:                                                         "uint8 [12, 10, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":8}},{"op":"pad","args":{"padding":[1,2,3,5],"fill":9}}`:                                                           "uint8 [15, 12, 3]",
-		`{"op":"decode_image","args":{"color":"rgba"}},{"op":"center_crop","args":{"size":8}},{"op":"pad","args":{"padding":0,"fill":[1,2,3,4]}}`:                                   "uint8 [8, 8, 4]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,9]}},{"op":"rotate90"}`:                                                                                        "uint8 [9, 8, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,9]}},{"op":"rotate90","args":{"turns":-2}}`:                                                                    "uint8 [8, 9, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,9]}},{"op":"random_rotate90"}`:                                                                                 "uint8 [?, ?, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,9]}},{"op":"random_rotate90","args":{"p":0}}`:                                                                  "uint8 [8, 9, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":9}},{"op":"random_rotate90"},{"op":"random_vertical_flip"}`:                                                       "uint8 [9, 9, 3]",
-		`{"op":"decode_image"},{"op":"resize_to_bucket","args":{"sizes":[[8,9],[9,8]],"filter":"lanczos"}}`:                                                                         "uint8 [?, ?, 3]",
-		`{"op":"decode_image"},{"op":"resize_to_bucket","args":{"sizes":[[8,9]]}}`:                                                                                                  "uint8 [8, 9, 3]",
-		`{"op":"decode_image"},{"op":"color_jitter","args":{"brightness":0.4,"contrast":[0.5,2],"saturation":0,"hue":0.1}}`:                                                         "uint8 [?, ?, 3]",
-		`{"op":"decode_image"},{"op":"grayscale"}`:                                                                                                                                  "uint8 [?, ?, 1]",
-		`{"op":"decode_image"},{"op":"grayscale","args":{"channels":3}},{"op":"random_grayscale"}`:                                                                                  "uint8 [?, ?, 3]",
-		`{"op":"decode_image"},{"op":"normalize","args":{"mean":0.5,"std":[0.1,0.2,0.3]}}`:                                                                                          "float32 [?, ?, 3]",
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":[8,3]}},{"op":"normalize","args":{"mean":0,"std":1,"dtype":"bfloat16"}},{"op":"layout","args":{"layout":"NCHW"}}`: "bfloat16 [3, 8, 3]",
-		`{"op":"decode_image","args":{"color":"gray"}},{"op":"layout","args":{"layout":"NCHW"}},{"op":"normalize","args":{"mean":[0.5,0.5,0.5],"std":0.25,"dtype":"float16"}}`:      "float16 [1, ?, ?]",
+		`{"decode_image":{"color":"rgba"}}`:                  "uint8 [?, ?, 4]",
+		`{"decode_image":{"color":"gray","dtype":"uint16"}}`: "uint16 [?, ?, 1]",
+		`{"decode_image":{"background":[255,0,9],"mode":"fast","frame":0}},
+			{"random_crop":{"size":[5,7]}}`: "uint8 [5, 7, 3]",
+		`"decode_image",{"pad":{"padding":3}}`:                                                                "uint8 [?, ?, 3]",
+		`"decode_image",{"center_crop":{"size":8}},{"pad":{"padding":3}}`:                                     "uint8 [14, 14, 3]",
+		`"decode_image",{"center_crop":{"size":8}},{"pad":{"padding":[1,2],"fill":[1,2,3]}}`:                  "uint8 [12, 10, 3]",
+		`"decode_image",{"center_crop":{"size":8}},{"pad":{"padding":[1,2,3,5],"fill":9}}`:                    "uint8 [15, 12, 3]",
+		`{"decode_image":{"color":"rgba"}},{"center_crop":{"size":8}},{"pad":{"padding":0,"fill":[1,2,3,4]}}`: "uint8 [8, 8, 4]",
+		`"decode_image",{"center_crop":{"size":[8,9]}},"rotate90"`:                                            "uint8 [9, 8, 3]",
+		`"decode_image",{"center_crop":{"size":[8,9]}},{"rotate90":{"turns":-2}}`:                             "uint8 [8, 9, 3]",
+		`"decode_image",{"center_crop":{"size":[8,9]}},"random_rotate90"`:                                     "uint8 [?, ?, 3]",
+		`"decode_image",{"center_crop":{"size":[8,9]}},{"random_rotate90":{"p":0}}`:                           "uint8 [8, 9, 3]",
+		`"decode_image",{"center_crop":{"size":9}},"random_rotate90","random_vertical_flip"`:                  "uint8 [9, 9, 3]",
+		`"decode_image",{"resize_to_bucket":{"sizes":[[8,9],[9,8]],"filter":"lanczos"}}`:                      "uint8 [?, ?, 3]",
+		`"decode_image",{"resize_to_bucket":{"sizes":[[8,9]]}}`:                                               "uint8 [8, 9, 3]",
+		`"decode_image",{"color_jitter":{"brightness":0.4,"contrast":[0.5,2],"saturation":0,"hue":0.1}}`:      "uint8 [?, ?, 3]",
+		`"decode_image","grayscale"`:                                     "uint8 [?, ?, 1]",
+		`"decode_image",{"grayscale":{"channels":3}},"random_grayscale"`: "uint8 [?, ?, 3]",
+		`"decode_image",{"normalize":{"mean":0.5,"std":[0.1,0.2,0.3]}}`:  "float32 [?, ?, 3]",
+		`"decode_image",{"center_crop":{"size":[8,3]}},{"normalize":{"mean":0,"std":1,"dtype":"bfloat16"}},{"layout":{"layout":"NCHW"}}`:   "bfloat16 [3, 8, 3]",
+		`{"decode_image":{"color":"gray"}},{"layout":{"layout":"NCHW"}},{"normalize":{"mean":[0.5,0.5,0.5],"std":0.25,"dtype":"float16"}}`: "float16 [1, ?, ?]",
 		// Of this shape nobody could tell which axis is which.
-		`{"op":"decode_image"},{"op":"center_crop","args":{"size":[3,8]}},{"op":"layout","args":{"layout":"NCHW"}},{"op":"layout","args":{"layout":"NHWC"}},{"op":"grayscale"}`: "uint8 [3, 8, 1]",
+		`"decode_image",{"center_crop":{"size":[3,8]}},{"layout":{"layout":"NCHW"}},{"layout":{"layout":"NHWC"}},"grayscale"`: "uint8 [3, 8, 1]",
 	} {
 		r, err := image(steps)
 		if err != nil {
@@ -69,60 +69,60 @@ func TestWhatBecomesOfImages(t *testing.T) {
 }
 
 func TestWhatImagesRefuse(t *testing.T) {
-	const decode, crop = `{"op":"decode_image"},`, `{"op":"center_crop","args":{"size":8}},`
+	const decode, crop = `"decode_image",`, `{"center_crop":{"size":8}},`
 	for _, c := range []struct{ steps, want string }{
-		{`{"op":"decode_image","args":{"color":"grey","dtype":"float32","mode":"exat","frame":3,"background":[0,256,0]}}`,
+		{`{"decode_image":{"color":"grey","dtype":"float32","mode":"exat","frame":3,"background":[0,256,0]}}`,
 			`step "decode_image" (#2): mode is "exat": did you mean "exact"? takes "exact" or "fast"
 step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"
 step "decode_image" (#2): dtype is "float32": takes "uint8" or "uint16"
 step "decode_image" (#2): frame is 3: the first frame alone is decoded: takes 0
 step "decode_image" (#2): background is [0,256,0]: takes three numbers from 0 to 255`},
-		{`{"op":"decode_image","args":{"color":"rgba","background":[0,0,0]}}`, `step "decode_image" (#2): background is [0,0,0], but color="rgba" keeps what is transparent`},
-		{`{"op":"decode_image","args":{"background":[0,0]}}`, `step "decode_image" (#2): background is [0,0]: takes a list of 3, each a whole number`},
-		{`{"op":"decode_image","args":{"frames":4,"page":2}}`, `step "decode_image" (#2): frames is not an argument: the first frame alone is decoded
+		{`{"decode_image":{"color":"rgba","background":[0,0,0]}}`, `step "decode_image" (#2): background is [0,0,0], but color="rgba" keeps what is transparent`},
+		{`{"decode_image":{"background":[0,0]}}`, `step "decode_image" (#2): background is [0,0]: takes a list of 3, each a whole number`},
+		{`{"decode_image":{"frames":4,"page":2}}`, `step "decode_image" (#2): frames is not an argument: the first frame alone is decoded
 step "decode_image" (#2): page is not an argument: the first frame alone is decoded`},
-		{decode + `{"op":"resize","args":{"size":8,"filter":"bicubik"}}`, `step "resize" (#3): filter is "bicubik": did you mean "bicubic"? takes "bilinear", "box", "hamming", "bicubic" or "lanczos"`},
-		{decode + `{"op":"random_resized_crop","args":{"size":8,"filter":"area"}}`, `step "random_resized_crop" (#3): filter is "area": takes "bilinear", "box", "hamming", "bicubic" or "lanczos"`},
-		{decode + `{"op":"resize_to_bucket"}`, `step "resize_to_bucket" (#3): lacks the argument sizes`},
-		{decode + `{"op":"resize_to_bucket","args":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: takes at least one [height, width]`},
-		{decode + `{"op":"resize_to_bucket","args":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: takes a whole number, or [height, width]`},
-		{decode + `{"op":"resize_to_bucket","args":{"sizes":[[1,2],[2,1]]}},{"op":"batch","args":{"size":4}}`,
+		{decode + `{"resize":{"size":8,"filter":"bicubik"}}`, `step "resize" (#3): filter is "bicubik": did you mean "bicubic"? takes "bilinear", "box", "hamming", "bicubic" or "lanczos"`},
+		{decode + `{"random_resized_crop":{"size":8,"filter":"area"}}`, `step "random_resized_crop" (#3): filter is "area": takes "bilinear", "box", "hamming", "bicubic" or "lanczos"`},
+		{decode + `"resize_to_bucket"`, `step "resize_to_bucket" (#3): lacks the argument sizes`},
+		{decode + `{"resize_to_bucket":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: takes at least one [height, width]`},
+		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: takes a whole number, or [height, width]`},
+		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}},{"batch":{"size":4}}`,
 			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3], as resize_to_bucket has several sizes, and batches of one size each are not there yet; give it one, or put center_crop or resize to [height, width] behind it`},
-		{decode + `{"op":"random_crop"}`, `step "random_crop" (#3): lacks the argument size`},
-		{decode + `{"op":"pad"}`, `step "pad" (#3): lacks the argument padding`},
-		{decode + `{"op":"pad","args":{"padding":[1,2,3]}}`, `step "pad" (#3): padding is [1,2,3]: takes a whole number, [horizontal, vertical] or [left, top, right, bottom]`},
-		{decode + `{"op":"pad","args":{"padding":[1,-2],"fill":[1,2]}}`, `step "pad" (#3): padding is [1,-2]: takes numbers from 0 on
+		{decode + `"random_crop"`, `step "random_crop" (#3): lacks the argument size`},
+		{decode + `"pad"`, `step "pad" (#3): lacks the argument padding`},
+		{decode + `{"pad":{"padding":[1,2,3]}}`, `step "pad" (#3): padding is [1,2,3]: takes a whole number, [horizontal, vertical] or [left, top, right, bottom]`},
+		{decode + `{"pad":{"padding":[1,-2],"fill":[1,2]}}`, `step "pad" (#3): padding is [1,-2]: takes numbers from 0 on
 step "pad" (#3): fill is [1,2]: takes one number, or 3, for the image is rgb`},
-		{decode + `{"op":"pad","args":{"padding":1,"fill":256}}`, `step "pad" (#3): fill is 256: takes numbers from 0 to 255, for the image is uint8`},
-		{`{"op":"decode_image","args":{"dtype":"uint16"}},{"op":"pad","args":{"padding":1,"fill":65536}}`, `step "pad" (#3): fill is 65536: takes numbers from 0 to 65535, for the image is uint16`},
-		{decode + `{"op":"pad","args":{"padding":1,"fill":"red"}}`, `step "pad" (#3): fill is "red": takes a whole number, or one for each channel`},
-		{decode + `{"op":"pad","args":{"padding":1,"fill":[]}}`, `step "pad" (#3): fill is []: takes a whole number, or one for each channel`},
-		{decode + `{"op":"random_vertical_flip","args":{"p":2}}`, `step "random_vertical_flip" (#3): p is 2: takes a probability, from 0 to 1`},
-		{decode + `{"op":"random_rotate90","args":{"p":-0.5}}`, `step "random_rotate90" (#3): p is -0.5: takes a probability, from 0 to 1`},
-		{decode + `{"op":"random_grayscale","args":{"p":1.5}}`, `step "random_grayscale" (#3): p is 1.5: takes a probability, from 0 to 1`},
-		{decode + `{"op":"rotate90","args":{"turns":0.5}}`, `step "rotate90" (#3): turns is 0.5: takes a whole number`},
-		{decode + `{"op":"grayscale","args":{"channels":2}}`, `step "grayscale" (#3): channels is 2: takes 1 or 3`},
-		{decode + `{"op":"color_jitter","args":{"brightness":-1,"contrast":[2,1],"saturation":[-1,1],"hue":0.7}}`,
+		{decode + `{"pad":{"padding":1,"fill":256}}`, `step "pad" (#3): fill is 256: takes numbers from 0 to 255, for the image is uint8`},
+		{`{"decode_image":{"dtype":"uint16"}},{"pad":{"padding":1,"fill":65536}}`, `step "pad" (#3): fill is 65536: takes numbers from 0 to 65535, for the image is uint16`},
+		{decode + `{"pad":{"padding":1,"fill":"red"}}`, `step "pad" (#3): fill is "red": takes a whole number, or one for each channel`},
+		{decode + `{"pad":{"padding":1,"fill":[]}}`, `step "pad" (#3): fill is []: takes a whole number, or one for each channel`},
+		{decode + `{"random_vertical_flip":{"p":2}}`, `step "random_vertical_flip" (#3): p is 2: takes a probability, from 0 to 1`},
+		{decode + `{"random_rotate90":{"p":-0.5}}`, `step "random_rotate90" (#3): p is -0.5: takes a probability, from 0 to 1`},
+		{decode + `{"random_grayscale":{"p":1.5}}`, `step "random_grayscale" (#3): p is 1.5: takes a probability, from 0 to 1`},
+		{decode + `{"rotate90":{"turns":0.5}}`, `step "rotate90" (#3): turns is 0.5: takes a whole number`},
+		{decode + `{"grayscale":{"channels":2}}`, `step "grayscale" (#3): channels is 2: takes 1 or 3`},
+		{decode + `{"color_jitter":{"brightness":-1,"contrast":[2,1],"saturation":[-1,1],"hue":0.7}}`,
 			`step "color_jitter" (#3): brightness is -1: takes a number from 0 on, or two rising ones from 0 on
 step "color_jitter" (#3): contrast is [2,1]: takes a number from 0 on, or two rising ones from 0 on
 step "color_jitter" (#3): saturation is [-1,1]: takes a number from 0 on, or two rising ones from 0 on
 step "color_jitter" (#3): hue is [-0.7,0.7]: takes a number from 0 to 0.5, or two rising ones from -0.5 to 0.5`},
-		{decode + `{"op":"color_jitter","args":{"hue":[0.1,0.2,0.3],"contrast":[1]}}`, `step "color_jitter" (#3): hue is [0.1,0.2,0.3]: takes a number, or [least, greatest]
+		{decode + `{"color_jitter":{"hue":[0.1,0.2,0.3],"contrast":[1]}}`, `step "color_jitter" (#3): hue is [0.1,0.2,0.3]: takes a number, or [least, greatest]
 step "color_jitter" (#3): contrast is [1]: takes a number, or [least, greatest]`},
-		{decode + `{"op":"normalize"}`, `step "normalize" (#3): lacks the argument mean
+		{decode + `"normalize"`, `step "normalize" (#3): lacks the argument mean
 step "normalize" (#3): lacks the argument std`},
-		{decode + `{"op":"normalize","args":{"mean":0,"std":[1,0,1],"dtype":"float64"}}`, `step "normalize" (#3): dtype is "float64": did you mean "float32"? takes "float32", "float16" or "bfloat16"
+		{decode + `{"normalize":{"mean":0,"std":[1,0,1],"dtype":"float64"}}`, `step "normalize" (#3): dtype is "float64": did you mean "float32"? takes "float32", "float16" or "bfloat16"
 step "normalize" (#3): std is [1,0,1]: takes numbers above 0`},
-		{decode + `{"op":"normalize","args":{"mean":[1,2],"std":1}}`, `step "normalize" (#3): mean is [1,2]: takes a number, or [red, green, blue]`},
-		{decode + `{"op":"layout"}`, `step "layout" (#3): lacks the argument layout`},
-		{decode + `{"op":"layout","args":{"layout":"NHCW"}}`, `step "layout" (#3): layout is "NHCW": did you mean "NHWC"? takes "NHWC" or "NCHW"`},
+		{decode + `{"normalize":{"mean":[1,2],"std":1}}`, `step "normalize" (#3): mean is [1,2]: takes a number, or [red, green, blue]`},
+		{decode + `"layout"`, `step "layout" (#3): lacks the argument layout`},
+		{decode + `{"layout":{"layout":"NHCW"}}`, `step "layout" (#3): layout is "NHCW": did you mean "NHWC"? takes "NHWC" or "NCHW"`},
 
 		// What may follow what is for package media to say.
-		{decode + crop + `{"op":"normalize","args":{"mean":0,"std":1}},{"op":"random_flip"}`,
+		{decode + crop + `{"normalize":{"mean":0,"std":1}},"random_flip"`,
 			`step "random_flip" (#5): is not possible: media: impossible geometry: random_flip of float32 [8, 8, 3]: put it before normalize and layout`},
-		{decode + `{"op":"center_crop","args":{"size":[3,3]}},{"op":"layout","args":{"layout":"NCHW"}},{"op":"random_crop","args":{"size":2}}`,
+		{decode + `{"center_crop":{"size":[3,3]}},{"layout":{"layout":"NCHW"}},{"random_crop":{"size":2}}`,
 			`step "random_crop" (#5): is not possible: media: impossible geometry: random_crop of uint8 [3, 3, 3]: put it before normalize and layout`},
-		{`{"op":"decode_image","args":{"color":"rgba"}},{"op":"normalize","args":{"mean":0,"std":1}}`,
+		{`{"decode_image":{"color":"rgba"}},{"normalize":{"mean":0,"std":1}}`,
 			`step "normalize" (#3): is not possible: media: unsupported image: normalize of rgba: there is no mean for alpha`},
 	} {
 		r, err := image(c.steps)
@@ -142,17 +142,17 @@ step "normalize" (#3): std is [1,0,1]: takes numbers above 0`},
 // Equal arguments have one form, so that their recipes have one fingerprint.
 func TestArgumentsInOneForm(t *testing.T) {
 	for _, same := range [][]string{
-		{`{"op":"rotate90"}`, `{"op":"rotate90","args":{"turns":1}}`, `{"op":"rotate90","args":{"turns":-7}}`},
-		{`{"op":"color_jitter","args":{"brightness":0.25,"hue":0}}`, `{"op":"color_jitter","args":{"brightness":[0.75,1.25],"contrast":[1,1]}}`},
-		{`{"op":"color_jitter","args":{"saturation":3}}`, `{"op":"color_jitter","args":{"saturation":[0,4]}}`},
-		{`{"op":"normalize","args":{"mean":0.5,"std":1}}`, `{"op":"normalize","args":{"mean":[0.5,0.5,0.5],"std":[1,1,1],"dtype":"float32"}}`},
-		{`{"op":"pad","args":{"padding":2}}`, `{"op":"pad","args":{"padding":[2,2,2,2],"fill":0}}`},
-		{`{"op":"resize_to_bucket","args":{"sizes":[5]}}`, `{"op":"resize_to_bucket","args":{"sizes":[[5,5]],"filter":"bilinear"}}`},
-		{`{"op":"grayscale"}`, `{"op":"grayscale","args":{"channels":1}}`},
+		{`"rotate90"`, `{"rotate90":{"turns":1}}`, `{"rotate90":{"turns":-7}}`},
+		{`{"color_jitter":{"brightness":0.25,"hue":0}}`, `{"color_jitter":{"brightness":[0.75,1.25],"contrast":[1,1]}}`},
+		{`{"color_jitter":{"saturation":3}}`, `{"color_jitter":{"saturation":[0,4]}}`},
+		{`{"normalize":{"mean":0.5,"std":1}}`, `{"normalize":{"mean":[0.5,0.5,0.5],"std":[1,1,1],"dtype":"float32"}}`},
+		{`{"pad":{"padding":2}}`, `{"pad":{"padding":[2,2,2,2],"fill":0}}`},
+		{`{"resize_to_bucket":{"sizes":[5]}}`, `{"resize_to_bucket":{"sizes":[[5,5]],"filter":"bilinear"}}`},
+		{`"grayscale"`, `{"grayscale":{"channels":1}}`},
 	} {
 		first := ""
 		for i, steps := range same {
-			r, err := image(`{"op":"decode_image"},` + steps)
+			r, err := image(`"decode_image",` + steps)
 			if err != nil {
 				t.Fatal(err)
 			}

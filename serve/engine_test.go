@@ -114,8 +114,8 @@ func TestAClientThatReadsLate(t *testing.T) {
 
 	name := root + "/" + strings.Repeat("./", 100) + "class0/000.jpg"
 	paths, _ := json.Marshal(slices.Repeat([]string{name}, 3000))
-	recipe := fmt.Sprintf(`{"headrace":1,"steps":[{"op":"files","args":{"paths":%s,"root":"/"}},{"op":"decode_image"},
-		{"op":"center_crop","args":{"size":2}},{"op":"batch","args":{"size":1000}}]}`, paths)
+	recipe := fmt.Sprintf(`{"headrace":1,"steps":[{"files":{"paths":%s,"root":"/"}},"decode_image",
+		{"center_crop":{"size":2}},{"batch":{"size":1000}}]}`, paths)
 	c := open(t, recipe, `{"epochs":1,"prefetch":3}`)
 	time.Sleep(200 * time.Millisecond) // three batches with 250 KB of text each
 	for range 5 {

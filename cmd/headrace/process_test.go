@@ -157,8 +157,8 @@ func phases(t *testing.T) []phase {
 }
 
 func open(source string) wire.Open {
-	return wire.Open{Config: json.RawMessage(`{"prefetch":3}`), Recipe: json.RawMessage(fmt.Sprintf(`{"headrace":1,"steps":[{"op":"files","args":{%s,"root":"/"}},
-		{"op":"decode_image"},{"op":"center_crop","args":{"size":8}},{"op":"batch","args":{"size":16}}]}`, source))}
+	return wire.Open{Config: json.RawMessage(`{"prefetch":3}`), Recipe: json.RawMessage(fmt.Sprintf(`{"headrace":1,"steps":[{"files":{%s,"root":"/"}},
+		"decode_image",{"center_crop":{"size":8}},{"batch":{"size":16}}]}`, source))}
 }
 
 func hello(t *testing.T, control *wire.Conn, pid int) {

@@ -27,13 +27,13 @@ def test_recipe():
         "headrace": 1,
         "seed": 7,
         "steps": [
-            {"op": "files", "args": {"pattern": "data/*.jpg", "root": os.getcwd(), "label": "parent"}},
-            {"op": "shuffle", "args": {"seed": 3}},
-            {"op": "decode_image", "args": {}},
-            {"op": "resize", "args": {"size": 256, "max_size": 300}},
-            {"op": "center_crop", "args": {"size": [224, 192]}},
-            {"op": "random_flip", "args": {"p": 0.25}},
-            {"op": "batch", "args": {"size": 32, "drop_last": True}},
+            {"files": {"pattern": "data/*.jpg", "root": os.getcwd(), "label": "parent"}},
+            {"shuffle": {"seed": 3}},
+            {"decode_image": {}},
+            {"resize": {"size": 256, "max_size": 300}},
+            {"center_crop": {"size": [224, 192]}},
+            {"random_flip": {"p": 0.25}},
+            {"batch": {"size": 32, "drop_last": True}},
         ],
     }
     assert json.loads(json.dumps(recipe)) == recipe
@@ -41,8 +41,8 @@ def test_recipe():
 
 def test_random_resized_crop_and_global_batches():
     steps = hr.files(["a.jpg"]).random_resized_crop(224, scale=(0.1, 1), ratio=(1, 2)).batch(global_size=256).recipe()["steps"]
-    assert steps[1] == {"op": "random_resized_crop", "args": {"size": 224, "scale": [0.1, 1.0], "ratio": [1.0, 2.0]}}
-    assert steps[2] == {"op": "batch", "args": {"global_size": 256, "drop_last": False}}
+    assert steps[1] == {"random_resized_crop": {"size": 224, "scale": [0.1, 1.0], "ratio": [1.0, 2.0]}}
+    assert steps[2] == {"batch": {"global_size": 256, "drop_last": False}}
 
 
 def test_operations_on_images():
@@ -63,7 +63,7 @@ def test_operations_on_images():
         .layout("NCHW")
         .recipe()["steps"][1:]
     )
-    assert [(step["op"], step["args"]) for step in steps] == [
+    assert [next(iter(step.items())) for step in steps] == [
         ("decode_image", {"mode": "fast", "color": "gray", "background": [1, 2, 3], "dtype": "uint16", "frame": 0}),
         ("resize", {"size": [2, 3], "filter": "lanczos"}),
         ("resize_to_bucket", {"sizes": [[2, 3], 4], "filter": "box"}),
@@ -83,7 +83,7 @@ def test_operations_on_images():
 def test_numbers_of_numpy_are_numbers():
     np = pytest.importorskip("numpy")
     steps = hr.files("x").pad(np.array([1, 2])).random_flip(np.float32(0.5)).normalize(np.float64(0.5), np.ones(3)).rotate90(np.int8(3))
-    assert [step["args"] for step in steps.recipe()["steps"][1:]] == [
+    assert [next(iter(step.values())) for step in steps.recipe()["steps"][1:]] == [
         {"padding": [1, 2], "fill": 0},
         {"p": 0.5},
         {"mean": 0.5, "std": [1.0, 1.0, 1.0]},
@@ -124,7 +124,7 @@ def test_what_is_no_number(add, message):
     ],
 )
 def test_sources(source, expected):
-    args = hr.files(source).recipe()["steps"][0]["args"]
+    args = hr.files(source).recipe()["steps"][0]["files"]
     assert args.pop("root") == os.getcwd()
     assert args == expected
 
@@ -137,7 +137,7 @@ def test_sources_that_are_none(source):
 
 def test_numpy_labels_are_whole_numbers():
     np = pytest.importorskip("numpy")
-    args = hr.files([("a.jpg", np.int64(3))]).recipe()["steps"][0]["args"]
+    args = hr.files([("a.jpg", np.int64(3))]).recipe()["steps"][0]["files"]
     assert json.dumps(args["pairs"]) == '[["a.jpg", 3]]'
 
 
@@ -145,15 +145,15 @@ def test_the_root_is_where_files_was_called(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     description = hr.files("x")
     monkeypatch.chdir("/")
-    assert description.recipe()["steps"][0]["args"]["root"] == str(tmp_path)
+    assert description.recipe()["steps"][0]["files"]["root"] == str(tmp_path)
 
 
 def test_a_pipeline_never_changes():
     base = hr.files("x").decode_image()
     one, two = base.resize(32), base.resize(64)
     assert [len(p.recipe()["steps"]) for p in (base, one, two)] == [2, 3, 3]
-    base.recipe()["steps"][0]["args"]["pattern"] = "y"
-    assert base.recipe()["steps"][0]["args"]["pattern"] == "x"
+    base.recipe()["steps"][0]["files"]["pattern"] = "y"
+    assert base.recipe()["steps"][0]["files"]["pattern"] == "x"
     assert one != two
     assert one == base.resize(32)
 

@@ -48,7 +48,7 @@ def files(
     args["root"] = os.fsdecode(os.getcwdb())
     if label is not None:
         args["label"] = label
-    return Pipeline(_integer("seed", seed), ({"op": "files", "args": args},), "numpy")
+    return Pipeline(_integer("seed", seed), ({"files": args},), "numpy")
 
 
 def _listed(source: Iterable[Any]) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Pipeline:
 
     def _with(self, op: str, args: dict[str, Any]) -> Pipeline:
         given = {name: value for name, value in args.items() if value is not None}
-        return Pipeline(self._seed, (*self._steps, {"op": op, "args": given}), self._format)
+        return Pipeline(self._seed, (*self._steps, {op: given}), self._format)
 
     def shuffle(self, seed: int | None = None) -> Pipeline:
         """Visit the samples of each epoch in a random order of its own.
@@ -300,7 +300,7 @@ class Pipeline:
 
     def recipe(self) -> dict[str, Any]:
         """The description in its JSON form."""
-        steps = [{"op": step["op"], "args": dict(step["args"])} for step in self._steps]
+        steps = [{op: dict(args) for op, args in step.items()} for step in self._steps]
         return {"headrace": 1, "seed": self._seed, "steps": steps}
 
     def loader(
@@ -367,8 +367,9 @@ class Pipeline:
 
     def __repr__(self) -> str:
         def shown(step: dict[str, Any]) -> str:
-            args = ", ".join(f"{k}={_short(v)}" for k, v in step["args"].items() if k != "root")
-            return f"{step['op']}({args})"
+            ((op, given),) = step.items()
+            args = ", ".join(f"{k}={_short(v)}" for k, v in given.items() if k != "root")
+            return f"{op}({args})"
 
         return ".".join(map(shown, self._steps))
 

@@ -1,0 +1,93 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"headrace/sample"
+)
+
+// File is a recipe with what else stands in its file.
+type File struct {
+	Name   string          // what messages call it; "": text without a name
+	Recipe Recipe          // complete
+	Loader json.RawMessage // the section "loader" as JSON, variables replaced; nil: there is none. Package headrace reads it
+	Vars   []Var           // in the order of the file; those that only the environment has, come last
+
+	source source
+}
+
+// maxFile bounds what is read, for a wrong name may be one of something that does not end.
+const maxFile = 1 << 30
+
+// ReadFile reads a recipe from a file, or from standard input where the path is "-".
+func ReadFile(path string, v Variables) (File, error) {
+	name, in := path, os.Stdin
+	if path == "-" {
+		name = "stdin"
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return File{}, fmt.Errorf("recipe: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	doc, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	if err != nil {
+		return File{}, fmt.Errorf("recipe: %w", err)
+	}
+	if len(doc) > maxFile {
+		return File{}, &Error{Position: Position{File: name}, Err: fmt.Errorf("is larger than %d bytes: takes a recipe", maxFile)}
+	}
+	return Read(name, doc, v)
+}
+
+// Read reads a recipe as files have it, in YAML or JSON, of which messages speak by the name. The error joins an [*Error] for each mistake,
+// with its place; what only [File.Check] can see is not among them.
+func Read(name string, doc []byte, v Variables) (File, error) {
+	f := File{Name: name}
+	var err error
+	if f.source, err = parseSource(doc); err != nil {
+		return File{}, f.Locate(err)
+	}
+	p := parser{vars: &vars{Variables: v}}
+	if err := f.read(&p); err != nil {
+		return File{}, f.Locate(err)
+	}
+	f.Recipe, f.Vars = f.Recipe.Complete(), p.vars.all
+	return f, nil
+}
+
+func (f *File) read(p *parser) error {
+	doc := f.source.doc
+	d := p.decoder(0, new(string))
+	if doc.kind() == '{' {
+		p.vars.declare(doc.member("vars"), d)
+	}
+	f.Recipe = p.recipe(doc, map[string]func(value, string){
+		"vars": func(value, string) {},
+		"loader": func(v value, path string) {
+			if v.kind() != '{' {
+				d.wrong(path, fmt.Errorf(`is %s: takes an object like {"epochs": 1, "workers": 4}`, v.describe()))
+				return
+			}
+			filled, err := p.vars.filled(v, true)
+			var bad badText
+			if errors.As(err, &bad) {
+				d.wrong(path, err)
+			}
+			f.Loader = json.RawMessage(filled)
+		},
+	})
+	return p.err()
+}
+
+// Check is [Recipe.Check]; mistakes have their places in the file.
+func (f File) Check() (sample.Schema, error) {
+	schema, err := f.Recipe.Check()
+	return schema, f.Locate(err)
+}
