@@ -45,17 +45,22 @@ def main(folder: pathlib.Path) -> None:
         print(f"The photographs could not be downloaded ({e}).")
         print("Generated pictures take their place: the figures below are then not those of photographs.")
         originals = {}
-    for number, (label, names) in enumerate(CLASSES.items()):
-        (partial / label).mkdir(parents=True)
-        pictures = [reduced(originals[n]) if n in originals else generated(number, k) for k, n in enumerate(names)]
-        for i in range(PER_CLASS):
-            draw = random.Random(f"{label} {i}")
-            image = crop(pictures[i % len(pictures)], draw)
-            image.save(partial / label / f"{label}-{i:02d}.jpg", quality=draw.choice([82, 88, 92, 95]))
+    write(partial, originals)
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
     files = list(folder.glob("*/*.jpg"))
     print(f"{len(files)} pictures in {len(CLASSES)} folders, {sum(f.stat().st_size for f in files) / 1e6:.0f} MB: {folder}")
+
+
+def write(folder: pathlib.Path, originals: dict[str, pathlib.Path]) -> None:
+    """Writes the folders of all classes; where an original is missing, a generated picture takes its place."""
+    for number, (label, names) in enumerate(CLASSES.items()):
+        (folder / label).mkdir(parents=True)
+        pictures = [reduced(originals[n]) if n in originals else generated(number, k) for k, n in enumerate(names)]
+        for i in range(PER_CLASS):
+            draw = random.Random(f"{label} {i}")
+            image = crop(pictures[i % len(pictures)], draw)
+            image.save(folder / label / f"{label}-{i:02d}.jpg", quality=draw.choice([82, 88, 92, 95]))
 
 
 def download(packages: list[str], cache: pathlib.Path) -> list[pathlib.Path]:

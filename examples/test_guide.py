@@ -1,0 +1,140 @@
+"""Runs what the guide shows, as it stands there, and compares what it prints with what the guide says it prints.
+
+In a page, a Python block with a title is a file of that name; the others are one program, from the page's first to its last. A
+block of shell commands is run where those files lie. A block of text is what the block before it prints: the same words in the
+same lines, but for numbers, which differ from machine to machine. A line that is only `…` stands for any number of lines.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+GUIDE = ROOT / "docs/guide"
+ENGINE = ROOT / "python/src/headrace/_bin/headrace"
+MARK = "── the next block ──"
+
+
+class Block(NamedTuple):
+    line: int
+    language: str
+    title: str
+    code: str
+
+
+def blocks(page: pathlib.Path) -> list[Block]:
+    text = page.read_text()
+    found = re.finditer(r"^```(\w*)[ \t]*(?:title=\"([^\"]+)\")?[^\n]*\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [Block(text.count("\n", 0, m.start()) + 1, m[1], m[2] or "", m[3]) for m in found]
+
+
+def alike(want: str, got: str) -> bool:
+    """Whether an output is what a page shows, but for numbers."""
+    parts = [words(part) for part in re.split(r"^ *…\n", want, flags=re.MULTILINE)]
+    text, place = words(got), 0
+    for i, part in enumerate(parts):
+        found = text.find(part, place)
+        if found < 0 or (i == 0 and found > 0):
+            return False
+        place = found + len(part)
+    return not parts[-1] or text.endswith(parts[-1])
+
+
+def words(text: str) -> str:
+    """The text with every number, its unit and the space around it made the same."""
+    numbers = re.sub(r"[<>~≈]?[-+]?\d[\d.,]*( ?(ns|µs|ms|s|min|%|[KMG]i?B|B)(?!\w))?", "0", text)
+    return "".join(" ".join(line.split()) + "\n" for line in numbers.splitlines())
+
+
+def program(code: list[Block]) -> str:
+    """The blocks of a page that are one program; a mark is printed before each but the first."""
+    return f"print({MARK!r})\n".join(block.code for block in code)
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The folder that examples/demo/photographs.py makes, of generated pictures."""
+    sys.path.insert(0, str(HERE / "demo"))
+    import photographs
+
+    folder = tmp_path_factory.mktemp("photographs")
+    photographs.write(folder / "train", {})
+    return folder
+
+
+@pytest.fixture
+def desk(photographs: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A working directory with data/train, and headrace and python in bin."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/headrace").symlink_to(ENGINE)
+    (tmp_path / "bin/python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (tmp_path / "bin/python").chmod(0o755)
+    shutil.copytree(photographs, tmp_path / "work/data")
+    return tmp_path / "work"
+
+
+def run(desk: pathlib.Path, *command: str) -> str:
+    environment = {**os.environ, "PATH": f"{desk.parent / 'bin'}:{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=desk, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def check(page: pathlib.Path, shown: Block, printed: str) -> None:
+    where = f"{page.relative_to(ROOT)}:{shown.line}"
+    assert alike(shown.code, printed), f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
+
+
+@pytest.mark.parametrize("name", ["order-state-memory.md"])
+def test_a_page(name: str, desk: pathlib.Path) -> None:
+    page = GUIDE / name
+    found = blocks(page)
+    one = [block for block in found if block.language == "python" and not block.title]
+    printed = run(desk, "python", "-c", program(one)).split(MARK + "\n") if one else []
+    output = ""
+    for block in found:
+        if block.language == "python" and block.title:
+            (desk / block.title).write_text(block.code)
+        elif block.language == "python":
+            output = printed.pop(0)
+        elif block.language == "sh":
+            output = run(desk, "bash", "-euo", "pipefail", "-c", block.code)
+        elif block.language in ("text", "yaml", "json"):
+            check(page, block, output)
+
+
+def test_the_page_that_opens_the_guide(desk: pathlib.Path) -> None:
+    (block,) = blocks(ROOT / "docs/README.md")
+    shown = block.code.replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)')
+    assert run(desk, "python", "-c", shown).splitlines() == ["32 (32, 224, 224, 3)"] * 15
+
+
+@pytest.mark.parametrize(
+    ("want", "got", "same"),
+    [
+        ("a 1 b\n", "a 22.5 b\n", True),
+        ("a 1 b\n", "a  22.5   b \n", True),
+        ("p50 3.8 ms\n", "p50 852 µs\n", True),
+        ("<1 % >99 %\n", "7 % 8 %\n", True),
+        ("12 samples\n", "7 sample\n", False),
+        ("a\n", "a\nb\n", False),
+        ("a\nb\n", "a\n", False),
+        ("a\n…\nc\n", "a\nb\nb\nc\n", True),
+        ("a\n…\nc\n", "a\nc\n", True),
+        ("a\n…\n", "a\nb\n", True),
+        ("…\nc\n", "a\nb\nc\n", True),
+        ("…\nb\n", "a\nb\nc\n", False),
+        ("a\n…\nc\n", "c\nb\na\n", False),
+    ],
+)
+def test_alike(want: str, got: str, same: bool) -> None:
+    assert alike(want, got) == same
