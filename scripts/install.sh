@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [demo]     (default: system python tools docs)
+#   install.sh [system] [python] [tools] [docs] [wheel] [demo]     (default: system python tools docs wheel)
 #
 #   system  a C compiler, pkg-config, the headers of libjpeg, libspng and libwebp, and Python's venv, by apt-get
 #   python  .venv with everything that the tests import (PyTorch is the large part)
 #   tools   staticcheck in build/tools
 #   docs    .venv with what the guide is built with
+#   wheel   build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels
 #   demo    .venv with only what the demo imports
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -14,11 +15,11 @@ STATICCHECK=v0.8.2
 
 main() {
 	local part
-	for part in "${@:-system python tools docs}"; do
+	for part in "${@:-system python tools docs wheel}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | demo) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, demo)" ;;
+			system | python | tools | docs | wheel | demo) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, demo)" ;;
 			esac
 		done
 	done
@@ -127,6 +128,18 @@ make_venv() {
 	fi
 	"$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >/dev/null
 	[ -x "$VENV/bin/uv" ] || "$PYTHON" -m pip install -q uv
+}
+
+# install_wheel makes an environment of its own: wheels are made of pinned versions, whatever the tests import.
+install_wheel() {
+	local list="$ROOT/scripts/wheel/requirements.txt" into="$ROOT/build/wheel-tools"
+	cmp -s "$list" "$into/installed" && return
+	rm -rf "$into"
+	make_venv
+	say "installing into build/wheel-tools: $(sed 's/[ #].*//; s/[<>=;].*//' "$list" | grep . | paste -sd ' ')"
+	"$VENV/bin/uv" venv -q --python "$(base_python)" "$into"
+	"$VENV/bin/uv" pip install -q --python "$into/bin/python" -r "$list"
+	cp "$list" "$into/installed"
 }
 
 install_tools() {

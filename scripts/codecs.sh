@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# The libraries that go into wheels, as static archives with their headers and licences, in build/codecs/MACHINE/{include,lib,licenses}: Debian's
+# libjpeg-turbo, libwebp and zlib, with their kernels in assembler, and libspng, of which Debian has no archive, from Debian's sources.
+#
+#   codecs.sh MACHINE          x86_64 or aarch64
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+MACHINE="${1:-}"
+case "$MACHINE" in
+x86_64) DEBIAN=amd64 KERNEL=jsimd_idct_islow_avx2 ;;
+aarch64) DEBIAN=arm64 KERNEL=jsimd_idct_islow_neon ;;
+*) die "codecs.sh: no machine is called '$MACHINE' (x86_64, aarch64)" ;;
+esac
+PACKAGES=(libjpeg62-turbo-dev libwebp-dev zlib1g-dev)
+
+INTO="$ROOT/build/codecs/$MACHINE"
+SPNG="$ROOT/build/codecs/libspng"
+
+main() {
+	# What was made by this file as it is now is made.
+	cmp -s "${BASH_SOURCE[0]}" "$INTO/made-by" && return
+	rm -rf "$INTO" "$INTO.new"
+	mkdir -p "$INTO.new"/{include,lib,licenses}
+	archives "$INTO.new"
+	[ -d "$SPNG/spng" ] || scripts/debian.sh source "$SPNG" libspng
+	libspng "$INTO.new"
+	cp "${BASH_SOURCE[0]}" "$INTO.new/made-by"
+	mv "$INTO.new" "$INTO"
+}
+
+archives() {
+	local into="$1" package
+	scripts/debian.sh unpack "$into/debian" "${PACKAGES[@]/%/:$DEBIAN}"
+	cp -R "$into/debian/usr/include/." "$into/include/"
+	cp "$into/debian/usr/lib/$MACHINE-linux-gnu"/{libjpeg,libwebp,libz}.a "$into/lib/"
+	grep -q "$KERNEL" "$into/lib/libjpeg.a" || die "Debian's libjpeg.a for $MACHINE has no $KERNEL: decoding would be several times slower"
+	for package in "${PACKAGES[@]}"; do
+		cp "$into/debian/usr/share/doc/$package/copyright" "$into/licenses/$(upstream "$package").txt"
+	done
+	# Some headers lie in a folder of the machine.
+	cp -R "$into/include/$MACHINE-linux-gnu/." "$into/include/"
+	mv "$into/debian/packages.txt" "$into/licenses/debian-packages.txt"
+	rm -r "$into/debian"
+}
+
+upstream() {
+	case "$1" in
+	libjpeg62-turbo-dev) echo libjpeg-turbo ;;
+	libwebp-dev) echo libwebp ;;
+	zlib1g-dev) echo zlib ;;
+	esac
+}
+
+libspng() {
+	local into="$1"
+	cp "$SPNG/spng/spng.h" "$into/include/"
+	cp "$SPNG/LICENSE" "$into/licenses/libspng.txt"
+	# The file's own paths stay out of the object.
+	(cd "$SPNG/spng" && "$ROOT/scripts/zig.sh" "$MACHINE" cc -O3 -DNDEBUG -I"$into/include" -c spng.c -o "$into/spng.o")
+	scripts/zig.sh "$MACHINE" ar rcsD "$into/lib/libspng.a" "$into/spng.o"
+	rm "$into/spng.o"
+}
+
+main
