@@ -55,10 +55,12 @@ func Read(name string, doc []byte, v Variables) (File, error) {
 		return File{}, f.Locate(err)
 	}
 	p := parser{vars: &vars{Variables: v}}
-	if err := f.read(&p); err != nil {
-		return File{}, f.Locate(err)
+	err = f.read(&p)
+	f.Vars = p.vars.all
+	if err != nil {
+		return File{Name: name, Vars: f.Vars}, f.Locate(err) // the variables, for those who complete a command line
 	}
-	f.Recipe, f.Vars = f.Recipe.Complete(), p.vars.all
+	f.Recipe = f.Recipe.Complete()
 	return f, nil
 }
 

@@ -131,4 +131,5 @@ var arrows = []arrow{
 	{"cmd/headrace", "media/turbo", "only the program links C, no package does"},
 	{"cmd/headrace", "media/webp", "only the program links C, no package does"},
 	{"cmd/headrace", "github.com/spf13/cobra", "subcommands and their flags"},
+	{"cmd/headrace", "github.com/spf13/pflag", "flags that several commands have"},
 }

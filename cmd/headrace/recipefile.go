@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"headrace"
+	"headrace/recipe"
+)
+
+// recipeOptions are the flags of commands that read a recipe. Where a flag is given, it takes the place of the same key in the recipe's
+// section "loader".
+type recipeOptions struct {
+	set       []string
+	workers   int
+	epochs    int
+	prefetch  int
+	memory    int64
+	onError   string
+	maxErrors string
+	order     string
+	fuse      bool
+
+	engine headrace.Options // for open
+	flags  []*pflag.Flag
+}
+
+// recipeFlags adds the flags to a command, but those that it has itself, and completes its arguments.
+func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
+	o := new(recipeOptions)
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.StringArrayVarP(&o.set, "set", "s", nil, "give a variable of the recipe its value, as `name=value`; may be repeated")
+	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: the usable cores)")
+	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
+	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
+	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of what is available, at most 2 GiB)")
+	f.StringVar(&o.onError, "on-error", "", "what a bad sample does: `raise` ends the run, skip drops the sample (default raise)")
+	f.StringVar(&o.maxErrors, "max-errors", "", "with --on-error skip, most losses of an epoch: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
+	f.StringVar(&o.order, "order", "", "`input` gives the same batches in every run, completion lets fast samples pass slow ones (default input)")
+	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image as one; --fuse=false gives each its own statistics")
+	f.VisitAll(func(one *pflag.Flag) {
+		if !slices.Contains(except, one.Name) {
+			c.Flags().AddFlag(one)
+			o.flags = append(o.flags, one)
+		}
+	})
+	complete := func(name string, values ...string) {
+		if !slices.Contains(except, name) {
+			c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
+	complete("on-error", string(headrace.Raise), string(headrace.Skip))
+	complete("order", string(headrace.InputOrder), string(headrace.CompletionOrder))
+	c.RegisterFlagCompletionFunc("set", completeVariables)
+	c.ValidArgsFunction = completeRecipe
+	return o
+}
+
+// completeRecipe offers the files that may be recipes.
+func completeRecipe(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// completeVariables offers the variables of the recipe that stands in the command line already.
+func completeVariables(_ *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+	if len(args) == 0 || args[0] == "-" || strings.Contains(typed, "=") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	f, _ := recipe.ReadFile(args[0], recipe.Variables{}) // variables are known also where something else is wrong
+	for _, v := range f.Vars {
+		names = append(names, v.Name+"=")
+	}
+	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// read returns the recipe in a file and how to run it. Both have been checked, as far as they can be before the data is looked at.
+func (o *recipeOptions) read(path string) (recipe.File, headrace.Config, error) {
+	given, err := o.variables()
+	if err != nil {
+		return recipe.File{}, headrace.Config{}, wrongUse(err)
+	}
+	f, err := recipe.ReadFile(path, recipe.Variables{Given: given, Environment: os.LookupEnv})
+	if err != nil {
+		return f, headrace.Config{}, wrongUse(err)
+	}
+	_, mistakes := f.Check()
+	config, err := o.config(f)
+	return f, config, wrongUse(errors.Join(mistakes, err))
+}
+
+// open returns a loader that has not begun.
+func (o *recipeOptions) open(ctx context.Context, path string) (*headrace.Loader, recipe.File, error) {
+	f, config, err := o.read(path)
+	if err != nil {
+		return nil, f, err
+	}
+	l, err := headrace.Open(ctx, f.Recipe, config, o.engine)
+	return l, f, f.Locate(err)
+}
+
+func (o *recipeOptions) variables() (map[string]string, error) {
+	given := make(map[string]string)
+	for _, text := range o.set {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--set is %q: takes name=value", text)
+		}
+		given[name] = value
+	}
+	return given, nil
+}
+
+// config reads the section "loader", and puts the flags in their places.
+func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error) {
+	if f.Loader != nil {
+		if config, err = headrace.ParseConfig(f.Loader); err != nil {
+			return config, f.Locate(err)
+		}
+	}
+	put := map[string]func(){
+		"workers":  func() { config.Workers = &o.workers },
+		"epochs":   func() { config.Epochs = &o.epochs },
+		"prefetch": func() { config.Prefetch = o.prefetch },
+		"memory":   func() { config.Memory = &o.memory },
+		"on-error": func() { config.OnError = headrace.OnError(o.onError) },
+		"order":    func() { config.Order = headrace.Order(o.order) },
+		"fuse":     func() { config.Fuse = &o.fuse },
+		"max-errors": func() {
+			err = json.Unmarshal([]byte(o.maxErrors), &config.MaxErrors)
+		},
+	}
+	for _, flag := range o.flags {
+		if put := put[flag.Name]; flag.Changed && put != nil {
+			put()
+		}
+	}
+	if err != nil {
+		return config, fmt.Errorf("--max-errors is %q: takes a whole number of samples or a rate like 0.01", o.maxErrors)
+	}
+	return config, config.Check()
+}
