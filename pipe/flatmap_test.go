@@ -320,3 +320,12 @@ func TestE3Lookup(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Something of a batch is lost while the rest of it is on its way: after a resume the same batch comes again, and not one of other items.
+func TestE5LossesInPartsOfABatchResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Unbatch(sixes(20), pipe.UnbatchOpts{Name: "elements"})
+		f = pipe.Map(f, failing(1, 8, 9), pipe.Opts{Name: "map", Workers: 2, Ordered: true})
+		pipetest.Resume(t, f, pipe.Config{Epochs: 2, Failures: pipe.Policy{Skip: true, Count: -1}}, true, func(v int) []string { return printAll([]int{v}) })
+	})
+}

@@ -6,7 +6,7 @@ import "sync"
 // as one, so the choices are all it needs to know.
 type orderedJoin[T any] struct {
 	*mergeStage[T]
-	choices *choices
+	choices *choices[int]
 }
 
 func (j *orderedJoin[T]) work(w *worker) {
@@ -35,48 +35,54 @@ func (j *orderedJoin[T]) next(w *worker) (m msg[T], ok bool) {
 		w.in.Add(1)
 		return j.take(w, j.inputs[choice])
 	}
-	for _, in := range j.inputs {
-		m, ok := j.take(w, in)
-		if !ok {
-			return m, false
-		}
-		j.note(in, m)
-	}
-	return j.endEpoch(), true
+	return j.takeEnd(w)
 }
 
-func (j *orderedJoin[T]) take(w *worker, in *mergeInput[T]) (m msg[T], ok bool) {
+// takeEnd takes the end of the epoch from all branches.
+func (m *mergeStage[T]) takeEnd(w *worker) (end msg[T], ok bool) {
+	for _, in := range m.inputs {
+		v, ok := m.take(w, in)
+		if !ok {
+			return v, false
+		}
+		m.note(in, v)
+	}
+	return m.endEpoch(), true
+}
+
+func (m *mergeStage[T]) take(w *worker, in *mergeInput[T]) (v msg[T], ok bool) {
 	var buf [1]msg[T]
 	h := in.ring.take(w, buf[:])
 	return buf[0], len(h.msgs) > 0
 }
 
-// Choices are the branches that messages were sent to. They are no more than messages are in the branches.
-type choices struct {
+// Choices are what a router has decided, and the join behind it has not heard of yet. They are no more than messages are in the
+// branches.
+type choices[C any] struct {
 	mu      sync.Mutex
 	ready   sync.Cond
-	all     []int
+	all     []C
 	stopped bool
 }
 
 // allBranches is the choice of what ends an epoch, or the run.
 const allBranches = -1
 
-func newChoices() *choices {
-	c := new(choices)
+func newChoices[C any]() *choices[C] {
+	c := new(choices[C])
 	c.ready.L = &c.mu
 	return c
 }
 
-func (c *choices) add(branch int) {
+func (c *choices[C]) add(choice C) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all = append(c.all, branch)
+	c.all = append(c.all, choice)
 	c.ready.Signal()
 }
 
 // take waits for a choice. It returns false when the stage was stopped.
-func (c *choices) take(w *worker) (branch int, ok bool) {
+func (c *choices[C]) take(w *worker) (choice C, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.all) == 0 && !c.stopped {
@@ -87,14 +93,14 @@ func (c *choices) take(w *worker) (branch int, ok bool) {
 		w.tick(&w.starved)
 	}
 	if c.stopped {
-		return 0, false
+		return choice, false
 	}
-	branch = c.all[0]
+	choice = c.all[0]
 	c.all = c.all[1:]
-	return branch, true
+	return choice, true
 }
 
-func (c *choices) stop() {
+func (c *choices[C]) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopped = true

@@ -13,14 +13,14 @@ type ledger struct {
 	lost  []int64
 }
 
-// newLedger goes on where a state was. Of what is in open something was lost, and something is not finished.
-func newLedger(s SourceState, open ...int64) *ledger {
+// newLedger goes on where a state was.
+func newLedger(s SourceState) *ledger {
 	l := &ledger{epoch: s.Epoch, low: s.Low, lost: slices.Clone(s.Lost)}
 	for _, r := range s.Ahead {
 		l.finish(span{r[0], r[1]})
 	}
 	for _, pos := range s.Lost {
-		if !slices.Contains(open, pos) {
+		if !slices.Contains(s.Open, pos) {
 			l.finish(span{pos, pos + 1})
 		}
 	}
@@ -89,7 +89,13 @@ func (l *ledger) lostAt(pos int64) bool { return slices.Contains(l.lost, pos) }
 
 func (l *ledger) state() SourceState {
 	p := l.progress()
-	return SourceState{Epoch: l.epoch, Low: p.Low, Ahead: p.Ahead, Lost: slices.Clone(l.lost)}
+	s := SourceState{Epoch: l.epoch, Low: p.Low, Ahead: p.Ahead, Lost: slices.Clone(l.lost)}
+	for _, pos := range l.lost {
+		if !l.has(pos) {
+			s.Open = append(s.Open, pos)
+		}
+	}
+	return s
 }
 
 func (l *ledger) progress() Progress {

@@ -35,6 +35,7 @@ const (
 	kindAggregate = "aggregate"
 	kindMerge     = "merge"
 	kindRoute     = "route"
+	kindDivide    = "route of batches"
 	kindBranch    = "branch"
 	kindJoin      = "join"
 )

@@ -22,53 +22,71 @@ type RouteOpts struct {
 // Where a branch fails, no more items are given out, and the others finish those that they have. In the order of the input
 // the run ends at the item that failed.
 func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error), branches []func(Flow[In]) Flow[Out], o RouteOpts) Flow[Out] {
-	router := &node{name: o.Name, kind: kindRoute, buffer: o.Buffer, ordered: true, strict: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
+	d := divide(in, branches, kindRoute, o)
+	if pick == nil {
+		d.router.mistake("its function is nil")
+	}
+	return Flow[Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *ring[Out] {
+		r, m := d.open(op, below)
+		r.give = func(w *worker, v msg[In]) msg[In] { return r.giveOne(w, v, pick) }
+		if o.Ordered {
+			c := newChoices[int]()
+			r.note = c.add
+			j := &orderedJoin[Out]{mergeStage: m, choices: c}
+			m.onHalt = c.stop
+			op.run(m.stage, j.work)
+			return m.out
+		}
+		for _, in := range m.inputs {
+			op.run(m.stage, func(w *worker) { m.forward(w, in) })
+		}
+		return m.out
+	}}
+}
+
+// A division is the description of a router, its branches, and the join behind them.
+type division[In, Out any] struct {
+	in           Flow[In]
+	router, join *node
+	ends         []Flow[Out]
+}
+
+func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind string, o RouteOpts) *division[In, Out] {
+	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, strict: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
 	router.settle()
 	join := &node{name: o.Name + "/join", kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, strict: o.Ordered}
 	if !o.Ordered {
 		join.workers = len(branches)
 	}
 	join.settle()
-	if pick == nil {
-		router.mistake("its function is nil")
-	}
 	if len(branches) == 0 {
 		join.mistakes = append(join.mistakes, router.wrong("it has no branches"))
 	}
-	ends := make([]Flow[Out], len(branches))
+	d := &division[In, Out]{in: in, router: router, join: join}
 	for i, branch := range branches {
 		end, mistakes := joined(router, i, in.drop, branch)
-		ends[i], join.mistakes = end, append(join.mistakes, mistakes...)
-		join.ups = append(join.ups, ends[i].node)
-	}
-	for i, end := range ends {
+		d.ends, join.mistakes = append(d.ends, end), append(join.mistakes, mistakes...)
+		join.ups = append(join.ups, end.node)
 		if bad := end.node.breaksOrder(fmt.Sprintf("%s/%d", o.Name, i)); o.Ordered && bad != nil {
 			router.mistake("branch %d cannot keep the order: stage %s may not make one item of each, in order", i, bad.label())
 		}
 	}
-	return Flow[Out]{node: join, drop: dropOf(ends), open: func(op *opening, below *stage) *ring[Out] {
-		st := op.newStage(join, below)
-		r := &routeStage[In]{pick: pick, branches: make([]*ring[In], len(branches))}
-		op.routes[router] = r
-		m := newMergeStage[Out](st, join.workers+join.buffer)
-		for _, end := range ends {
-			m.inputs = append(m.inputs, &mergeInput[Out]{ring: end.into(op, st)})
-		}
-		r.open(op, router)
-		r.in = in.into(op, r.stage)
-		op.run(r.stage, r.work)
-		if o.Ordered {
-			r.choices = newChoices()
-			j := &orderedJoin[Out]{mergeStage: m, choices: r.choices}
-			st.onHalt = r.choices.stop
-			op.run(st, j.work)
-			return m.out
-		}
-		for _, in := range m.inputs {
-			op.run(st, func(w *worker) { m.forward(w, in) })
-		}
-		return m.out
-	}}
+	return d
+}
+
+// open prepares the stages for a run, and the router's worker.
+func (d *division[In, Out]) open(op *opening, below *stage) (*routeStage[In], *mergeStage[Out]) {
+	st := op.newStage(d.join, below)
+	r := &routeStage[In]{branches: make([]*ring[In], len(d.ends))}
+	op.routes[d.router] = r
+	m := newMergeStage[Out](st, d.join.workers+d.join.buffer)
+	for _, end := range d.ends {
+		m.inputs = append(m.inputs, &mergeInput[Out]{ring: end.into(op, st)})
+	}
+	r.open(op, d.router)
+	r.in = d.in.into(op, r.stage)
+	op.run(r.stage, r.work)
+	return r, m
 }
 
 // joined is one branch, up to its end.
@@ -110,9 +128,9 @@ func (n *node) breaksOrder(branch string) *node {
 type routeStage[In any] struct {
 	*stage
 	in       *ring[In]
-	pick     func(context.Context, In) (int, error)
 	branches []*ring[In]
-	choices  *choices // nil where no order is kept
+	give     func(*worker, msg[In]) msg[In] // gives an item out; what it returns is to be sent besides, unless that is nothing
+	note     func(branch int)               // tells the join what is sent where; nil where no order is kept
 	judge    *tally
 	at       int // the branch that was picked last: what is no item goes there
 }
@@ -147,13 +165,12 @@ func (r *routeStage[In]) work(w *worker) {
 		}
 		m := buf[0]
 		buf[0] = msg[In]{}
-		to := r.at
 		if m.kind == item {
 			w.in.Add(1)
-			to, m = r.choose(w, m)
-			w.timeOp(true)
+			m = r.give(w, m)
 		}
 		switch m.kind {
+		case none:
 		case mark:
 			if r.judge != nil {
 				r.judge.reset()
@@ -167,40 +184,67 @@ func (r *routeStage[In]) work(w *worker) {
 			r.broadcast(w, m)
 			return
 		default:
-			r.send(w, to, m)
+			r.send(w, r.at, m)
 		}
 	}
 }
 
-// choose is what becomes of an item, and in which branch.
-func (r *routeStage[In]) choose(w *worker, m msg[In]) (to int, _ msg[In]) {
-	to, err := call(w.ctx, r.pick, m.val)
-	if err == nil && (to < 0 || to >= len(r.branches)) {
-		err = &BranchError{Route: r.name, Branch: to, Branches: len(r.branches)}
+// giveOne gives an item to the branch that is picked.
+func (r *routeStage[In]) giveOne(w *worker, m msg[In], pick func(context.Context, In) (int, error)) msg[In] {
+	to, err := r.pick(w, m.val, pick)
+	w.timeOp(true)
+	if err != nil {
+		r.in.discard(m.val)
+		return r.refuse(w, m.ticket, err)
 	}
-	if err == nil {
-		w.out.Add(1)
-		if r.judge != nil && !r.judge.pass(1) {
-			r.in.discard(m.val)
-			return r.at, msg[In]{kind: fatal, ticket: r.judge.last, news: r.judge.verdict()}
-		}
-		r.at = to
-		return to, m
+	if end, over := r.passed(w); over {
+		r.in.discard(m.val)
+		return end
 	}
-	r.in.discard(m.val)
-	out := msg[In]{kind: gone, ticket: m.ticket}
+	r.at = to
+	r.send(w, to, m)
+	return msg[In]{}
+}
+
+func (r *routeStage[In]) pick(w *worker, v In, pick func(context.Context, In) (int, error)) (to int, err error) {
+	if to, err = call(w.ctx, pick, v); err == nil {
+		err = r.there(to)
+	}
+	return to, err
+}
+
+// there is an error for a branch that is not there.
+func (r *routeStage[In]) there(branch int) error {
+	if branch < 0 || branch >= len(r.branches) {
+		return &BranchError{Route: r.name, Branch: branch, Branches: len(r.branches)}
+	}
+	return nil
+}
+
+// passed counts an item that went well. over is true when the losses before are too many now.
+func (r *routeStage[In]) passed(w *worker) (end msg[In], over bool) {
+	if r.judge != nil && !r.judge.pass(1) {
+		return msg[In]{kind: fatal, ticket: r.judge.last, news: r.judge.verdict()}, true
+	}
+	w.out.Add(1)
+	return end, false
+}
+
+// refuse is what becomes of an item that goes to no branch.
+func (r *routeStage[In]) refuse(w *worker, t ticket, err error) msg[In] {
+	out := msg[In]{kind: gone, ticket: t}
 	if errors.Is(err, Skip) {
 		w.skipped.Add(1)
-		return r.at, out
+		return out
 	}
 	out.news = &news{stage: r.stage, err: err, final: r.judge != nil}
 	switch {
 	case r.raises:
 		out.kind = fatal
-	case r.judge != nil && !r.judge.lose(1, 1, m.ticket, out.news):
+	case r.judge != nil && !r.judge.lose(1, 1, t, out.news):
 		out.kind, out.news = fatal, r.judge.verdict()
 	}
-	return r.at, out
+	return out
 }
 
 func (r *routeStage[In]) send(w *worker, to int, m msg[In]) {
@@ -209,8 +253,8 @@ func (r *routeStage[In]) send(w *worker, to int, m msg[In]) {
 		b.discardMsg(m)
 		return
 	}
-	if r.choices != nil {
-		r.choices.add(to)
+	if r.note != nil {
+		r.note(to)
 	}
 	b.put(m, w.last)
 }
@@ -222,8 +266,8 @@ func (r *routeStage[In]) broadcast(w *worker, m msg[In]) {
 			b.put(m, w.last)
 		}
 	}
-	if r.choices != nil {
-		r.choices.add(allBranches)
+	if r.note != nil {
+		r.note(allBranches)
 	}
 }
 

@@ -43,7 +43,6 @@ type sourceStage[T any] struct {
 type plan struct {
 	epochs int // negative: without end
 	saved  SourceState
-	open   []int64 // positions that were lost in part, and are not finished
 }
 
 // work reads epoch after epoch. It holds a free place of the queue whenever it asks the source for an item, so that an item
@@ -52,7 +51,7 @@ func (s *sourceStage[T]) work(w *worker) {
 	if !s.out.reserve(w) {
 		return
 	}
-	done := newLedger(s.plan.saved, s.plan.open...)
+	done := newLedger(s.plan.saved)
 	for k := 0; s.plan.epochs < 0 || k < s.plan.epochs; k++ {
 		if !s.epoch(w, s.plan.saved.Epoch+k, done) {
 			return

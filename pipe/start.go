@@ -115,14 +115,9 @@ func (o *opening) newSource(s *stage) (number int, p plan) {
 		saved.Epoch = o.config.Epoch
 	}
 	p.saved = saved
-	for _, part := range o.config.Resume.Parts {
-		if part.Source == s.name {
-			p.open = append(p.open, part.Item[0])
-		}
-	}
 	o.sources = append(o.sources, s)
 	o.books.names = append(o.books.names, s.name)
-	o.books.all = append(o.books.all, newLedger(saved, p.open...))
+	o.books.all = append(o.books.all, newLedger(saved))
 	return len(o.sources) - 1, p
 }
 

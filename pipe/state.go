@@ -20,13 +20,14 @@ type State struct {
 }
 
 // A SourceState is how far one source was read. All positions below Low are finished, and those in the half-open ranges
-// Ahead; finished are also the positions in Lost, of which all or something was lost in this epoch, unless Parts lists them.
-// What is finished is not tried again after a resume.
+// Ahead; finished are also the positions in Lost, of which all or something was lost in this epoch, unless they are Open:
+// something else that was made of these is not finished yet. What is finished is not tried again after a resume.
 type SourceState struct {
 	Epoch int        `json:"epoch"`
 	Low   int64      `json:"low"`
 	Ahead [][2]int64 `json:"ahead,omitempty"`
 	Lost  []int64    `json:"lost,omitempty"`
+	Open  []int64    `json:"open,omitempty"`
 }
 
 // Progress is what is finished of things that are numbered: all below Low, and those in the half-open ranges Ahead.
@@ -54,6 +55,11 @@ func (s SourceState) check() error {
 	for _, pos := range s.Lost {
 		if pos < 0 || pos > maxPos {
 			all = append(all, fmt.Errorf("the lost position %d", pos))
+		}
+	}
+	for _, pos := range s.Open {
+		if !slices.Contains(s.Lost, pos) {
+			all = append(all, fmt.Errorf("the open position %d, of which nothing was lost", pos))
 		}
 	}
 	return errors.Join(all...)

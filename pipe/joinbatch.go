@@ -1,0 +1,95 @@
+package pipe
+
+// A batchJoin puts batches together again. It knows which branches have a part of the next batch, and every part that goes into a branch
+// comes out of it as one message, also one that is dropped or lost: so nothing can slip into another batch.
+type batchJoin[T any] struct {
+	*mergeStage[[]T]
+	sets *choices[branchSet]
+}
+
+func (j *batchJoin[T]) work(w *worker) {
+	for j.out.reserve(w) {
+		set, ok := j.sets.take(w)
+		if !ok {
+			return
+		}
+		m, ok := j.next(w, set)
+		if !ok {
+			return
+		}
+		if m.kind == item {
+			w.out.Add(1)
+		}
+		if m.kind == fatal {
+			j.haltAbove()
+		}
+		w.timeItem()
+		j.out.put(m, w.last)
+	}
+}
+
+func (j *batchJoin[T]) next(w *worker, set branchSet) (m msg[[]T], ok bool) {
+	switch {
+	case set.divided:
+		w.in.Add(1)
+		return j.gather(w, set)
+	case set.through == allBranches:
+		return j.takeEnd(w)
+	}
+	return j.take(w, j.inputs[set.through])
+}
+
+// A part is what a branch has made of its part of a batch.
+type part[T any] struct {
+	from *mergeInput[[]T]
+	val  []T
+}
+
+// gather is what becomes of a batch: it is whole, or lost, or the end.
+func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool) {
+	var parts []part[T]
+	for _, branch := range set.parts {
+		in := j.inputs[branch]
+		m, ok := j.take(w, in)
+		switch {
+		case !ok || m.kind == fatal:
+			discardParts(parts)
+			return m, ok
+		case m.kind == item:
+			parts = append(parts, part[T]{in, m.val})
+		case m.news != nil && whole.news == nil:
+			whole.news = m.news
+		case m.news != nil:
+			m.news.stage.lost.Add(1) // with the batch, which is lost already
+		}
+	}
+	whole.kind, whole.ticket = gone, set.ticket
+	switch {
+	case whole.news != nil:
+		discardParts(parts)
+	case len(parts) > 0 || len(set.parts) == 0: // an empty batch is a batch
+		whole.kind, whole.val = item, joinParts(parts)
+	}
+	return whole, true
+}
+
+func discardParts[T any](parts []part[T]) {
+	for _, p := range parts {
+		p.from.ring.discard(p.val)
+	}
+}
+
+func joinParts[T any](parts []part[T]) []T {
+	if len(parts) == 1 {
+		return parts[0].val
+	}
+	n := 0
+	for _, p := range parts {
+		n += len(p.val)
+	}
+	all := make([]T, 0, n)
+	for _, p := range parts {
+		all = append(all, p.val...)
+	}
+	return all
+}

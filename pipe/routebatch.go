@@ -1,0 +1,113 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+)
+
+// RouteBatchOpts are the settings of a RouteBatch.
+type RouteBatchOpts struct {
+	Name     string  // of the stage; required, and unique in its flow
+	Buffer   int     // batches kept ready before each branch, and behind them all; 0: DefaultBuffer
+	Failures *Policy // of pick; nil: the run's
+}
+
+// RouteBatch divides every batch among branches, element by element as pick says, and puts together again what comes out of them:
+// each batch of its own parts, in the order of the branches, and the batches in the order of the input. Branches work on different
+// batches at once; all their stages have to make one item of each, in order. A branch of which a batch has no element
+// is not asked.
+//
+// An element for which pick returns Skip is dropped, and a part that a branch drops is left out; a batch of which nothing is left
+// is dropped. A part that is lost takes its batch with it: a batch comes with all of its parts or not at all. Discard
+// disposes of parts as it does of batches.
+func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int, error), branches []func(Flow[[]In]) Flow[[]Out], o RouteBatchOpts) Flow[[]Out] {
+	d := divide(in, branches, kindDivide, RouteOpts{Name: o.Name, Buffer: o.Buffer, Ordered: true, Failures: o.Failures})
+	if pick == nil {
+		d.router.mistake("its function is nil")
+	}
+	return Flow[[]Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *ring[[]Out] {
+		r, m := d.open(op, below)
+		sets := newChoices[branchSet]()
+		r.note = func(branch int) { sets.add(branchSet{through: branch}) }
+		r.give = func(w *worker, v msg[[]In]) msg[[]In] { return giveParts(r, w, v, pick, sets) }
+		m.onHalt = sets.stop
+		j := &batchJoin[Out]{mergeStage: m, sets: sets}
+		op.run(m.stage, j.work)
+		return m.out
+	}}
+}
+
+// A branchSet is what the router tells the join about a message.
+type branchSet struct {
+	divided bool
+	parts   []int  // the branches that a batch was divided among
+	ticket  ticket // of that batch
+	through int    // where it went as it was, or allBranches
+}
+
+// giveParts divides a batch.
+func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) msg[[]In] {
+	parts, err := divideBatch(r, w, m.val, pick)
+	w.timeOp(true)
+	if err != nil {
+		r.in.discard(m.val)
+		return r.refuse(w, m.ticket, err)
+	}
+	if end, over := r.passed(w); over {
+		r.in.discard(m.val)
+		return end
+	}
+	set := branchSet{divided: true, ticket: m.ticket}
+	for to, part := range parts {
+		if len(part) > 0 {
+			set.parts = append(set.parts, to)
+		}
+	}
+	if set.parts == nil && len(m.val) > 0 {
+		w.skipped.Add(1)
+		return msg[[]In]{kind: gone, ticket: m.ticket}
+	}
+	sets.add(set)
+	for _, to := range set.parts {
+		b := r.branches[to]
+		part := msg[[]In]{kind: item, val: parts[to], ticket: m.ticket}
+		if b.reserve(w) {
+			b.put(part, w.last)
+		} else {
+			b.discardMsg(part)
+		}
+	}
+	return msg[[]In]{}
+}
+
+// divideBatch picks a branch for every element. An error leaves the batch as it is.
+func divideBatch[In any](r *routeStage[[]In], w *worker, batch []In, pick func(context.Context, In) (int, error)) (parts [][]In, err error) {
+	to := make([]int, len(batch))
+	sizes := make([]int, len(r.branches))
+	for i, v := range batch {
+		to[i], err = call(w.ctx, pick, v)
+		if errors.Is(err, Skip) {
+			to[i] = -1
+			continue
+		}
+		if err == nil {
+			err = r.there(to[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+		sizes[to[i]]++
+	}
+	parts = make([][]In, len(r.branches))
+	for i, n := range sizes {
+		parts[i] = make([]In, 0, n)
+	}
+	for i, v := range batch {
+		if to[i] < 0 {
+			r.in.discard([]In{v})
+			continue
+		}
+		parts[to[i]] = append(parts[to[i]], v)
+	}
+	return parts, nil
+}
