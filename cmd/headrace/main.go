@@ -34,6 +34,7 @@ lose; 130 interrupted.`,
 	}
 	root.AddCommand(
 		docsCommand(),
+		doctorCommand(),
 		serveCommand(),
 		versionCommand(),
 	)

@@ -89,6 +89,14 @@ var arrows = []arrow{
 	{"internal/sheet", "golang.org/x/image", "letters are drawn"},
 	{"internal/sheet", "golang.org/x/text", "which of them stand from right to left"},
 
+	{"internal/doctor", "internal/machine", "what a process may use of the machine"},
+	{"internal/doctor", "internal/version", "what is linked into it"},
+	{"internal/doctor", "arena", "shared memory is made as for a batch"},
+	{"internal/doctor", "wire", "and passed on as a batch is"},
+	{"internal/doctor", "media", "every decoder and encoder is tried"},
+	{"internal/doctor", "tensor", "pixels have a dtype"},
+	{"internal/doctor", "golang.org/x/sys", "instructions of the processor, limits, seals"},
+
 	{"stats", "pipe", "it turns the engine's numbers into text"},
 
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
@@ -124,6 +132,7 @@ var arrows = []arrow{
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
+	{"cmd/headrace", "internal/doctor", "headrace doctor"},
 	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "serve", "headrace serve"},
 	{"cmd/headrace", "media/avif", "only the program links C, no package does"},

@@ -314,3 +314,11 @@ func FuzzParseCPUList(f *testing.F) {
 		}
 	})
 }
+
+func TestOnline(t *testing.T) {
+	for list, want := range map[string]int{"0-3,8\n": 5, "0\n": 1, "": 0, "3-1": 0, "0-99999999999999999999": 0} {
+		if n, ok := Online(tree(map[string]string{"sys/devices/system/cpu/online": list})); n != want || ok != (want > 0) {
+			t.Errorf("%q: %d %v", list, n, ok)
+		}
+	}
+}

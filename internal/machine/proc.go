@@ -16,6 +16,11 @@ func affinity(root fs.FS) (int, bool) {
 	return parseCPUList(list)
 }
 
+// Online is the number of CPUs that the machine has, whoever may use them; not ok where it does not say.
+func Online(root fs.FS) (n int, ok bool) {
+	return parseCPUList(strings.TrimSpace(readText(root, "sys/devices/system/cpu/online")))
+}
+
 // memAvailable is the kernel's estimate of what can be had without swapping.
 func memAvailable(root fs.FS) (int64, bool) {
 	text, ok := procField(readText(root, "proc/meminfo"), "MemAvailable")

@@ -1,0 +1,63 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"headrace/internal/machine"
+)
+
+const memory = "memory"
+
+// little is a budget with which a loader works, but cannot keep many cores at work: a few photographs and batches.
+const little = 64 << 20
+
+func (e *examiner) memory() {
+	here := machine.Read(e.Root)
+	f := Finding{Topic: memory, Name: "available", Fact: size(here.Memory), Value: here.Memory}
+	if all := e.meminfo("MemTotal"); all > 0 {
+		f.Fact += " of " + size(all)
+	}
+	f.Fact += ", as " + here.MemoryFrom + " says"
+	e.add(f)
+	budget, hold := here.Budget(1), here.HoldLimit(1)
+	f = Finding{Topic: memory, Name: "budget", Value: budget,
+		Fact: fmt.Sprintf("%s for a loader's work, and a consumer may hold %s of batches: the defaults of memory and hold_limit", size(budget), size(hold))}
+	if budget < little {
+		f.Status = Low
+		f.Advice = "few pictures can be worked on at once: give the container more memory (docker run --memory, limits.memory of a pod), end what else uses it, or set memory for the loader"
+	}
+	e.add(f)
+}
+
+// pageCache says how much of the files on disks is in memory.
+func (e *examiner) pageCache() {
+	cached := e.meminfo("Cached") - e.meminfo("Shmem")
+	if cached < 0 || e.meminfo("Cached") < 0 {
+		return
+	}
+	e.add(Finding{Topic: memory, Name: "file cache", Value: cached,
+		Fact: size(cached) + " of files are in memory: a data set that fits is read from the disk in its first epoch alone"})
+}
+
+// meminfo is a line of /proc/meminfo in bytes; negative where there is none.
+func (e *examiner) meminfo(name string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSuffix(field(e.read("proc/meminfo"), name), " kB"), 10, 64)
+	if err != nil || n < 0 || n > 1<<50 {
+		return -1
+	}
+	return n * 1024
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	default:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+}
