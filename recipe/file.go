@@ -54,7 +54,7 @@ func Read(name string, doc []byte, v Variables) (File, error) {
 	if f.source, err = parseSource(doc); err != nil {
 		return File{}, f.Locate(err)
 	}
-	p := parser{vars: &vars{Variables: v}}
+	p := reader{vars: &vars{Variables: v}}
 	err = f.read(&p)
 	f.Vars = p.vars.all
 	if err != nil {
@@ -64,7 +64,7 @@ func Read(name string, doc []byte, v Variables) (File, error) {
 	return f, nil
 }
 
-func (f *File) read(p *parser) error {
+func (f *File) read(p *reader) error {
 	doc := f.source.doc
 	d := p.decoder(0, new(string))
 	if doc.kind() == '{' {

@@ -14,7 +14,7 @@ func Parse(doc []byte) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
-	var p parser
+	var p reader
 	r := p.recipe(v, nil)
 	if err := p.err(); err != nil {
 		return Recipe{}, err
@@ -22,8 +22,8 @@ func Parse(doc []byte) (Recipe, error) {
 	return r.Complete(), nil
 }
 
-// parser collects the mistakes of a recipe.
-type parser struct {
+// reader collects the mistakes of a recipe.
+type reader struct {
 	errs []error
 	more int   // mistakes that are only counted
 	vars *vars // nil: "${" stands for itself
@@ -32,7 +32,7 @@ type parser struct {
 // maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever wrote it.
 const maxMistakes = 50
 
-func (p *parser) err() error {
+func (p *reader) err() error {
 	if p.more > 0 {
 		return errors.Join(append(p.errs, &Error{Err: fmt.Errorf("has %d mistakes more", p.more)})...)
 	}
@@ -40,7 +40,7 @@ func (p *parser) err() error {
 }
 
 // decoder returns one whose mistakes are those of a step; step 0 is the recipe.
-func (p *parser) decoder(step int, name *string) decoder {
+func (p *reader) decoder(step int, name *string) decoder {
 	return decoder{p.vars, func(path string, err error) {
 		if len(p.errs) == maxMistakes {
 			p.more++
@@ -55,7 +55,7 @@ func (p *parser) decoder(step int, name *string) decoder {
 }
 
 // recipe reads all of a recipe. Sections are the keys that it may have besides its own.
-func (p *parser) recipe(v value, sections map[string]func(value, string)) (r Recipe) {
+func (p *reader) recipe(v value, sections map[string]func(value, string)) (r Recipe) {
 	d := p.decoder(0, new(string))
 	if v.kind() != '{' {
 		d.wrong("", fmt.Errorf(`is %s: takes an object like {"headrace": 1, "steps": […]}`, v.describe()))
@@ -102,7 +102,7 @@ func missingKey(key string) error {
 }
 
 // step reads the name of an operation, or an object with one key for it, whose value are the arguments.
-func (p *parser) step(number int, v value) (s Step) {
+func (p *reader) step(number int, v value) (s Step) {
 	var label string // what messages call the step, as long as it has no name
 	d := p.decoder(number, &label)
 	var args value

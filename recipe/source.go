@@ -1,6 +1,9 @@
 package recipe
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // source is the text of a file, as one JSON value of which each part can be told where it stands.
 type source struct {
@@ -12,9 +15,23 @@ type source struct {
 // mark says that what is at an offset of the value came from a place in the text.
 type mark struct{ offset, line, column int }
 
+// parseSource reads JSON as it is, and all else as YAML, which JSON is a part of: what begins like JSON may still be YAML, with a comment or a
+// comma at the end of a list.
 func parseSource(text []byte) (source, error) {
-	doc, err := parseJSON(text)
-	return source{doc: doc, text: text}, err
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	begin := blank(text)
+	if len(begin) == 0 || begin[0] != '{' && begin[0] != '[' {
+		return parseYAML(text)
+	}
+	doc, jsonErr := parseJSON(text)
+	if jsonErr == nil {
+		return source{doc: doc, text: text}, nil
+	}
+	s, err := parseYAML(text)
+	if next := blank(begin[1:]); err != nil && (len(next) == 0 || next[0] == '"') {
+		return source{}, jsonErr
+	}
+	return s, err
 }
 
 // at returns where a part of the value stands in the text.

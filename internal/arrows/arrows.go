@@ -79,6 +79,7 @@ var arrows = []arrow{
 
 	{"recipe", "sample", "a schema flows along the edges of the graph"},
 	{"recipe", "tensor", "schemas name dtypes and shapes"},
+	{"recipe", "github.com/goccy/go-yaml", "recipes in files are YAML"},
 	{"recipe", "media", "image operations know what they do to a shape"},
 	{"recipe/fuse", "recipe", "it rewrites the steps of a recipe"},
 	{"recipe/fuse", "media", "into one plan that a decoder carries out"},
