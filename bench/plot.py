@@ -54,11 +54,12 @@ def format_rows(formats: dict) -> dict[str, list[float]]:
 
 
 def bars(title: str, rows: dict[str, list[float]]) -> Drawing:
-    left, right, top, pitch, thick = 232, 110, 52, 26, 16
+    left, right, top, pitch, thick = 214, 74, 66, 26, 16
     d = Drawing(820, top + pitch * len(rows) + 12, title)
     room = d.width - left - right
     most = max(max(values) for values in rows.values())
-    d.text(16, 24, title, "title")
+    d.text(16, 26, title, "title")
+    d.text(16, 46, f"bar: the median of {rounds_of(rows)}; line: from the least to the greatest", "quiet")
     for number, (label, values) in enumerate(rows.items()):
         y = top + pitch * number
         kind = "limit" if label.startswith("limit") else "own" if label.startswith("headrace") else "other"
@@ -70,6 +71,11 @@ def bars(title: str, rows: dict[str, list[float]]) -> Drawing:
         d.line(left + room * min(values) / most, y + thick / 2, left + room * max(values) / most, y + thick / 2, "spread")
         d.text(left + room * max(values) / most + 8, y + thick - 3, f"{middle:,.0f}" if middle >= 100 else f"{middle:.1f}")
     return d
+
+
+def rounds_of(rows: dict[str, list[float]]) -> str:
+    counts = sorted({len(values) for values in rows.values()})
+    return f"{counts[0]} rounds" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} rounds"
 
 
 def histogram(title: str, series: dict[str, dict]) -> Drawing:
