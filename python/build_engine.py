@@ -1,4 +1,11 @@
-"""Hatchling's hook: builds the engine from the Go sources beside this folder and puts it into the wheel."""
+"""Hatchling's hook: builds the engine from the Go sources beside this folder and puts it into the wheel.
+
+The environment tells `go build` what it always does (CC, GOARCH, CGO_CFLAGS). For wheels that go to other machines, scripts/wheel.sh
+tells this file besides:
+
+    HEADRACE_PLATFORM  the platform in the wheel's tag
+    HEADRACE_EXTRAS    a folder: `licenses` are those of the libraries that are linked in, `share` goes below the prefix of the installation
+"""
 
 from __future__ import annotations
 
@@ -14,6 +21,7 @@ from typing import Any, NoReturn
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAM = "headrace/_bin/headrace"
+RELEASE = "headrace/_release.py"
 # library → its header, and Debian's package with it. libavif is opened when the first picture needs it, and is not needed to build.
 HEADERS = {
     "libjpeg-turbo": ("jpeglib.h", "libjpeg-dev"),
@@ -40,15 +48,24 @@ class EngineHook(BuildHookInterface):  # type: ignore[type-arg]
         program = Path(self.folder, "headrace")
         build(module, program)
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{tag(program)}"
+        build_data["tag"] = f"py3-none-{os.environ.get('HEADRACE_PLATFORM') or tag(program)}"
         # An editable install imports from src/, so that the engine has to lie there.
         if version == "editable":
             target = Path(self.root, "src", PROGRAM)
             target.parent.mkdir(exist_ok=True)
             shutil.copy2(program, target.with_suffix(".new"))
             target.with_suffix(".new").replace(target)
-        else:
-            build_data["force_include"][str(program)] = PROGRAM
+            return
+        release = Path(self.folder, "release.py")
+        release.write_text(f'"""Made when the wheel was built."""\n\nVERSION = "{self.metadata.version}"\n', "utf-8")
+        licenses = Path(self.folder, "licenses")
+        collect_licenses(module, program, licenses)
+        inside: dict[str, str] = build_data["force_include"]
+        inside.update({str(program): PROGRAM, str(release): RELEASE, str(licenses): "headrace/licenses"})
+        extras = os.environ.get("HEADRACE_EXTRAS")
+        if extras:
+            shutil.copytree(Path(extras, "licenses"), licenses, dirs_exist_ok=True)
+            build_data["shared_data"][str(Path(extras, "share").absolute())] = "share"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was built."""
@@ -65,10 +82,38 @@ def build(module: Path, program: Path) -> None:
     environment["CGO_ENABLED"] = "1" if cgo else "0"
     if cgo:
         need_headers(environment)
-    command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", str(program), "./cmd/headrace"]
+    command = [go, "build", "-trimpath", "-buildvcs=false", f"-ldflags=-s -w {stamp(module)}", "-o", str(program), "./cmd/headrace"]
     done = subprocess.run(command, cwd=module, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         fail(f"go build failed (go version: {version_of(go)}; Headrace needs 1.26 or newer):\n{done.stdout}")
+
+
+def stamp(module: Path) -> str:
+    """The linker's flag that tells the engine which commit it is; none outside a git checkout."""
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(module.parent), "GIT_OPTIONAL_LOCKS": "0"}
+    command = ["git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"]
+    try:
+        done = subprocess.run(command, cwd=module, env=environment, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return f"-X headrace/internal/version.commit={done.stdout.strip()}" if done.returncode == 0 else ""
+
+
+def collect_licenses(module: Path, program: Path, into: Path) -> None:
+    """Copy the licences of this project, of Go, and of the Go modules that are linked into the engine."""
+    into.mkdir()
+    told = subprocess.run(["go", "version", "-m", str(program)], capture_output=True, text=True, check=True).stdout
+    linked = [line.split("\t")[2] for line in told.splitlines() if line.startswith("\tdep\t")]
+    sources = {"headrace": module}
+    if linked:
+        command = ["go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}", *linked]
+        listed = subprocess.run(command, cwd=module, stdout=subprocess.PIPE, text=True, check=True).stdout
+        sources |= {path: Path(folder) for path, folder in (line.split("\t") for line in listed.splitlines())}
+    root = subprocess.run(["go", "env", "GOROOT"], cwd=module, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    sources["go"] = Path(root)
+    for name, folder in sources.items():
+        for file in sorted(folder.glob("LICENSE*")) + sorted(folder.glob("NOTICE*")):
+            shutil.copyfile(file, into / f"{name.replace('/', '-')}-{file.stem.lower()}.txt")
 
 
 def need_headers(environment: dict[str, str]) -> None:

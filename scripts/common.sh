@@ -22,6 +22,17 @@ stamp() {
 	printf -- '-X headrace/internal/version.commit=%s' "$commit"
 }
 
+# codecs_environment has `go build` make programs for a machine, with what scripts/codecs.sh made inside.
+codecs_environment() {
+	local machine="$1" codecs="$ROOT/build/codecs/$1"
+	case "$machine" in
+	x86_64) export GOARCH=amd64 ;;
+	aarch64) export GOARCH=arm64 ;;
+	esac
+	export CGO_ENABLED=1 CC="$ROOT/scripts/zig.sh $machine cc"
+	export CGO_CFLAGS="-O2 -g -I$codecs/include" CGO_LDFLAGS="-L$codecs/lib -lz -lm"
+}
+
 say() { printf '%s\n' "$*"; }
 
 die() {

@@ -1,6 +1,49 @@
 #!/usr/bin/env bash
-# Builds the Python package, with the engine inside, into build/dist.
+# Builds wheels for other people's machines into build/dist: any Linux with the C library of scripts/zig.sh or newer, all decoders inside but AVIF's,
+# which is opened where the machine has it. The same tree gives the same bytes.
+#
+#   wheel.sh [MACHINE...]      x86_64 and aarch64; both by default
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-rm -rf build/dist
-"$PYTHON" -m pip wheel -q --no-deps --wheel-dir build/dist ./python
-ls -l build/dist
+
+TOOLS="$ROOT/build/wheel-tools"
+DIST="$ROOT/build/dist"
+
+main() {
+	local machine
+	mkdir -p "$DIST"
+	for machine in "${@:-x86_64 aarch64}"; do
+		for machine in $machine; do
+			wheel "$machine"
+		done
+	done
+}
+
+wheel() {
+	local machine="$1" extras="$ROOT/build/wheel-extras/$1" platform="manylinux_2_17_$1"
+	scripts/codecs.sh "$machine"
+	rm -rf "$extras" "$DIST"/headrace-*"$platform.whl"
+	mkdir -p "$extras/share/man/man1"
+	cp -R "build/codecs/$machine/licenses" "$extras/licenses"
+	CGO_ENABLED=0 go run ./cmd/headrace docs man "$extras/share/man/man1"
+	(
+		cd python
+		export HEADRACE_PLATFORM="$platform" HEADRACE_EXTRAS="$extras"
+		codecs_environment "$machine"
+		"$TOOLS/bin/python" -m hatchling build -t wheel -d "$DIST" >"$extras/log" 2>&1
+	) || {
+		cat "$extras/log" >&2
+		die "the wheel for $machine was not built"
+	}
+	check_platform "$DIST"/headrace-*"$platform.whl" "$platform"
+}
+
+# check_platform asks auditwheel whether the engine keeps what its tag promises: no newer symbols, no libraries but the C library's.
+check_platform() {
+	local wheel="$1" platform="$2" told
+	told="$("$TOOLS/bin/auditwheel" show "$wheel")"
+	grep -q "\"$platform\"" <<<"$told" || die "auditwheel finds that ${wheel##*/} does not keep its promise:
+$told"
+	say "   ${wheel#"$ROOT"/}: $(du -h "$wheel" | cut -f 1), auditwheel says $platform"
+}
+
+main "$@"

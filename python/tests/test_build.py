@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import headrace as hr
 from conftest import ROOT, SOURCES
 
 
@@ -48,6 +49,10 @@ def test_the_wheel(checkout):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         assert {"headrace/__init__.py", "headrace/py.typed", "headrace/_bin/headrace"} <= set(names)
+        assert f'VERSION = "{hr.__version__}"' in archive.read("headrace/_release.py").decode()
+        assert "headrace/licenses/go-license.txt" in names, "what is linked in says under which terms"
+        (points,) = (n for n in names if n.endswith("entry_points.txt"))
+        assert "headrace = headrace._command:main" in archive.read(points).decode()
         assert archive.getinfo("headrace/_bin/headrace").external_attr >> 16 & 0o111, "it can be executed"
         assert not [n for n in names if n.endswith(".go") or "build_engine" in n]
         (metadata,) = (n for n in names if n.endswith("METADATA"))
@@ -58,6 +63,59 @@ def test_the_wheel(checkout):
         ]
         (tags,) = (n for n in names if n.endswith("WHEEL"))
         assert "Root-Is-Purelib: false" in archive.read(tags).decode()
+
+
+def test_a_wheel_for_other_machines(checkout, tmp_path):
+    (tmp_path / "extras" / "licenses").mkdir(parents=True)
+    (tmp_path / "extras" / "licenses" / "libjpeg-turbo.txt").write_text("as is")
+    (tmp_path / "extras" / "share" / "man" / "man1").mkdir(parents=True)
+    (tmp_path / "extras" / "share" / "man" / "man1" / "headrace.1").write_text(".TH")
+    done = build(
+        checkout, HEADRACE_PLATFORM="manylinux_2_17_aarch64", HEADRACE_EXTRAS=str(tmp_path / "extras"), HEADRACE_CGO="0", GOARCH="arm64"
+    )
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (checkout / "dist").glob("*-py3-none-manylinux_2_17_aarch64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("headrace/_bin/headrace")[18:20] == b"\xb7\x00", "ELF's number of arm64"
+        assert archive.read("headrace/licenses/libjpeg-turbo.txt") == b"as is"
+        assert archive.read(f"headrace-{hr.__version__}.data/data/share/man/man1/headrace.1") == b".TH"
+
+
+def test_the_same_sources_make_the_same_wheel(checkout):
+    def bytes_of_wheel() -> bytes:
+        assert build(checkout, HEADRACE_CGO="0").returncode == 0
+        (wheel,) = (checkout / "dist").glob("*.whl")
+        data = wheel.read_bytes()
+        wheel.unlink()
+        return data
+
+    assert bytes_of_wheel() == bytes_of_wheel()
+
+
+def test_the_commit_is_linked_in(checkout):
+    (checkout / "internal" / "version" / "build.go").write_text(
+        "package version\n\nvar commit string\n\nfunc Commit() string { return commit }\n"
+    )
+    (checkout / "cmd" / "headrace" / "main.go").write_text(
+        'package main\n\nimport "headrace/internal/version"\n\nfunc main() { println(version.Commit()) }\n'
+    )
+
+    def said() -> str:
+        assert build(checkout, HEADRACE_CGO="0").returncode == 0
+        (wheel,) = (checkout / "dist").glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            program = Path(archive.extract("headrace/_bin/headrace", checkout / "dist"))
+        program.chmod(0o755)
+        return subprocess.run([program], capture_output=True, text=True, check=True).stderr.strip()
+
+    assert said() == "", "a folder that is no checkout, be it inside one"
+    git = ["git", "-C", str(checkout), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *command], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
+    assert said() == head[:12]
+    (checkout / "go.mod").write_text("module headrace\n\ngo 1.26\n\n")
+    assert said() == f"{head[:12]}-dirty"
 
 
 def test_no_source_distribution(checkout):
