@@ -33,8 +33,11 @@ lose; 130 interrupted.`,
 		SilenceErrors: true,
 	}
 	root.AddCommand(
+		benchCommand(),
+		benchWorkerCommand(),
 		docsCommand(),
 		doctorCommand(),
+		inspectCommand(),
 		serveCommand(),
 		versionCommand(),
 	)

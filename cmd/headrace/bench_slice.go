@@ -1,0 +1,138 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headrace"
+	"headrace/pipe"
+)
+
+// benchSlice is a stretch of time in which a recipe ran with one number of workers, and what it took.
+type benchSlice struct {
+	Seconds    float64    `json:"seconds"`
+	Batches    int64      `json:"batches"`
+	Samples    int64      `json:"samples"`
+	CPUSeconds float64    `json:"cpu_seconds"`
+	Delayed    *float64   `json:"delayed_seconds"` // threads could have run and had no processor; null: the system does not say
+	DiskBytes  *int64     `json:"disk_bytes"`      // read from disk, not from the page cache; null: the system does not say
+	PeakRSS    int64      `json:"peak_rss"`        // of the process, since it began; shared memory is in it
+	Budget     int64      `json:"budget"`
+	PeakBudget int64      `json:"peak_budget"` // since the process began
+	Stats      pipe.Stats `json:"stats"`
+}
+
+func (s benchSlice) rate() float64 { return float64(s.Samples) / s.Seconds }
+
+// benchMeters are readings at one moment.
+type benchMeters struct {
+	at    time.Time
+	cpu   time.Duration
+	delay *time.Duration
+	disk  *int64
+	stats pipe.Stats
+
+	rss, budget, peakBudget int64
+}
+
+func readMeters(l *headrace.Loader) benchMeters {
+	s := l.Stats()
+	return benchMeters{
+		at: time.Now(), cpu: cpuTime(), delay: runDelay(), disk: diskBytes(), stats: s.Stats,
+		rss: peakRSS(), budget: s.Memory.Limit, peakBudget: s.Memory.Peak,
+	}
+}
+
+func (m benchMeters) since(before benchMeters) benchSlice {
+	s := benchSlice{
+		Seconds: m.at.Sub(before.at).Seconds(), CPUSeconds: (m.cpu - before.cpu).Seconds(), Stats: statsSince(m.stats, before.stats),
+		PeakRSS: m.rss, Budget: m.budget, PeakBudget: m.peakBudget,
+	}
+	if m.delay != nil && before.delay != nil {
+		s.Delayed = new((*m.delay - *before.delay).Seconds())
+	}
+	if m.disk != nil && before.disk != nil {
+		s.DiskBytes = new(*m.disk - *before.disk)
+	}
+	return s
+}
+
+// statsSince are the numbers of the time between two readings of one run. Percentiles are left out: they are those of the whole run.
+func statsSince(now, before pipe.Stats) pipe.Stats {
+	d := pipe.Stats{Elapsed: now.Elapsed - before.Elapsed, Waited: now.Waited - before.Waited, Yielded: now.Yielded - before.Yielded}
+	for i, s := range now.Stages {
+		t := pipe.StageStats{Name: s.Name, Kind: s.Kind, Workers: s.Workers}
+		var b pipe.StageStats
+		if i < len(before.Stages) {
+			b = before.Stages[i]
+		}
+		t.In, t.Out, t.Lost, t.Bytes = s.In-b.In, s.Out-b.Out, s.Lost-b.Lost, s.Bytes-b.Bytes
+		t.Starved, t.Busy, t.Blocked, t.Gated = s.Starved-b.Starved, s.Busy-b.Busy, s.Blocked-b.Blocked, s.Gated-b.Gated
+		d.Stages = append(d.Stages, t)
+	}
+	return d
+}
+
+// cpuTime is what the process has used of the processors.
+func cpuTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(unix.TimevalToNsec(u.Utime) + unix.TimevalToNsec(u.Stime))
+}
+
+// runDelay is how long the threads of the process, all together, waited for a processor.
+func runDelay() *time.Duration {
+	files, _ := filepath.Glob("/proc/self/task/*/schedstat")
+	var sum time.Duration
+	known := false
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			n, err := strconv.ParseInt(fields[1], 10, 64)
+			sum, known = sum+time.Duration(n), known || err == nil
+		}
+	}
+	if !known {
+		return nil
+	}
+	return &sum
+}
+
+// diskBytes is what the process had to wait for a disk or a server for.
+func diskBytes() *int64 {
+	n, ok := procNumber("/proc/self/io", "read_bytes:")
+	if !ok {
+		return nil
+	}
+	return &n
+}
+
+func peakRSS() int64 {
+	n, _ := procNumber("/proc/self/status", "VmHWM:")
+	return n * 1024
+}
+
+// procNumber reads the number behind a name.
+func procNumber(file, name string) (int64, bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			n, err := strconv.ParseInt(fields[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}

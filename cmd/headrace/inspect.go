@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func inspectCommand() *cobra.Command {
+	var samples int
+	var asJSON, asMermaid bool
+	c := &cobra.Command{
+		Use:   "inspect RECIPE",
+		Short: "Draw a recipe: its graph, what was fused, schemas, sizes, the first samples",
+		Long: `Draws what the engine makes of a recipe, without running it:
+
+  the graph      a bracket for each stage, with the steps that were fused into it and its workers, and on each edge the schema
+  the sizes      samples and classes of the source, batches of an epoch, bytes of a sample and of a batch, memory
+  first samples  those that the first epoch begins with: what their files hold, and the numbers that come of them
+
+A first sample that cannot be decoded is shown with its error, and does not stop the others. Where the files cannot be found, the graph is
+drawn all the same, and the exit code is 1. A mistake in the recipe is told with its line and column, and the exit code is 2.`,
+		Example: `  headrace inspect train.yaml
+  headrace inspect train.yaml --set root=data/val --samples 20
+  headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
+  headrace inspect train.yaml --mermaid > graph.mmd`,
+		Args: cobra.ExactArgs(1),
+	}
+	options := recipeFlags(c)
+	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show")
+	c.Flags().BoolVar(&asJSON, "json", false, "print all of it as JSON")
+	c.Flags().BoolVar(&asMermaid, "mermaid", false, "print the graph in the notation of Mermaid, which GitHub and many documentation tools draw")
+	c.MarkFlagsMutuallyExclusive("json", "mermaid")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if samples < 0 {
+			return wrongUse(fmt.Errorf("--samples is %d: takes a number from 0 on", samples))
+		}
+		f, config, err := options.read(args[0])
+		if err != nil {
+			return err
+		}
+		if asMermaid {
+			samples = 0
+		}
+		i, err := inspect(c.Context(), f, config, samples)
+		if len(i.Steps) == 0 {
+			return err
+		}
+		return errors.Join(printInspection(c.OutOrStdout(), &i, asJSON, asMermaid), err)
+	}
+	return c
+}
+
+func printInspection(w io.Writer, i *inspection, asJSON, asMermaid bool) error {
+	switch {
+	case asJSON:
+		return printJSON(w, i)
+	case asMermaid:
+		_, err := io.WriteString(w, i.mermaid())
+		return err
+	}
+	p := newPage(w)
+	i.draw(p)
+	_, err := io.WriteString(w, p.text.String())
+	return err
+}
+
+// printJSON writes a document for programs, in lines that people can read.
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

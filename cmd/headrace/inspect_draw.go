@@ -1,0 +1,271 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headrace"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// draw tells an inspection to people: the graph, the sizes, the first samples.
+func (i *inspection) draw(p *page) {
+	p.line("", p.bold, i.File)
+	p.blank()
+	i.drawVariables(p)
+	i.drawGraph(p)
+	if i.Engine != nil {
+		p.blank()
+		i.drawSizes(p)
+	}
+	if len(i.Samples) > 0 {
+		p.blank()
+		i.drawSamples(p)
+	}
+}
+
+func (i *inspection) drawVariables(p *page) {
+	for _, v := range i.Variables {
+		p.line("  ", plainInk, fmt.Sprintf("${%s} = %s (%s)", v.Name, visible(v.Value), strings.Replace(v.From, "given", "--set", 1)))
+	}
+	if len(i.Variables) > 0 {
+		p.blank()
+	}
+}
+
+// drawGraph draws a bracket around the steps of each stage. Edges carry the schema.
+func (i *inspection) drawGraph(p *page) {
+	boxes := i.boxes()
+	for k, b := range boxes {
+		side, end, edge := "│", "╰┬", " │ "
+		switch {
+		case b.stage == nil:
+			side, end, edge = "", "", "  ▼ "
+		case k == 0:
+			p.line("╭─ ", p.bold, b.title(), b.note())
+		default:
+			p.line("╭┴ ", p.bold, b.title(), b.note())
+		}
+		for n, s := range b.steps {
+			if n > 0 {
+				p.line(side+"  ↓ ", p.dim, b.steps[n-1].out.String())
+			}
+			p.line(side+"  ", plainInk, s.Text)
+		}
+		if end != "" {
+			p.line(end, plainInk, "")
+		}
+		text := b.out.String()
+		if k == len(boxes)-1 {
+			text = i.result(b.out)
+			edge = strings.Replace(edge, "│", "▼", 1)
+		}
+		p.line(edge, p.dim, text)
+	}
+}
+
+// title is the name under which statistics know a stage, short.
+func (b inspectedBox) title() string { return shortStage(b.stage.Name) }
+
+// note says who works in a stage, and what was fused.
+func (b inspectedBox) note() string {
+	if b.source {
+		return " · the source"
+	}
+	note := " · " + plural(int64(b.stage.Workers), "worker")
+	switch n := len(b.steps); {
+	case n == 0:
+		note += " · reads what is listed"
+	case n > 1:
+		note += fmt.Sprintf(" · %d steps, fused into one pass", n)
+	}
+	return note
+}
+
+// shortStage is like "decode_image+…+batch".
+func shortStage(name string) string {
+	parts := strings.Split(name, "+")
+	if len(parts) > 2 {
+		return parts[0] + "+…+" + parts[len(parts)-1]
+	}
+	return name
+}
+
+// result is what comes out at the end: batches, where the engine makes them.
+func (i *inspection) result(out sample.Schema) string {
+	if i.Engine == nil {
+		return out.String()
+	}
+	parts := make([]string, len(i.Engine.Fields))
+	for n, f := range i.Engine.Fields {
+		parts[n] = fmt.Sprintf("%s text ×%d", f.Name, i.Engine.Rows)
+		if f.Kind == sample.Tensor {
+			parts[n] = fmt.Sprintf("%s %s %v", f.Name, f.DType, append(tensor.Shape{i.Engine.Rows}, f.Shape...))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (i *inspection) drawSizes(p *page) {
+	e := i.Engine
+	p.fact("source", e.source())
+	p.fact("epoch", e.epoch(i.Recipe))
+	p.fact("sample", e.sample())
+	p.fact("batch", fmt.Sprintf("%s; room for %d: %s", binarySize(e.BatchBytes), e.Slots, binarySize(int64(e.Slots)*e.BatchBytes)))
+	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", binarySize(e.Memory), binarySize(e.HoldLimit)))
+	p.fact("losses", losses(i.Loader))
+}
+
+func (e *inspectedEngine) source() string {
+	text := plural(e.Samples, "sample")
+	if len(e.Classes) == 0 {
+		return text
+	}
+	if len(e.Classes) == 1 {
+		return text + " in 1 class: " + firstFew(e.Classes)
+	}
+	return text + " in " + thousands(int64(len(e.Classes))) + " classes: " + firstFew(e.Classes)
+}
+
+// firstFew names the first of many, and the last.
+func firstFew(classes []recipe.Path) string {
+	const few = 4
+	var names []string
+	for n, c := range classes {
+		switch {
+		case n < few || n == len(classes)-1:
+			names = append(names, visible(string(c)))
+		case n == few:
+			names = append(names, "…")
+		}
+	}
+	return strings.Replace(strings.Join(names, ", "), "…, ", "… ", 1)
+}
+
+func (e *inspectedEngine) epoch(r recipe.Recipe) string {
+	text := fmt.Sprintf("%s of %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "sample"))
+	if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
+		text += fmt.Sprintf(", the last of %d", rest)
+	}
+	if left := e.Samples - e.SamplesPerEpoch; left > 0 {
+		text += fmt.Sprintf(", %s left out", plural(left, "sample"))
+	}
+	if !e.Exact {
+		text += ", fewer where samples are lost"
+	}
+	if slices.ContainsFunc(r.Steps, func(s recipe.Step) bool { return s.Op == "shuffle" }) {
+		text += "; shuffled anew in each"
+	}
+	if e.Epochs == nil {
+		return text + "; epochs without end"
+	}
+	if *e.Epochs == 1 {
+		return text + "; 1 epoch"
+	}
+	return text + "; " + thousands(int64(*e.Epochs)) + " epochs"
+}
+
+func (e *inspectedEngine) sample() string {
+	var parts []string
+	for _, f := range e.Fields {
+		if f.Kind == sample.Tensor {
+			parts = append(parts, f.Name+" "+binarySize(rowBytes(f)))
+		}
+	}
+	if len(parts) < 2 {
+		return binarySize(e.SampleBytes)
+	}
+	return binarySize(e.SampleBytes) + ": " + strings.Join(parts, ", ")
+}
+
+func losses(c headrace.Config) string {
+	if c.OnError != headrace.Skip {
+		return "none: the first bad sample stops the run"
+	}
+	most, _ := json.Marshal(c.MaxErrors)
+	switch {
+	case string(most) == "null":
+		return "bad samples are skipped, up to 1 % of an epoch and at least 10"
+	case c.MaxErrors.Rate > 0:
+		return fmt.Sprintf("bad samples are skipped, up to %s %% of an epoch", shortNumber(100*c.MaxErrors.Rate))
+	default:
+		return fmt.Sprintf("bad samples are skipped, up to %d an epoch", c.MaxErrors.Count)
+	}
+}
+
+func (i *inspection) drawSamples(p *page) {
+	p.line("", p.bold, "first samples")
+	for _, s := range i.Samples {
+		p.line("  ", plainInk, visible(string(s.Key)))
+		if s.Error != "" {
+			p.line("    ", p.red, "✗ "+visible(s.Error))
+		}
+		if facts := s.facts(); facts != "" {
+			p.line("    ", p.dim, facts)
+		}
+	}
+}
+
+// facts are what is known of a sample: its label, its file, its values.
+func (s inspectedSample) facts() string {
+	var parts []string
+	if s.Label != nil {
+		label := fmt.Sprintf("label %d", *s.Label)
+		if s.Class != nil {
+			label += " " + visible(string(*s.Class))
+		}
+		parts = append(parts, label)
+	}
+	if s.Format != "" {
+		parts = append(parts, fmt.Sprintf("%s %d×%d", s.Format, s.Width, s.Height))
+	}
+	if s.Orientation > 1 {
+		parts = append(parts, fmt.Sprintf("orientation %d", s.Orientation))
+	}
+	if s.Bytes > 0 {
+		parts = append(parts, binarySize(s.Bytes))
+	}
+	for _, v := range s.Values {
+		parts = append(parts, v.text())
+	}
+	for _, t := range s.Texts {
+		parts = append(parts, fmt.Sprintf("%s %s", t.Name, visible(t.Text)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (v fieldValues) text() string {
+	if len(v.Shape) == 0 {
+		return v.Name + " " + shortNumber(v.Mean)
+	}
+	text := fmt.Sprintf("%s %s…%s, mean %s", v.Name, shortNumber(v.Min), shortNumber(v.Max), shortNumber(v.Mean))
+	if v.NotFinite > 0 {
+		text += fmt.Sprintf(", %s not finite", thousands(v.NotFinite))
+	}
+	return text
+}
+
+// shortNumber writes three digits, or what matters of a number of colours.
+func shortNumber(x float64) string {
+	places := 2
+	switch {
+	case math.Abs(x) >= 99.95:
+		places = 0
+	case math.Abs(x) >= 9.995:
+		places = 1
+	}
+	text := strconv.FormatFloat(x, 'f', places, 64)
+	if places > 0 {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"strings"
+
+	"headrace"
+	"headrace/media"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/store"
+	"headrace/tensor"
+)
+
+// inspectedSample is one of the samples with which the first epoch begins: what its file holds, and what comes of it.
+type inspectedSample struct {
+	Key         recipe.Path   `json:"key"`
+	Label       *int64        `json:"label,omitempty"`
+	Class       *recipe.Path  `json:"class,omitempty"`
+	Bytes       int64         `json:"bytes,omitempty"`  // of the file
+	Format      string        `json:"format,omitempty"` // by its content
+	Width       int           `json:"width,omitempty"`  // as stored
+	Height      int           `json:"height,omitempty"`
+	Orientation int           `json:"orientation,omitempty"` // EXIF's
+	Values      []fieldValues `json:"values,omitempty"`      // of each array
+	Texts       []fieldText   `json:"texts,omitempty"`       // besides the key
+	Stage       string        `json:"stage,omitempty"`       // in which it failed
+	Error       string        `json:"error,omitempty"`
+}
+
+// fieldValues is what an array in a batch holds.
+type fieldValues struct {
+	Name  string       `json:"name"`
+	DType tensor.DType `json:"dtype"`
+	Shape tensor.Shape `json:"shape"`
+	spread
+}
+
+// fieldText is what a text says.
+type fieldText struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// inspectSamples runs the recipe with batches of one sample, which changes neither their order nor their pixels. A sample that fails does not stop it.
+func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, classes []recipe.Path, n int) ([]inspectedSample, error) {
+	last := len(r.Steps) - 1
+	r.Steps = append([]recipe.Step{}, r.Steps...)
+	r.Steps[last].Args = &recipe.Batch{Size: 1}
+	c.Order, c.Prefetch, c.Epochs = headrace.InputOrder, 1, new(1)
+	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(math.MaxInt32)
+	lost := map[int64]headrace.Lost{}
+	l, err := headrace.Open(ctx, r, c, headrace.Options{Lost: func(x headrace.Lost) { lost[x.ID.Pos] = x }})
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := l.Start(headrace.State{}, nil); err != nil {
+		return nil, err
+	}
+	files, _ := r.Steps[0].Args.(*recipe.Files)
+	all := []inspectedSample{}
+	var yielded []inspectedSample
+	for len(yielded)+len(lost) < n {
+		b, err := l.Next(ctx)
+		if err == io.EOF || err == pipe.ErrDone {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		yielded = append(yielded, fromBatch(b, l.Info().Fields, classes))
+		b.Release()
+	}
+	for pos := int64(0); len(all) < n && (len(yielded) > 0 || lost[pos].Err != nil); pos++ {
+		var s inspectedSample
+		if x := lost[pos]; x.Err != nil {
+			s = inspectedSample{Key: recipe.Path(x.Key), Stage: x.Stage, Error: cause(x.Err)}
+		} else {
+			s, yielded = yielded[0], yielded[1:]
+		}
+		s.look(ctx, files)
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// cause is what is wrong with a sample, without saying again which sample that is.
+func cause(err error) string {
+	if bad := (*sample.Error)(nil); errors.As(err, &bad) {
+		err = bad.Err
+	}
+	return err.Error()
+}
+
+// fromBatch tells what is in a batch of one sample.
+func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path) inspectedSample {
+	var s inspectedSample
+	for _, f := range fields {
+		switch {
+		case f.Kind == sample.Text && f.Name == "key":
+			s.Key = recipe.Path(b.Text(f.Name)[0])
+			continue
+		case f.Kind == sample.Text:
+			s.Texts = append(s.Texts, fieldText{f.Name, b.Text(f.Name)[0]})
+			continue
+		}
+		t, ok := b.Tensor(f.Name)
+		if !ok {
+			continue
+		}
+		t = t.Row(0)
+		values := spreadOf(t)
+		if f.Name == "label" && f.DType == tensor.Int64 && len(f.Shape) == 0 {
+			s.Label = new(int64(values.Min))
+			if i := *s.Label; i >= 0 && i < int64(len(classes)) {
+				s.Class = &classes[i]
+			}
+			continue
+		}
+		s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: f.Shape, spread: values})
+	}
+	return s
+}
+
+// look adds what the file itself says. Where it cannot be read, the sample's own error has said so.
+func (s *inspectedSample) look(ctx context.Context, files *recipe.Files) {
+	if files == nil {
+		return
+	}
+	path := string(s.Key)
+	if files.Root != "" && !strings.HasPrefix(path, "/") {
+		path = strings.TrimSuffix(string(files.Root), "/") + "/" + path
+	}
+	data, err := store.Local{MaxBytes: files.MaxBytes}.Read(ctx, path, nil)
+	if err != nil {
+		return
+	}
+	s.Bytes = int64(len(data))
+	info, _ := media.Probe(data)
+	s.Format, s.Width, s.Height, s.Orientation = info.Format, info.Width, info.Height, info.Orientation
+}
