@@ -11,3 +11,4 @@ NO_MKDOCS_2_WARNING=1 "$PYTHON" -m mkdocs build --strict 2>build/docs/log || {
 }
 "$PYTHON" scripts/docs/links.py site build/site
 "$PYTHON" scripts/docs/links.py markdown .
+say "the guide is in build/site; to look at it: python3 -m http.server -d build/site"
