@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -52,5 +53,42 @@ func writeDocs(c *cobra.Command, dir string, write func(root *cobra.Command, dir
 	root := c.Root()
 	root.DisableAutoGenTag = true // it has the day in it
 	root.InitDefaultCompletionCmd()
+	describe(root)
 	return write(root, dir)
+}
+
+// describe has the texts of all commands read as Markdown, which the pages are made of.
+func describe(c *cobra.Command) {
+	if c.Name() != "completion" && (!c.HasParent() || c.Parent().Name() != "completion") { // Cobra's own texts are Markdown already
+		c.Long = asMarkdown(c.Long)
+	}
+	for _, sub := range c.Commands() {
+		describe(sub)
+	}
+}
+
+var special = strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`)
+
+// asMarkdown is the text of a terminal as Markdown: what is indented stays as it is, and nothing else is more than it says.
+func asMarkdown(text string) string {
+	var b strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		switch indented := strings.HasPrefix(line, "  "); {
+		case indented && !inside:
+			b.WriteString("\n    " + line)
+			inside = true
+		case indented:
+			b.WriteString("    " + line)
+		case strings.TrimSpace(line) == "":
+			b.WriteString(line)
+		default:
+			if inside {
+				b.WriteString("\n")
+				inside = false
+			}
+			b.WriteString(special.Replace(line))
+		}
+	}
+	return b.String()
 }

@@ -78,3 +78,11 @@ func TestDocsWhereNoFolderCanBe(t *testing.T) {
 		}
 	}
 }
+
+func TestAsMarkdown(t *testing.T) {
+	in := "Writes shard_*.tar, or <that> [so].\n\n  --out tar:a_*.tar   a\n                      b\n\n  --out npy:b\n\nMore.\n  c_d\nEnd"
+	want := "Writes shard\\_\\*.tar, or \\<that> \\[so].\n\n\n      --out tar:a_*.tar   a\n                          b\n\n      --out npy:b\n\n\nMore.\n\n      c_d\n\nEnd"
+	if got := asMarkdown(in); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
