@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import sys
+import textwrap
 from typing import Any
 
 from mkdocs.exceptions import PluginError
@@ -116,7 +117,11 @@ def command(text: str) -> str:
     text = text.partition("### SEE ALSO")[0]
     text = re.sub(r"^### Synopsis\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^### (.*)$", r"**\1**", text, flags=re.MULTILINE)
-    return re.sub(r"^```$(.*?)^```$", r"```text\1```", text, flags=re.MULTILINE | re.DOTALL)
+
+    def block(found: re.Match[str]) -> str:
+        return f"```text\n{textwrap.dedent(found[1])}```"
+
+    return re.sub(r"^```\n(.*?)^```$", block, text, flags=re.MULTILINE | re.DOTALL)
 
 
 # The reference of Python.
