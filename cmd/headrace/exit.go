@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,8 +57,6 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.As(err, &decided):
 		return decided.code
-	case errors.Is(err, context.Canceled):
-		return exitInterrupted
 	case errors.As(err, &mistake), errors.Is(err, headrace.ErrConfig):
 		return exitUsage
 	default:
@@ -73,11 +70,7 @@ func report(w io.Writer, err error) {
 		return
 	}
 	for _, e := range joined(err) {
-		text := e.Error()
-		if errors.Is(e, context.Canceled) {
-			text = "interrupted"
-		}
-		fmt.Fprintln(w, line(text))
+		fmt.Fprintln(w, line(e.Error()))
 	}
 }
 

@@ -66,6 +66,18 @@ func binarySize(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, unit)
 }
 
+// seconds writes how long something took: 0.6 s, 12 s, 12:34.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 9950*time.Millisecond:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 59500*time.Millisecond:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	default:
+		return clock(d)
+	}
+}
+
 // clock writes a time to go or gone: 0:07, 12:34, 1:02:03.
 func clock(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,6 +39,7 @@ lose; 130 interrupted.`,
 		docsCommand(),
 		doctorCommand(),
 		inspectCommand(),
+		runCommand(),
 		serveCommand(),
 		versionCommand(),
 	)
@@ -66,13 +68,19 @@ func watch(c *cobra.Command) {
 		return
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
+		ctx := c.Context()
 		if _, ok := c.Annotations[deaf]; !ok {
-			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			var stop func()
+			ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
 			context.AfterFunc(ctx, stop) // the second one ends a command that does not come to an end
 			c.SetContext(ctx)
 		}
-		if err := run(c, args); err != nil {
+		err := run(c, args)
+		if decided := (*codeError)(nil); err != nil && ctx.Err() != nil && !errors.As(err, &decided) {
+			err = &codeError{exitInterrupted, errors.New("interrupted")}
+		}
+		if err != nil {
 			return &commandError{err}
 		}
 		return nil

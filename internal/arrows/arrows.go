@@ -104,6 +104,7 @@ var arrows = []arrow{
 
 	{".", "arena", "the top: decoded rows lie in slots"},
 	{".", "internal/scratch", "the top: pictures between passes lie in memory that is used again"},
+	{".", "internal/bytesize", "the top: amounts of memory in recipes"},
 	{".", "internal/machine", "the top: defaults from what the machine has"},
 	{".", "budget", "the top: one budget for all who hold memory"},
 	{".", "media", "the top: a decoder has the shape of a stage"},

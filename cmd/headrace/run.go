@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headrace"
+	"headrace/internal/export"
+	"headrace/recipe"
+	"headrace/stats"
+)
+
+// runOptions are the flags of headrace run.
+type runOptions struct {
+	recipe *recipeOptions
+	out    outOptions
+	json   bool
+	quiet  bool
+
+	stdout, stderr io.Writer
+}
+
+func runCommand() *cobra.Command {
+	var o runOptions
+	c := &cobra.Command{
+		Use:   "run RECIPE",
+		Short: "Run a recipe from its first sample to its last, and write the samples where --out says",
+		Long: `Run a recipe: walk through its epochs as a training program would, in this process, and say what limited it. That tells whether every file
+can be read and how fast they come. A recipe that does not say how many epochs it has, runs one. "-" reads the recipe from standard input.
+
+Progress goes to standard error: a bar on a terminal, else a line every ten seconds. The statistics go to standard output; or, with --json, an
+object a line, as things happen: start, lost (a sample), epoch, warning, end.
+
+--out writes the samples as the recipe makes them, so that expensive operations are done once:
+
+  --out tar:FOLDER/train-%06d.tar  shards in the convention of WebDataset. The files of a sample share a name, made of its number and its
+                                   key; the extension says which field they are: .npy for the image (or .png, .jpg, .webp by --images),
+                                   .cls for the label, .key.txt for the key.
+  --out npy:FOLDER                 one array a field (image.npy, label.npy), which numpy.load(…, mmap_mode="r") maps, and key.jsonl.
+
+manifest.json (of shards: train.manifest.json) says what is there, and is written last: without it a run was not complete. A run that was interrupted or
+killed goes on when the same command is given again, and ends with the same bytes as one that was not. With several epochs the samples follow
+each other, each with the augmentation of its epoch; the names in shards then begin with e0-, e1-, ….
+
+Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost (--on-error skip); 130 interrupted.`,
+		Example: `  headrace run recipe.yaml
+  headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
+  headrace run recipe.yaml --on-error skip --json > run.jsonl
+  headrace run recipe.yaml --out tar:shards/train-%06d.tar --shard-size 500MB
+  headrace run recipe.yaml --out npy:arrays`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.stdout, o.stderr = c.OutOrStdout(), c.ErrOrStderr()
+			return o.run(c.Context(), args[0])
+		},
+	}
+	o.recipe = recipeFlags(c)
+	o.out.addFlags(c)
+	c.Flags().BoolVar(&o.json, "json", false, "print what happens as JSON, an object a line")
+	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print mistakes and failures only")
+	return c
+}
+
+func (o *runOptions) run(ctx context.Context, path string) error {
+	f, config, err := o.recipe.read(path)
+	if err != nil {
+		return err
+	}
+	if config.Epochs == nil {
+		config.Epochs = new(int)
+		*config.Epochs = 1
+	}
+	if err := o.out.check(config); err != nil {
+		return wrongUse(err)
+	}
+	w := &walk{watchers: o.watchers(), epochs: *config.Epochs}
+	l, err := headrace.Open(ctx, f.Recipe, config, headrace.Options{Lost: w.sampleLost, Warn: w.warn})
+	if err != nil {
+		return f.Locate(err)
+	}
+	defer l.Close()
+	if w.out, err = o.out.open(l.Info(), config); err != nil {
+		return err
+	}
+	if w.out != nil {
+		defer w.out.Close()
+	}
+	w.begin(f, l.Info())
+	err = w.walk(ctx, l)
+	l.Stop()
+	return o.end(w, l.Stats(), err)
+}
+
+func (o *runOptions) watchers() (all []watcher) {
+	stderr, ok := o.stderr.(*os.File)
+	terminal := ok && isTerminal(stderr) && os.Getenv("TERM") != "dumb"
+	if o.json {
+		all = append(all, &events{w: o.stdout})
+		if !terminal || isTerminal(o.stdout) {
+			return all // one of both is to be read by a program, or they would meet on the screen
+		}
+	}
+	if o.quiet {
+		return append(all, &warnings{o.stderr})
+	}
+	if terminal {
+		return append(all, newBar(stderr))
+	}
+	return append(all, newLines(o.stderr))
+}
+
+// end tells how the run ended, and returns that as an error.
+func (o *runOptions) end(w *walk, s stats.Snapshot, err error) error {
+	code := exitDone
+	switch {
+	case err != nil:
+		err = w.explained(err)
+		code = exitCode(&commandError{err})
+	case w.lost() > 0:
+		code = exitLost
+	}
+	untold := w.end(code, err, s)
+	if !o.json && !o.quiet && untold == nil {
+		untold = o.tell(w, s)
+	}
+	if err = errors.Join(err, untold); err == nil && code != exitDone {
+		return &codeError{code, nil} // all has been said
+	}
+	return err
+}
+
+// tell writes the statistics, and what was written.
+func (o *runOptions) tell(w *walk, s stats.Snapshot) error {
+	text := ""
+	if s.Yielded > 0 {
+		text = stats.Text(s) + "\n"
+	}
+	if m, ok := w.written(); ok {
+		text += summary(o.out.target, m) + "\n"
+	}
+	_, err := io.WriteString(o.stdout, text)
+	return err
+}
+
+// progress is how far a run is.
+type progress struct {
+	epoch, epochs int
+	begun         time.Time // the run
+	epochBegun    time.Time
+	batches       int64 // of the epoch, as are
+	samples, lost int64
+	perEpoch      int64 // samples
+	before        int64 // samples of the epoch that an earlier run has written, which are in samples
+	total         int64 // samples of this run
+	totalBatches  int64
+	totalLost     int64
+}
+
+// left is the number of samples that are still to come.
+func (p progress) left() int64 {
+	return max(0, p.perEpoch-p.samples-p.lost) + int64(max(0, p.epochs-p.epoch-1))*p.perEpoch
+}
+
+// start is what a watcher is told first.
+type start struct {
+	file recipe.File
+	info headrace.Info
+	out  *export.Export // nil: samples are written nowhere
+	now  progress
+}
+
+// ending is what a watcher is told last.
+type ending struct {
+	code     int
+	err      error
+	stats    stats.Snapshot
+	manifest *export.Manifest // nil: nothing was written, or not all
+	now      progress
+}
+
+// watcher is told what happens.
+type watcher interface {
+	start(start)
+	batch(progress)
+	lost(headrace.Lost, progress)
+	epoch(headrace.EpochSummary, progress)
+	warn(code, message string)
+	end(ending) error
+}

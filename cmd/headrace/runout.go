@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"headrace"
+	"headrace/internal/export"
+)
+
+// outOptions are the flags about what headrace run writes.
+type outOptions struct {
+	text         string
+	target       export.Target
+	shardSize    int64
+	shardSamples int64
+	images       string
+	quality      int
+	every        time.Duration
+	overwrite    bool
+
+	command *cobra.Command
+}
+
+func (o *outOptions) addFlags(c *cobra.Command) {
+	o.command = c
+	f := c.Flags()
+	f.StringVarP(&o.text, "out", "o", "", "write the samples: `tar:PATTERN` or npy:FOLDER")
+	f.Var(size{&o.shardSize}, "shard-size", "largest shard, such as 500MB (default 1GB)")
+	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples of a shard (default: as many as its size takes)")
+	f.StringVar(&o.images, "images", "npy", "how shards hold pictures of uint8: `npy`, png, jpg or webp")
+	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 75 for jpg; webp is lossless)")
+	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often what is written is made safe: a kill costs no more work than that")
+	f.BoolVar(&o.overwrite, "overwrite", false, "begin anew, and remove what an earlier run wrote")
+	c.RegisterFlagCompletionFunc("out", cobra.FixedCompletions([]string{"tar:", "npy:"}, cobra.ShellCompDirectiveNoSpace|cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("images", cobra.FixedCompletions([]string{"npy", "png", "jpg", "webp"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// check finds mistakes before anything is listed.
+func (o *outOptions) check(c headrace.Config) (err error) {
+	if o.text == "" {
+		for _, name := range []string{"shard-size", "shard-samples", "images", "quality", "checkpoint", "overwrite"} {
+			if o.command.Flags().Changed(name) {
+				return fmt.Errorf("--%s has no meaning without --out", name)
+			}
+		}
+		return nil
+	}
+	if o.target, err = export.ParseTarget(o.text); err != nil {
+		return fmt.Errorf("--out is %w", err)
+	}
+	if c.Order == headrace.CompletionOrder {
+		return errors.New("--out with the order completion: a run that goes on could not end with the same files; use --order input")
+	}
+	for _, name := range []string{"shard-size", "shard-samples", "images", "quality"} {
+		if o.target.Kind == "npy" && o.command.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no meaning with --out npy: it is for shards", name)
+		}
+	}
+	return nil
+}
+
+// open returns nil where nothing is to be written.
+func (o *outOptions) open(info headrace.Info, c headrace.Config) (*export.Export, error) {
+	if o.text == "" {
+		return nil, nil
+	}
+	signal.Ignore(syscall.SIGXFSZ) // a limit of file sizes is an error with a file's name then
+	e, err := export.Open(export.Options{
+		Target: o.target, ShardBytes: o.shardSize, ShardSamples: o.shardSamples, Images: o.images, Quality: o.quality,
+		Every: max(o.every, 1), Overwrite: o.overwrite,
+	}, export.Run{Info: info, Epochs: *c.Epochs, Fused: c.Fuse == nil || *c.Fuse})
+	if errors.Is(err, export.ErrOptions) || errors.Is(err, export.ErrOther) {
+		return nil, wrongUse(&outputError{err})
+	}
+	if err != nil {
+		return nil, &outputError{err}
+	}
+	return e, nil
+}
+
+// summary says what was written.
+func summary(t export.Target, m export.Manifest) string {
+	where := t.Dir
+	if n := len(m.Files); t.Kind == "tar" && n > 0 {
+		where = filepath.Join(t.Dir, m.Files[0].Name)
+		if n > 1 {
+			where += " … " + m.Files[n-1].Name
+		}
+	}
+	text := fmt.Sprintf("Wrote %s, %s in %s: %s", plural(m.Samples, "sample"), binarySize(m.Bytes()), plural(int64(len(m.Files)), "file"), where)
+	if lost := m.Lost(); lost > 0 {
+		text += fmt.Sprintf("; %s lost", thousands(lost))
+	}
+	return text
+}

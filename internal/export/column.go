@@ -1,0 +1,76 @@
+package export
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp"
+
+	"headrace"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// column is a field of a batch.
+type column struct {
+	data     []byte   // of a tensor, row after row
+	rowBytes int      // of data
+	texts    []string // of a text field
+}
+
+func (c column) row(i int) []byte { return c.data[i*c.rowBytes:][:c.rowBytes] }
+
+// columns are the fields of a batch, in their order.
+func columns(b *headrace.Batch, fields []headrace.Field) []column {
+	all := make([]column, len(fields))
+	for i, f := range fields {
+		if f.Kind == sample.Text {
+			all[i].texts = b.Text(f.Name)
+			continue
+		}
+		t, _ := b.Tensor(f.Name)
+		all[i].data, all[i].rowBytes = t.Data, len(t.Data)/b.Rows()
+	}
+	return all
+}
+
+var fieldName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// checkFields refuses what cannot become the name of a file.
+func checkFields(fields []headrace.Field) error {
+	for _, f := range fields {
+		if !fieldName.MatchString(f.Name) {
+			return fmt.Errorf("%w: the field %q cannot be a part of a file's name: takes letters, digits, _ and -", ErrOptions, f.Name)
+		}
+	}
+	return nil
+}
+
+// integer reads a scalar of a type of whole numbers as text.
+func integer(d tensor.DType, b []byte) (text string, ok bool) {
+	order := binary.LittleEndian
+	switch d {
+	case tensor.Uint8:
+		return fmt.Sprint(b[0]), true
+	case tensor.Int8:
+		return fmt.Sprint(int8(b[0])), true
+	case tensor.Uint16:
+		return fmt.Sprint(order.Uint16(b)), true
+	case tensor.Int16:
+		return fmt.Sprint(int16(order.Uint16(b))), true
+	case tensor.Uint32:
+		return fmt.Sprint(order.Uint32(b)), true
+	case tensor.Int32:
+		return fmt.Sprint(int32(order.Uint32(b))), true
+	case tensor.Uint64:
+		return fmt.Sprint(order.Uint64(b)), true
+	case tensor.Int64:
+		return fmt.Sprint(int64(order.Uint64(b))), true
+	}
+	return "", false
+}
+
+// isInteger reports whether a field is one whole number a sample.
+func isInteger(f headrace.Field) bool {
+	_, ok := integer(f.DType, make([]byte, 8))
+	return ok && f.Kind == sample.Tensor && len(f.Shape) == 0
+}

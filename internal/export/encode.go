@@ -1,0 +1,90 @@
+package export
+
+import (
+	"fmt"
+
+	"headrace"
+	"headrace/media"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// encoder makes a file of a field of a sample.
+type encoder struct {
+	suffix string
+	note   string
+	encode func(dst []byte, c column, row int) ([]byte, error)
+}
+
+// imageFormats are the values of Options.Images besides "npy", by suffix.
+var imageFormats = map[string]string{"png": media.PNG, "jpg": media.JPEG, "webp": media.WebP}
+
+// newEncoder chooses the form of a field: what programs that read WebDataset decode without being told.
+func newEncoder(f headrace.Field, o Options) (encoder, error) {
+	switch {
+	case f.Kind == sample.Text:
+		return encoder{suffix: f.Name + ".txt", encode: func(dst []byte, c column, row int) ([]byte, error) {
+			return append(dst, c.texts[row]...), nil
+		}}, nil
+	case isInteger(f):
+		suffix := f.Name + ".id"
+		if f.Name == "label" {
+			suffix = "cls"
+		}
+		return encoder{suffix: suffix, encode: func(dst []byte, c column, row int) ([]byte, error) {
+			text, _ := integer(f.DType, c.row(row))
+			return append(dst, text...), nil
+		}}, nil
+	case o.Images != "npy" && (f.Name == "image" || isPicture(f)):
+		return pictureEncoder(f, o)
+	default:
+		return encoder{suffix: suffixOf(f, "npy"), note: bfloat16Note(f), encode: func(dst []byte, c column, row int) ([]byte, error) {
+			return append(append(dst, npyHeader(f.DType, f.Shape)...), c.row(row)...), nil
+		}}, nil
+	}
+}
+
+// suffixOf is the extension of a field: the format alone for the image, which every reader knows by that.
+func suffixOf(f headrace.Field, format string) string {
+	if f.Name == "image" {
+		return format
+	}
+	return f.Name + "." + format
+}
+
+func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
+	options := media.EncodeOptions{Format: imageFormats[o.Images], Quality: o.Quality}
+	if o.Images == "webp" && o.Quality == 0 {
+		options.Lossless = true
+	}
+	if !isPicture(f) {
+		return encoder{}, fmt.Errorf("%w: --images %s: %s is %v %v: takes uint8 (PNG: uint16 too) of [height, width, 1, 3 or 4]; --images npy takes everything",
+			ErrOptions, o.Images, f.Name, f.DType, f.Shape)
+	}
+	colors := map[int]media.Color{1: media.Gray, 3: media.RGB, 4: media.RGBA}
+	p := media.Pixels{Height: f.Shape[0], Width: f.Shape[1], Color: colors[f.Shape[2]], DType: f.DType}
+	p.Stride = p.Width * p.PixelBytes()
+	blank := p
+	blank.Data = make([]byte, p.Height*p.Stride)
+	if _, err := media.Encode(nil, blank, options); err != nil { // what does not fit the format, none of the pictures does
+		return encoder{}, fmt.Errorf("%w: --images %s: %w", ErrOptions, o.Images, err)
+	}
+	return encoder{suffix: suffixOf(f, o.Images), encode: func(dst []byte, c column, row int) ([]byte, error) {
+		p := p
+		p.Data = c.row(row)
+		return media.Encode(dst, p, options)
+	}}, nil
+}
+
+// isPicture reports whether a field has the form of a picture that files hold.
+func isPicture(f headrace.Field) bool {
+	return f.Kind == sample.Tensor && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16) && len(f.Shape) == 3 &&
+		(f.Shape[2] == 1 || f.Shape[2] == 3 || f.Shape[2] == 4)
+}
+
+func bfloat16Note(f headrace.Field) string {
+	if f.DType == tensor.BFloat16 {
+		return "the bits of bfloat16 as uint16, which NumPy's format can say: array.view(ml_dtypes.bfloat16), torch.from_numpy(array).view(torch.bfloat16)"
+	}
+	return ""
+}

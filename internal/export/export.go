@@ -1,0 +1,376 @@
+package export
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"headrace"
+)
+
+// Errors that say what is in the way.
+var (
+	ErrOptions = errors.New("export: options do not fit")                 // what was asked for cannot be written
+	ErrOther   = errors.New("export: something else is there")            // files that this run may not go on with, or overwrite
+	ErrFiles   = errors.New("export: the files are not what was written") // somebody changed them meanwhile
+	ErrBusy    = errors.New("export: in use")                             // by another process
+)
+
+// Options say what is written where. Zero fields mean their defaults.
+type Options struct {
+	Target
+	ShardBytes   int64         // most bytes of a shard, if it has more than one sample; 0: 10⁹
+	ShardSamples int64         // most samples of a shard; 0: as many as fit
+	Images       string        // how tar writes pictures: "npy", "png", "jpg" or "webp"; "": npy
+	Quality      int           // of jpg and webp; 0: the encoder's default for jpg, lossless for webp
+	Every        time.Duration // how often a checkpoint is written; 0: 5 s
+	Overwrite    bool          // remove what an earlier run wrote
+}
+
+// Run says what is written.
+type Run struct {
+	Info   headrace.Info
+	Epochs int
+	Fused  bool
+}
+
+// Export is the output of one run.
+type Export struct {
+	options  Options
+	run      Run
+	lock     *os.File
+	format   format
+	journal  journal
+	manifest Manifest
+	complete bool
+	lost     []int     // the epochs of losses since the batch that was written last
+	last     time.Time // when the journal was written
+	saved    int64     // samples that it covers
+}
+
+// format is how samples become files.
+type format interface {
+	write(columns []column, rows, epoch int) error
+	due() bool               // the journal should be written now
+	sync() ([]File, error)   // force all to the disk, and say how far that is
+	finish() ([]File, error) // complete all files
+	describe(headrace.Field) FieldFile
+	close() // leave them as they are
+}
+
+// Open prepares to write, from the beginning or where an earlier run of the same kind ended. Its folder is made if it is not there.
+func Open(o Options, r Run) (_ *Export, err error) {
+	o.ShardBytes = cmp.Or(o.ShardBytes, 1e9)
+	o.Images = cmp.Or(o.Images, "npy")
+	o.Every = cmp.Or(o.Every, 5*time.Second)
+	if err := errors.Join(o.check(), checkFields(r.Info.Fields)); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+		return nil, err
+	}
+	e := &Export{options: o, run: r, last: time.Now()}
+	if e.lock, err = lock(e.path("lock")); err != nil {
+		return nil, err
+	}
+	if err := e.begin(); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (o Options) check() error {
+	_, picture := imageFormats[o.Images]
+	switch {
+	case o.Images != "npy" && !picture:
+		return fmt.Errorf("%w: --images is %q: takes npy, png, jpg or webp", ErrOptions, o.Images)
+	case o.Kind == "npy" && o.Images != "npy":
+		return fmt.Errorf("%w: --images is %q: --out npy writes arrays; use --out tar", ErrOptions, o.Images)
+	case o.Quality < 0 || o.Quality > 100:
+		return fmt.Errorf("%w: --quality is %d: takes 1 to 100", ErrOptions, o.Quality)
+	case o.Quality != 0 && o.Images != "jpg" && o.Images != "webp":
+		return fmt.Errorf("%w: --quality has no meaning with --images %s: takes jpg or webp", ErrOptions, o.Images)
+	case o.ShardBytes < 0 || o.ShardSamples < 0:
+		return fmt.Errorf("%w: --shard-size is %d and --shard-samples %d: both take a number from 1 on", ErrOptions, o.ShardBytes, o.ShardSamples)
+	}
+	return nil
+}
+
+func (e *Export) path(name string) string {
+	return filepath.Join(e.options.Dir, e.options.beside(name))
+}
+
+func (e *Export) identity() Identity {
+	i := Identity{
+		Target: "npy", Recipe: e.run.Info.State.Recipe, Samples: e.run.Info.Samples, Epochs: e.run.Epochs, Fused: e.run.Fused, Decoder: e.run.Info.Decoder,
+	}
+	if e.options.Kind == "tar" {
+		i.Target = "tar:" + e.options.Name
+		i.ShardBytes, i.ShardSamples = e.options.ShardBytes, e.options.ShardSamples
+		i.Images, i.Quality = e.options.Images, e.options.Quality
+	}
+	return i
+}
+
+// begin finds out how far an earlier run came, and opens the files.
+func (e *Export) begin() error {
+	if e.options.Overwrite {
+		if err := e.removeAll(); err != nil {
+			return err
+		}
+	}
+	done, err := e.readManifest()
+	if err != nil || done {
+		return err
+	}
+	if err := e.readJournal(); err != nil {
+		return err
+	}
+	if e.format, err = e.open(); errors.Is(err, ErrFiles) {
+		return fmt.Errorf("%w; --overwrite begins anew", err)
+	}
+	return err
+}
+
+func (e *Export) open() (format, error) {
+	if e.options.Kind == "npy" {
+		return openNPY(e.options, e.run.Info.Fields, e.journal.Files)
+	}
+	return openTar(e.options, e.run.Info.Fields, e.run.Epochs > 1, e.journal.Files)
+}
+
+// readManifest reports whether all was written already.
+func (e *Export) readManifest() (done bool, err error) {
+	path := e.path("manifest.json")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if e.manifest, err = parseManifest(text); err != nil {
+		return false, fmt.Errorf("%w: %s is no manifest of this command (%w); --overwrite begins anew", ErrOther, path, err)
+	}
+	if err := e.same(path, e.manifest.Identity, "wrote"); err != nil {
+		return false, err
+	}
+	for _, f := range e.manifest.Files {
+		if err := hasSize(filepath.Join(e.options.Dir, f.Name), f.Bytes); err != nil {
+			return false, fmt.Errorf("%w; --overwrite begins anew", err)
+		}
+	}
+	e.complete, e.saved = true, e.manifest.Samples
+	e.journal.State = e.run.Info.State
+	e.journal.State.Epoch = e.run.Epochs
+	return true, remove(e.path("journal.json")) // there is one if the run was killed as it ended
+}
+
+// readJournal finds where the run goes on. Without a journal it begins, and says so before there is anything else.
+func (e *Export) readJournal() error {
+	path := e.path("journal.json")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := e.refuseOthers(); err != nil {
+			return err
+		}
+		e.journal = journal{Version: journalVersion, Identity: e.identity(), State: e.run.Info.State, Epochs: []Epoch{}, Files: []File{}}
+		return e.journal.write(path)
+	}
+	if err != nil {
+		return err
+	}
+	if e.journal, err = parseJournal(text); err != nil {
+		return fmt.Errorf("%w: %s is no journal of this command (%w); --overwrite begins anew", ErrOther, path, err)
+	}
+	e.saved = e.written()
+	return e.same(path, e.journal.Identity, "began to write")
+}
+
+// same refuses to go on with another run's files.
+func (e *Export) same(path string, was Identity, did string) error {
+	if all := was.differences(e.identity()); len(all) > 0 {
+		return fmt.Errorf("%w: another run %s to %v, says %s: %s. Give the same again, write elsewhere, or use --overwrite",
+			ErrOther, did, e.options.Target, path, strings.Join(all, "; "))
+	}
+	return nil
+}
+
+// refuseOthers keeps files that no journal knows.
+func (e *Export) refuseOthers() error {
+	names, err := e.ours()
+	for _, name := range names {
+		if trimPart(name) == name {
+			return fmt.Errorf("%w: %s exists, and nothing says that this command wrote it. Write elsewhere, or use --overwrite", ErrOther, filepath.Join(e.options.Dir, name))
+		}
+	}
+	return err
+}
+
+// ours lists the files in the folder that have names which this run gives.
+func (e *Export) ours() (names []string, err error) {
+	entries, err := os.ReadDir(e.options.Dir)
+	for _, entry := range entries {
+		name := trimPart(entry.Name())
+		_, is := e.options.isShard(name)
+		if e.options.Kind == "npy" {
+			is = slices.ContainsFunc(e.run.Info.Fields, func(f headrace.Field) bool { return npyName(f) == name })
+		}
+		if is {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, err
+}
+
+func trimPart(name string) string { return strings.TrimSuffix(name, partSuffix) }
+
+// removeAll removes what an earlier run wrote; first of all what says that it is complete.
+func (e *Export) removeAll() error {
+	names, err := e.ours()
+	if err != nil {
+		return err
+	}
+	for _, record := range []string{"manifest.json", "journal.json"} {
+		names = append(names, listed(e.path(record))...) // a recipe of other fields left other files
+		if err := remove(e.path(record)); err != nil {
+			return err
+		}
+	}
+	if err := syncFolder(e.options.Dir); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := remove(filepath.Join(e.options.Dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listed names the files that a manifest or a journal lists, and their parts.
+func listed(record string) (names []string) {
+	text, err := os.ReadFile(record)
+	if err != nil {
+		return nil
+	}
+	j, _ := parseJournal(text)
+	m, _ := parseManifest(text)
+	for _, f := range append(j.Files, m.Files...) {
+		names = append(names, f.Name, f.Name+partSuffix)
+	}
+	return names
+}
+
+// State is where the loader is to start.
+func (e *Export) State() headrace.State { return e.journal.State }
+
+// Complete returns what was written, once it is, be it by an earlier run.
+func (e *Export) Complete() (Manifest, bool) { return e.manifest, e.complete }
+
+// Saved is the number of samples that the next run need not make again.
+func (e *Export) Saved() int64 { return e.saved }
+
+// WrittenIn is the number of samples of an epoch that have been written, by earlier runs too.
+func (e *Export) WrittenIn(epoch int) int64 {
+	if epoch >= len(e.journal.Epochs) {
+		return 0
+	}
+	return e.journal.Epochs[epoch].Samples
+}
+
+func (e *Export) written() (n int64) {
+	for _, epoch := range e.journal.Epochs {
+		n += epoch.Samples
+	}
+	return n
+}
+
+// Write adds the samples of a batch. The state is that of the loader after the batch.
+func (e *Export) Write(b *headrace.Batch, state headrace.State) error {
+	if err := e.format.write(columns(b, e.run.Info.Fields), b.Rows(), b.Epoch()); err != nil {
+		return err
+	}
+	e.epoch(b.Epoch()).Samples += int64(b.Rows())
+	e.reach(state)
+	return nil
+}
+
+// Lost counts a sample that the loader lost on its way to the next batch.
+func (e *Export) Lost(l headrace.Lost) { e.lost = append(e.lost, l.ID.Epoch) }
+
+// reach notes how far the loader is. Losses count with the state that covers them: whoever goes on from an earlier one, meets them again.
+func (e *Export) reach(state headrace.State) {
+	for _, epoch := range e.lost {
+		e.epoch(epoch).Lost++
+	}
+	e.lost = e.lost[:0]
+	e.journal.State = state
+}
+
+func (e *Export) epoch(n int) *Epoch {
+	for len(e.journal.Epochs) <= n {
+		e.journal.Epochs = append(e.journal.Epochs, Epoch{})
+	}
+	return &e.journal.Epochs[n]
+}
+
+// Checkpoint forces to the disk what was written, and notes that the run goes on from there. It does so when it is time, and else nothing.
+func (e *Export) Checkpoint() error {
+	if !e.format.due() && time.Since(e.last) < e.options.Every {
+		return nil
+	}
+	return e.Save()
+}
+
+// Save is a checkpoint now.
+func (e *Export) Save() (err error) {
+	if e.journal.Files, err = e.format.sync(); err != nil {
+		return err
+	}
+	if err = e.journal.write(e.path("journal.json")); err == nil {
+		e.saved = e.written()
+	}
+	e.last = time.Now() // after it: a slow disk must not be all that the run waits for
+	return err
+}
+
+// Finish completes the files, and writes the manifest. The state is that of the loader at its end.
+func (e *Export) Finish(end headrace.State) (Manifest, error) {
+	e.reach(end)
+	if err := e.Save(); err != nil {
+		return Manifest{}, err
+	}
+	files, err := e.format.finish()
+	if err != nil {
+		return Manifest{}, err
+	}
+	m := Manifest{Version: journalVersion, Samples: e.written(), Epochs: e.journal.Epochs, Classes: e.run.Info.Classes, Identity: e.identity(), Files: []File{}}
+	for _, f := range files {
+		f.Complete = false
+		m.Files = append(m.Files, f)
+	}
+	for _, f := range e.run.Info.Fields {
+		m.Fields = append(m.Fields, e.format.describe(f))
+	}
+	if err := m.write(e.path("manifest.json")); err != nil {
+		return Manifest{}, err
+	}
+	e.manifest, e.complete = m, true
+	return m, remove(e.path("journal.json"))
+}
+
+// Close lets go of the files. What the last checkpoint covers is there for the next run.
+func (e *Export) Close() {
+	if e.format != nil {
+		e.format.close()
+	}
+	unlock(e.lock)
+}
