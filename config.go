@@ -1,7 +1,6 @@
 package headrace
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,17 +13,17 @@ import (
 // Config says how a recipe is run: for whom, how often, with how much. Its zero value runs endless epochs for one consumer, in input order,
 // and stops at the first bad sample. docs/protocol.md states its JSON form.
 type Config struct {
-	Epochs         *int      `json:"epochs"`           // nil: without end
-	Rank           int       `json:"rank"`             // this consumer among WorldSize that share the data
-	WorldSize      int       `json:"world_size"`       // 0: 1
-	LocalWorldSize int       `json:"local_world_size"` // consumers that share this machine; 0: 1
-	Workers        *int      `json:"workers"`          // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: as many
-	Order          Order     `json:"order"`            // "": InputOrder
-	Memory         *int64    `json:"memory"`           // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
-	HoldLimit      *int64    `json:"hold_limit"`       // bytes of batches that the consumer may hold; nil: half of what is available
-	OnError        OnError   `json:"on_error"`         // "": Raise
-	MaxErrors      MaxErrors `json:"max_errors"`       // with Skip only; zero: 1 %, at least 10
-	Prefetch       int       `json:"prefetch"`         // batches ready ahead of the consumer; 0: 2
+	Epochs         *int      `json:"epochs"`                  // nil: without end
+	Rank           int       `json:"rank"`                    // this consumer among WorldSize that share the data
+	WorldSize      int       `json:"world_size"`              // 0: 1
+	LocalWorldSize int       `json:"local_world_size"`        // consumers that share this machine; 0: 1
+	Workers        *int      `json:"workers"`                 // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: as many
+	Order          Order     `json:"order"`                   // "": InputOrder
+	Memory         *int64    `json:"memory" unit:"bytes"`     // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
+	HoldLimit      *int64    `json:"hold_limit" unit:"bytes"` // bytes of batches that the consumer may hold; nil: half of what is available
+	OnError        OnError   `json:"on_error"`                // "": Raise
+	MaxErrors      MaxErrors `json:"max_errors"`              // with Skip only; zero: 1 %, at least 10
+	Prefetch       int       `json:"prefetch"`                // batches ready ahead of the consumer; 0: 2
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
 	// stage of its own, with statistics of its own, which stores its pixels for the next: slower, to look for what an operation does or
@@ -120,24 +119,15 @@ func (m MaxErrors) limit(n int64) int {
 // maxWorkers is the number of cells on the crash page (docs/protocol.md).
 const maxWorkers = 256
 
-// ParseConfig reads the JSON form, refuses unknown keys, and checks the values.
-func ParseConfig(b []byte) (Config, error) {
-	var c Config
-	d := json.NewDecoder(strings.NewReader(string(b)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
-		return Config{}, fmt.Errorf("headrace: configuration: %w", err)
-	}
-	return c, c.Check()
-}
-
-// Check returns every mistake of the configuration, joined.
+// Check returns every mistake of the configuration, joined, each a [*Mistake].
 func (c Config) Check() error {
 	c = c.withDefaults()
 	var mistakes []error
 	refuse := func(bad bool, format string, args ...any) {
 		if bad {
-			mistakes = append(mistakes, fmt.Errorf("headrace: "+format, args...))
+			key, _, _ := strings.Cut(format, " ")
+			key, _, _ = strings.Cut(key, "=")
+			mistakes = append(mistakes, &Mistake{Key: key, Err: fmt.Errorf(format, args...)})
 		}
 	}
 	refuse(c.Epochs != nil && *c.Epochs < 0, "epochs is %d: takes a number from 0 on, or null for endless epochs", deref(c.Epochs))

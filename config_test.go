@@ -2,8 +2,11 @@ package headrace
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+
+	"headrace/recipe"
 )
 
 func TestConfigRefusals(t *testing.T) {
@@ -25,10 +28,63 @@ func TestConfigRefusals(t *testing.T) {
 		`{"on_error":"skip","max_errors":1.5}`: "max_errors is 1.5: a rate lies in (0, 1]",
 		`{"on_error":"skip","max_errors":"x"}`: "takes a whole number of samples or a rate",
 		`{"on_error":"skip","world_size":2}`:   "ranks could yield different numbers of batches",
-		`{"wrokers":2}`:                        `unknown field "wrokers"`,
+		`{"wrokers":2}`:                        `headrace: unknown key "wrokers": did you mean "workers"? takes epochs, rank,`,
+		`{"epochs":"1"}`:                       `headrace: epochs is "1": takes a whole number`,
+		`{"epochs":1.5}`:                       `headrace: epochs is 1.5: takes a whole number`,
+		`{"memory":"2GiB"}`:                    `headrace: memory is "2GiB": takes a number of bytes`,
+		`{"order":3}`:                          `headrace: order is 3: takes text`,
+		`{"fuse":1}`:                           `headrace: fuse is 1: takes true or false`,
+		`{"epochs":1,"epochs":2}`:              `headrace: epochs is given twice`,
+		`{"Epochs":1}`:                         `headrace: unknown key "Epochs": did you mean "epochs"?`,
+		`[1]`:                                  `headrace: the configuration is no JSON object`,
+		``:                                     `headrace: the configuration is no JSON object`,
+		`{"epochs":1`:                          `headrace: the configuration is no JSON`,
+		`{"epochs":}`:                          `headrace: the configuration is no JSON: `,
+		`{"epochs":1} {}`:                      `headrace: the configuration is no JSON: it does not end with its object`,
+		`{"memory":` + strings.Repeat("1", 99) + `}`: `headrace: memory is ` + strings.Repeat("1", 60) + `…: takes a number of bytes`,
 	} {
 		if _, err := ParseConfig([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %q", text, err, want)
+		}
+	}
+}
+
+// What is wrong with the section "loader" of a recipe is told with its place, and what has no place there, with the reason.
+func TestConfigOfAFile(t *testing.T) {
+	const head = "headrace: 1\nvars: {amount: 1 GiB, n: 7}\nsteps: [{files: {pattern: data}}]\n"
+	read := func(loader string) (Config, error) {
+		f, err := recipe.Read("r.yaml", []byte(head+loader), recipe.Variables{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return FileConfig(f)
+	}
+	if c, err := read(""); err != nil || c != (Config{}) {
+		t.Errorf("without a section: %+v, %v", c, err)
+	}
+	c, err := read(`loader: {epochs: "${n}", memory: "${amount}", hold_limit: 2048, on_error: skip, max_errors: 1.0, order: completion, workers: null}`)
+	if err != nil || *c.Epochs != 7 || *c.Memory != 1<<30 || *c.HoldLimit != 2048 || c.OnError != Skip || c.MaxErrors != ErrorRate(1) || c.Order != CompletionOrder || c.Workers != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for loader, want := range map[string]string{
+		"loader:\n  epochs: many":           `r.yaml:5:11: loader: epochs is "many": takes a whole number`,
+		"loader:\n  memory: much":           `r.yaml:5:11: loader: memory is "much": takes a number of bytes from 1 on, such as 1073741824, 512MiB or 2GB`,
+		"loader:\n  memory: [1]":            `r.yaml:5:11: loader: memory is [1]: takes a number of bytes`,
+		"loader:\n  wrokers: 3":             `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? takes epochs, workers, order, memory, hold_limit, on_error, max_errors, prefetch, fuse`,
+		"loader:\n  max_errors: 3":          `r.yaml:5:15: loader: max_errors has no meaning with on_error="raise": the first bad sample stops the run; use on_error="skip"`,
+		"loader:\n  fuse: yes":              `r.yaml:5:9: loader: fuse is "yes": takes true or false`,
+		"loader: {a: 1, a: 2}":              "r.yaml:4:16: loader: unknown key \"a\": takes",
+		"loader: {fuse: false, fuse: true}": `r.yaml:4:23: loader: fuse is given twice`,
+		"loader:\n  rank: 0":                `r.yaml:5:3: loader: rank has no place in a recipe: each process has its own; Python takes it from RANK in the environment`,
+		"loader: {world_size: 2, local_world_size: 2}": `r.yaml:4:10: loader: world_size has no place in a recipe: it belongs to the processes that share the data; Python takes it from WORLD_SIZE in the environment
+r.yaml:4:25: loader: local_world_size has no place in a recipe: it belongs to the machine that runs it; Python takes it from LOCAL_WORLD_SIZE in the environment`,
+	} {
+		c, err := read(loader)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || c != (Config{}) {
+			t.Errorf("%s:\ngot  %v\nwant %s", loader, err, want)
+		}
+		if m := (*Mistake)(nil); !errors.As(err, &m) || m.Line < 4 || m.Key == "" || m.Unwrap() == nil {
+			t.Errorf("%s: the mistake is %+v", loader, m)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (d decoder) args(v value, dst any, path string) {
 			fields[name] = func(_ value, path string) { d.wrong(path, errors.New("is not an argument: "+why)) }
 		}
 	}
-	d.object(v, path, fields, func(key string) error { return unknown("argument", key, known) })
+	d.object(v, path, fields, func(key string) error { return Unknown("argument", key, known) })
 }
 
 // refuser is implemented by arguments that have none of some names that people look for.

@@ -47,7 +47,8 @@ func ReadFile(path string, v Variables) (File, error) {
 }
 
 // Read reads a recipe as files have it, in YAML or JSON, of which messages speak by the name. The error joins an [*Error] for each mistake,
-// with its place; what only [File.Check] can see is not among them.
+// with its place; what only [File.Check] can see is not among them. With an error, the file has no recipe, but its name and the variables that were
+// found.
 func Read(name string, doc []byte, v Variables) (File, error) {
 	f := File{Name: name}
 	var err error

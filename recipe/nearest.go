@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unknown says that a name is not among those that are known, and which of them was probably meant.
-func unknown(what, name string, known []string) error {
+// Unknown says that a name is not among those that are known, and which of them was probably meant.
+func Unknown(what, name string, known []string) error {
 	hint := ""
 	if near := nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)

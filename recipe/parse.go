@@ -85,7 +85,7 @@ func (p *reader) recipe(v value, sections map[string]func(value, string)) (r Rec
 			known = append(known, key)
 		}
 	}
-	given := d.object(v, "", fields, func(key string) error { return unknown("key", key, known) })
+	given := d.object(v, "", fields, func(key string) error { return Unknown("key", key, known) })
 	for _, key := range []string{"headrace", "steps"} {
 		if !given[key] {
 			d.wrong("", missingKey(key))

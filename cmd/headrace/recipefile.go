@@ -123,10 +123,8 @@ func (o *recipeOptions) variables() (map[string]string, error) {
 
 // config reads the section "loader", and puts the flags in their places.
 func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error) {
-	if f.Loader != nil {
-		if config, err = headrace.ParseConfig(f.Loader); err != nil {
-			return config, f.Locate(err)
-		}
+	if config, err = headrace.FileConfig(f); err != nil {
+		return config, err
 	}
 	put := map[string]func(){
 		"workers":  func() { config.Workers = &o.workers },

@@ -145,6 +145,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
 	{"cmd/headrace", "internal/doctor", "headrace doctor"},
+	{"cmd/headrace", "internal/bytesize", "amounts of memory in flags"},
 	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "internal/machine", "bench says how many cores there are, and tries up to so many workers"},
 	{"cmd/headrace", "media", "inspect looks at the headers of the first samples"},

@@ -1,0 +1,36 @@
+// Package bytesize reads amounts of memory as people write them.
+package bytesize
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// units are tried in this order: "B" ends all others.
+var units = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+var errSize = errors.New("takes a number of bytes from 1 on, such as 1073741824, 512MiB or 2GB")
+
+// Parse reads text like 1073741824, 512MiB or 2 GB, in capital letters or not.
+func Parse(text string) (int64, error) {
+	number, factor := strings.TrimSpace(text), 1.0
+	for _, u := range units {
+		if n := len(number) - len(u.name); n > 0 && strings.EqualFold(number[n:], u.name) {
+			number, factor = strings.TrimSpace(number[:n]), u.bytes
+			break
+		}
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	if n := x * factor; err == nil && n >= 1 && n < math.MaxInt64 {
+		return int64(n), nil
+	}
+	return 0, errSize
+}
