@@ -15,17 +15,18 @@ type engine struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	stages []*stage // from the source on
-	wg     sync.WaitGroup
-	unhook func() // forgets the context that Start was given
+	unhook func()   // forgets the context that Start was given
 
 	crashed atomic.Pointer[StageError]
 
 	mu         sync.Mutex
-	complaints []error // what went wrong where nothing could be done about it
+	live       int           // goroutines, and one more until all are started
+	idle       chan struct{} // closed when there are none
+	complaints []error       // what went wrong where nothing could be done about it
 }
 
 func newEngine(ctx context.Context) *engine {
-	e := &engine{began: time.Now()}
+	e := &engine{began: time.Now(), live: 1, idle: make(chan struct{})}
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	return e
 }
@@ -40,18 +41,32 @@ func (e *engine) elapsed() time.Duration {
 	return e.now()
 }
 
-// goes starts a worker. This is the one place where a goroutine of a run begins.
+// goes starts a worker. This is the one place where a goroutine of a run begins, but for operations with a limit.
 func (e *engine) goes(w *worker, work func(*worker)) {
-	e.wg.Go(func() {
+	e.mu.Lock()
+	e.live++
+	e.mu.Unlock()
+	go func() {
 		returned := false
 		defer func() {
 			if !returned {
 				e.crash(w.stage)
 			}
+			w.stage.crew.Add(-1)
+			e.gone()
 		}()
 		work(w)
 		returned = true
-	})
+	}()
+}
+
+// gone counts a goroutine that ends.
+func (e *engine) gone() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.live--; e.live == 0 {
+		close(e.idle)
+	}
 }
 
 // crash ends the run after an operation has ended its goroutine: the worker is gone, and with it the place of its item.
@@ -73,11 +88,11 @@ func (e *engine) watch(ctx context.Context) {
 		defer close(done)
 		e.halt()
 	})
-	e.unhook = func() {
+	e.unhook = sync.OnceFunc(func() {
 		if !stop() {
 			<-done
 		}
-	}
+	})
 }
 
 // halt stops everything. Nothing more comes out of the last queue.
@@ -86,16 +101,34 @@ func (e *engine) halt() {
 	e.stages[len(e.stages)-1].halt()
 }
 
-// close stops everything, waits until it has stopped, and discards what is left.
-func (e *engine) close() error {
+// close stops everything, waits until it has stopped, but not longer than ctx, and discards what is left. Operations that still run
+// dispose of their results themselves.
+func (e *engine) close(ctx context.Context) error {
 	e.halt()
 	e.unhook()
-	e.wg.Wait()
-	e.ended.Store(int64(e.now()))
+	select {
+	case <-e.idle:
+	case <-ctx.Done():
+	}
+	e.ended.CompareAndSwap(0, int64(e.now()))
 	for _, s := range e.stages {
 		s.queue.drain()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return errors.Join(e.complaints...)
+	return errors.Join(errors.Join(e.complaints...), e.busy())
+}
+
+// busy is an error while operations run.
+func (e *engine) busy() error {
+	var all []BusyStage
+	for _, s := range e.stages {
+		if n := s.crew.Load() + s.abandoned.Load(); n > 0 {
+			all = append(all, BusyStage{s.name, int(n)})
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return &BusyError{all}
 }

@@ -3,6 +3,7 @@ package pipe
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Skip is what an operation returns to drop its item on purpose: quietly, without spending the failure policy.
@@ -39,6 +40,25 @@ func (e *StageError) Error() string {
 
 func (e *StageError) Unwrap() error { return e.Err }
 
+// A BusyError says that a run was closed, and operations of it still run.
+type BusyError struct {
+	Stages []BusyStage
+}
+
+// A BusyStage is a stage with the number of its operations that run.
+type BusyStage struct {
+	Stage      string
+	Operations int
+}
+
+func (e *BusyError) Error() string {
+	var all []string
+	for _, s := range e.Stages {
+		all = append(all, fmt.Sprintf("%d of stage %s", s.Operations, s.Stage))
+	}
+	return "pipe: the run is closed, but operations still run: " + strings.Join(all, ", ")
+}
+
 // A PanicError is the failure of an item whose operation panicked.
 type PanicError struct {
 	Value any    // what panic was called with
@@ -55,7 +75,19 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// untolerable tells whether an error is a failure that no policy tolerates, and no operation around an operation deals with.
+func untolerable(err error) bool {
+	var e interface{ stopsRun() bool }
+	return errors.As(err, &e) && e.stopsRun()
+}
+
+// A goexitError is the end of the run where an operation has ended its goroutine: its item cannot be told.
+type goexitError struct{}
+
+func (goexitError) Error() string  { return "an operation has ended its goroutine, with runtime.Goexit" }
+func (goexitError) stopsRun() bool { return true }
+
 var (
-	errGoexit     = errors.New("an operation has ended its goroutine, with runtime.Goexit")
+	errGoexit     = goexitError{}
 	errLostBefore = errors.New("it was lost before the run was resumed")
 )

@@ -357,17 +357,19 @@ func TestE37PanicIsTheItemsFailure(t *testing.T) {
 	}
 }
 
+// exits ends its goroutine.
+func exits(_ context.Context, v int) (int, error) {
+	if v == 1 {
+		runtime.Goexit()
+	}
+	return v, nil
+}
+
 // An operation that ends its goroutine cannot be told from its item, and stops the run.
 func TestGoexitStopsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leave := func(_ context.Context, v int) (int, error) {
-			if v == 3 {
-				runtime.Goexit()
-			}
-			return v, nil
-		}
 		gate := pipe.NewGate(1)
-		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), leave, pipe.Opts{Name: "map", Workers: 2, Ordered: true, Gate: gate})
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), exits, pipe.Opts{Name: "map", Workers: 2, Ordered: true, Gate: gate})
 		run := start(t, f, pipe.Config{})
 		_, err := drain(run)
 		stage := (*pipe.StageError)(nil)

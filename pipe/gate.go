@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 )
@@ -43,31 +44,49 @@ func (g *Gate) SetLimit(n int) {
 	}
 }
 
-// enter waits for a permit. It returns false when the worker's stage was stopped meanwhile.
-func (g *Gate) enter(w *worker) (permit int, ok bool) {
+// enter waits for a permit. It returns false when the worker was stopped meanwhile.
+func (g *Gate) enter(w *worker) bool {
 	g.mu.Lock()
 	if g.held < g.limit {
-		permit = g.issue()
+		g.issue(w)
 		g.mu.Unlock()
-		return permit, true
+		return true
 	}
 	g.waiting = append(g.waiting, w)
 	g.mu.Unlock()
 	defer w.tick(&w.gated)
 	select {
-	case permit = <-w.turn:
-		return permit, true
+	case <-w.turn:
+		return true
 	case <-w.ctx.Done():
 		g.giveUp(w)
-		return -1, false
+		return false
 	}
 }
 
 // leave gives a permit back, or rather to the next who waits.
-func (g *Gate) leave(permit int) {
+func (g *Gate) leave(w *worker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.taken[permit/64] &^= 1 << (permit % 64)
+	g.taken[w.permit/64] &^= 1 << (w.permit % 64)
+	w.permit = -1
+	if !w.forsaken {
+		g.free()
+	}
+	w.forsaken = false
+}
+
+// forsake lets others run in place of a worker whose operation was abandoned. It keeps the number of its permit until that returns.
+func (g *Gate) forsake(w *worker) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.permit >= 0 {
+		w.forsaken = true
+		g.free()
+	}
+}
+
+func (g *Gate) free() {
 	g.held--
 	if len(g.waiting) > 0 && g.held < g.limit {
 		g.admit()
@@ -85,7 +104,8 @@ func (g *Gate) giveUp(w *worker) {
 		}
 	}
 	g.mu.Unlock()
-	g.leave(<-w.turn)
+	<-w.turn
+	g.leave(w)
 }
 
 // admit gives a permit to the waiting worker whose stage is nearest to its consumer; among equals to the first.
@@ -98,17 +118,21 @@ func (g *Gate) admit() {
 	}
 	w := g.waiting[next]
 	g.waiting = append(g.waiting[:next], g.waiting[next+1:]...)
-	w.turn <- g.issue() // never blocks: the channel has room for the one permit that a worker waits for
+	g.issue(w)
+	w.turn <- struct{}{} // never blocks: the channel has room for the one permit that a worker waits for
 }
 
-// issue takes the lowest permit. There is one below the limit, because fewer than limit are held.
-func (g *Gate) issue() int {
-	for i, word := range g.taken {
-		if free := bits.TrailingZeros64(^word); free < 64 {
-			g.taken[i] |= 1 << free
-			g.held++
-			return i*64 + free
-		}
+// issue gives a worker the lowest permit. It is below the limit unless abandoned operations keep the numbers there.
+func (g *Gate) issue(w *worker) {
+	i := 0
+	for i < len(g.taken) && g.taken[i] == math.MaxUint64 {
+		i++
 	}
-	panic("pipe: a gate ran out of permits below its limit")
+	if i == len(g.taken) {
+		g.taken = append(g.taken, 0)
+	}
+	free := bits.TrailingZeros64(^g.taken[i])
+	g.taken[i] |= 1 << free
+	g.held++
+	w.permit = i*64 + free
 }

@@ -29,6 +29,7 @@ func (t StageStats) minus(u StageStats) StageStats {
 	t.Moved -= u.Moved
 	t.Retried -= u.Retried
 	t.Replaced -= u.Replaced
+	t.Abandoned -= u.Abandoned
 	t.Starved -= u.Starved
 	t.Busy -= u.Busy
 	t.Blocked -= u.Blocked

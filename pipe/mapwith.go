@@ -65,9 +65,6 @@ type beginError struct{ err error }
 func (e *beginError) Error() string { return "a worker could not begin: " + e.err.Error() }
 func (e *beginError) Unwrap() error { return e.err }
 
-func untolerable(err error) bool {
-	begin := (*beginError)(nil)
-	return errors.As(err, &begin)
-}
+func (e *beginError) stopsRun() bool { return true }
 
 var errNoOperation = errors.New("it has no operation")

@@ -41,5 +41,5 @@ func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink fun
 
 // failure tells whether an error is an item's failure: not a dropped item, and not the end of the run.
 func failure(ctx context.Context, err error) bool {
-	return err != nil && !errors.Is(err, Skip) && ctx.Err() == nil
+	return err != nil && !errors.Is(err, Skip) && ctx.Err() == nil && !untolerable(err)
 }

@@ -2,7 +2,6 @@ package pipe
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 )
@@ -25,7 +24,7 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 		wait := b.First
 		for tries := 0; ; tries++ {
 			out, err = call(ctx, f, in)
-			if err == nil || tries >= b.Times || errors.Is(err, Skip) || ctx.Err() != nil || b.If != nil && !b.If(err) {
+			if err == nil || tries >= b.Times || !failure(ctx, err) || b.If != nil && !b.If(err) {
 				return out, err
 			}
 			if b.Most > 0 {
@@ -51,7 +50,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return !gated || w.enter()
+		return ctx.Err() == nil && (!gated || w.enter())
 	case <-ctx.Done():
 		return false
 	}

@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -330,12 +331,13 @@ func (r *ring[T]) abort() {
 	r.room.Broadcast()
 }
 
-// drain discards what was left. It is called when no goroutine of the run is left.
+// drain discards what was left, after abort.
 func (r *ring[T]) drain() {
-	for i := range r.cells {
-		r.discardMsg(r.cells[i])
-		r.cells[i] = msg[T]{}
-	}
+	r.mu.Lock()
+	left := slices.Clone(r.cells)
+	clear(r.cells)
+	r.mu.Unlock()
+	r.discardAll(left)
 }
 
 func (r *ring[T]) discardAll(msgs []msg[T]) {

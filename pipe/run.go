@@ -28,9 +28,7 @@ type Run[T any] struct {
 	mu    sync.Mutex
 	books *books
 
-	closing  sync.Once
-	closed   atomic.Bool
-	closeErr error
+	closed atomic.Bool
 }
 
 func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
@@ -114,14 +112,16 @@ func (r *Run[T]) Stats() Stats {
 }
 
 // Close stops the run, waits until none of its goroutines is left, and disposes of all items that were not handed on. It
-// cancels the context of running operations, but has to wait for them to return. Closing again does nothing. The error
-// says what went wrong with discarding; it is not the run's failure, which Next returns.
-func (r *Run[T]) Close() error {
-	r.closing.Do(func() {
-		r.closed.Store(true)
-		r.closeErr = r.engine.close()
-	})
-	return r.closeErr
+// cancels the context of running operations, but has to wait for them to return; not for those that Limit has abandoned, which the
+// error names then, as a *BusyError, as long as they run. Otherwise the error says what went wrong with discarding; it is
+// not the run's failure, which Next returns. Close may be called again.
+func (r *Run[T]) Close() error { return r.CloseWithin(context.Background()) }
+
+// CloseWithin is Close, but waits no longer than until ctx ends. If operations still run then, the error is a *BusyError that names
+// their stages. What they make is disposed of when they return, and a later Close waits for them.
+func (r *Run[T]) CloseWithin(ctx context.Context) error {
+	r.closed.Store(true)
+	return r.engine.close(ctx)
 }
 
 func (r *Run[T]) receive(ctx context.Context) (msg[T], bool) {

@@ -104,6 +104,7 @@ func (o *opening) firstEpoch() int {
 func (o *opening) run(s *stage, work func(*worker)) {
 	w := s.newWorker()
 	s.workers = append(s.workers, w)
+	s.crew.Add(1)
 	o.starts = append(o.starts, func() { o.goes(w, work) })
 }
 
@@ -126,4 +127,5 @@ func (o *opening) start(ctx context.Context) {
 	for _, start := range o.starts {
 		start()
 	}
+	o.gone()
 }

@@ -29,6 +29,8 @@ type StageStats struct {
 	Retried  int64 `json:"retried"`  // calls of operations that were tries after the first, with Retry
 	Replaced int64 `json:"replaced"` // items that failed and were made by Replace
 
+	Abandoned int64 `json:"abandoned"` // operations that did not return when their Limit was over
+
 	Starved time.Duration `json:"starved_ns"`
 	Busy    time.Duration `json:"busy_ns"`
 	Blocked time.Duration `json:"blocked_ns"`
@@ -83,6 +85,7 @@ func (s *stage) stats() StageStats {
 		t.Moved += w.moved.Load()
 		t.Retried += w.retried.Load()
 		t.Replaced += w.replaced.Load()
+		t.Abandoned += w.abandoned.Load()
 		t.Starved += time.Duration(w.starved.Load())
 		t.Busy += time.Duration(w.busy.Load())
 		t.Blocked += time.Duration(w.blocked.Load())
@@ -143,6 +146,7 @@ func (t StageStats) plus(u StageStats) StageStats {
 	u.Moved += t.Moved
 	u.Retried += t.Retried
 	u.Replaced += t.Replaced
+	u.Abandoned += t.Abandoned
 	u.Starved += t.Starved
 	u.Busy += t.Busy
 	u.Blocked += t.Blocked

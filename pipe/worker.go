@@ -13,16 +13,18 @@ type worker struct {
 	stage  *stage
 	ctx    context.Context
 	permit int           // of the gate, while an operation runs
-	turn   chan int      // where the gate hands over a permit that had to be waited for
+	turn   chan struct{} // where the gate tells of a permit that had to be waited for
 	last   time.Duration // when the clock was read last; time up to here is accounted for
 	pace   pace
 	counts
+
+	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
 
 	starved, busy, blocked, gated atomic.Int64 // nanoseconds; they add up to the worker's life
 }
 
 type counts struct {
-	in, out, skipped, bytes, moved, retried, replaced atomic.Int64
+	in, out, skipped, bytes, moved, retried, replaced, abandoned atomic.Int64
 }
 
 // tick reads the clock, and adds the time since it was read last to one account.
@@ -69,13 +71,14 @@ func (w *worker) beforeWait() {
 type workerKey struct{}
 
 func (s *stage) newWorker() *worker {
-	w := &worker{stage: s, permit: -1, turn: make(chan int, 1), last: s.engine.now()}
+	w := &worker{stage: s, permit: -1, turn: make(chan struct{}, 1), last: s.engine.now()}
 	w.ctx = context.WithValue(s.ctx, workerKey{}, w)
 	return w
 }
 
 // Permit returns the number of the permit that the operation with this context holds: from 0 up to the limit of the stage's
-// Gate, and nobody else's meanwhile. It is -1 for a stage without a gate.
+// Gate, and nobody else's meanwhile. It is -1 for a stage without a gate, and beyond the limit only while an operation that Limit has
+// abandoned keeps a number.
 func Permit(ctx context.Context) int {
 	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 		return w.permit
@@ -98,15 +101,12 @@ func (w *worker) enter() bool {
 	if g == nil || w.permit >= 0 {
 		return true
 	}
-	permit, ok := g.enter(w)
-	w.permit = permit
-	return ok
+	return g.enter(w)
 }
 
 func (w *worker) leave() {
 	if w.permit >= 0 {
-		w.stage.gate.leave(w.permit)
-		w.permit = -1
+		w.stage.gate.leave(w)
 	}
 }
 
