@@ -146,6 +146,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
 	{"cmd/headrace", "internal/doctor", "headrace doctor"},
 	{"cmd/headrace", "internal/bytesize", "amounts of memory in flags"},
+	{"cmd/headrace", "internal/sheet", "headrace preview draws one"},
 	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "internal/machine", "bench says how many cores there are, and tries up to so many workers"},
 	{"cmd/headrace", "media", "inspect looks at the headers of the first samples"},

@@ -121,6 +121,9 @@ func (s Sheet) plan() (*plan, error) {
 
 // columnsFor is a number of columns that makes a sheet wider than high, and leaves few places of the last row empty.
 func columnsFor(n int) int {
+	if n <= 4 {
+		return n
+	}
 	best, fewest := 1, n
 	for c := 1; c*c <= 2*n; c++ {
 		if left := (c - n%c) % c; c*c >= n && left <= fewest {

@@ -118,7 +118,7 @@ func TestASheetThatNoProgramOpens(t *testing.T) {
 
 func TestColumns(t *testing.T) {
 	for n := range 400 {
-		if c := columnsFor(n); n > 0 && (c < 1 || c*c < n || c*c > 2*n+8) {
+		if c := columnsFor(n); n > 0 && (c < 1 || c*c < n || c*c > max(16, 2*n)) {
 			t.Error(fmt.Sprint(n), c)
 		}
 	}

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"headrace"
+	"headrace/internal/sheet"
+	"headrace/media"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+func previewCommand() *cobra.Command {
+	p := preview{samples: 24}
+	var options *recipeOptions
+	c := &cobra.Command{
+		Use:   "preview RECIPE -o SHEET",
+		Short: "Draw the first samples of a recipe into one picture, as training would get them",
+		Long: `Draw a contact sheet: the first samples of an epoch with all that the recipe does to them, each with its class and its key. The recipe stands
+above, with the type and the shape of what training gets.
+
+The pixels are those of the batches: in the order of the epoch, shuffled, cropped and flipped by the recipe's seeds. Normalized values are turned
+back with the recipe's own mean and std, so that people see a photograph; of 16 bits the upper 8 are shown, and what is transparent lets a checkerboard
+through. A sample that fails has a tile as well, with the reason in it, and a line on standard error.`,
+		Example: `  headrace preview recipe.yaml -o sheet.png
+  headrace preview recipe.yaml -o sheet.webp -n 60 --columns 10 --tile 128
+  headrace preview recipe.yaml -o again.png --epoch 1            # other crops, another order
+  headrace preview recipe.yaml -o val.jpg --set root=data/val`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.run(c.Context(), options, args[0], c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&p.out, "output", "o", "", "`file` to write: .png, .jpg or .webp")
+	f.IntVarP(&p.samples, "samples", "n", p.samples, "number of samples")
+	f.IntVar(&p.epoch, "epoch", 0, "epoch to look at, from 0")
+	f.IntVar(&p.columns, "columns", 0, "tiles side by side (default: a sheet that is wider than high)")
+	f.IntVar(&p.tile, "tile", 0, "longest side of a tile in `pixels` (default: that of the pictures, between 128 and 256)")
+	c.MarkFlagRequired("output")
+	options = recipeFlags(c, "epochs", "prefetch", "on-error", "max-errors", "order")
+	return c
+}
+
+// preview is what to draw.
+type preview struct {
+	out                    string
+	samples, columns, tile int
+	epoch                  int
+}
+
+// mostTiles and largestTile bound a sheet to what viewers open.
+const mostTiles, largestTile = 10_000, 4096
+
+func (p *preview) check() error {
+	return errors.Join(
+		outside("--samples", p.samples, 1, mostTiles), outside("--columns", p.columns, 0, mostTiles), outside("--tile", p.tile, 0, largestTile),
+		outside("--epoch", p.epoch, 0, 1<<53),
+	)
+}
+
+func outside(flag string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("%s is %d: takes %d to %d", flag, n, least, most)
+	}
+	return nil
+}
+
+func (p *preview) run(ctx context.Context, options *recipeOptions, path string, stdout, stderr io.Writer) error {
+	format, err := media.FormatForName(p.out)
+	if err := errors.Join(err, p.check()); err != nil {
+		return wrongUse(err)
+	}
+	if _, err := media.EncoderFor(format); err != nil {
+		return err
+	}
+	f, config, err := options.read(path)
+	if err != nil {
+		return err
+	}
+	first, err := p.take(ctx, f, config)
+	if err != nil {
+		return err
+	}
+	for _, t := range first.lost {
+		fmt.Fprintf(stderr, "headrace: sample %q: %s\n", t.Key, t.Error)
+	}
+	drawn, err := sheet.Sheet{Title: f.Name, Notes: first.notes, Tiles: first.tiles, Columns: p.columns, Size: p.tile}.Draw()
+	if err != nil {
+		return wrongUse(err)
+	}
+	o := media.EncodeOptions{Format: format}
+	if format != media.PNG {
+		o.Quality = 90
+	}
+	data, err := media.Encode(nil, drawn, o)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(p.out, data, 0o644); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, plural(int64(len(first.tiles)), "sample"), drawn.Width, drawn.Height, binarySize(int64(len(data))))
+	return err
+}
+
+// firstSamples are tiles in the order of the epoch, and those of them that failed.
+type firstSamples struct {
+	notes []string
+	tiles []sheet.Tile
+	lost  []sheet.Tile
+}
+
+// take runs the recipe until there are enough samples. Rows come one by one, so that no good sample waits for others that fail.
+func (p *preview) take(ctx context.Context, f recipe.File, config headrace.Config) (*firstSamples, error) {
+	config.Epochs, config.Order, config.Prefetch = nil, headrace.InputOrder, min(p.samples, 16)
+	config.OnError, config.MaxErrors = headrace.Skip, headrace.ErrorCount(p.samples)
+	lost := map[int64]sheet.Tile{} // by position
+	l, err := headrace.Open(ctx, oneByOne(f.Recipe), config, headrace.Options{Lost: func(s headrace.Lost) {
+		lost[s.ID.Pos] = sheet.Tile{Key: s.Key, Error: s.Stage + ": " + reason(s.Err)}
+	}})
+	if err != nil {
+		return nil, f.Locate(err)
+	}
+	defer l.Close()
+	pictures, err := newPictures(f, l.Info())
+	if err != nil {
+		return nil, err
+	}
+	state := l.Info().State
+	state.Epoch = p.epoch
+	if err := l.Start(state, nil); err != nil {
+		return nil, err
+	}
+	var rows []sheet.Tile
+	for len(rows)+len(lost) < p.samples {
+		tile, err := pictures.next(ctx, l)
+		if errors.Is(err, io.EOF) || errors.Is(err, pipe.ErrDone) || errors.Is(err, headrace.ErrTooManyLost) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, tile)
+	}
+	first := &firstSamples{}
+	for pos := int64(0); len(first.tiles) < p.samples; pos++ {
+		if tile, failed := lost[pos]; failed {
+			first.tiles, first.lost = append(first.tiles, tile), append(first.lost, tile)
+		} else if len(rows) > 0 {
+			first.tiles, rows = append(first.tiles, rows[0]), rows[1:]
+		} else {
+			break
+		}
+	}
+	first.notes = p.notes(f.Recipe, l.Info(), pictures, first)
+	if folder := commonFolder(first.tiles); folder != "" {
+		first.notes = append(first.notes, "keys are below "+folder)
+		for i := range first.tiles {
+			first.tiles[i].Key = first.tiles[i].Key[len(folder):]
+		}
+	}
+	return first, nil
+}
+
+// commonFolder is what all keys begin with, up to a slash; empty where that is not worth a line.
+func commonFolder(tiles []sheet.Tile) string {
+	if len(tiles) < 2 {
+		return ""
+	}
+	common := tiles[0].Key
+	for _, t := range tiles {
+		n := 0
+		for n < len(common) && n < len(t.Key) && common[n] == t.Key[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	if common = common[:strings.LastIndexByte(common, '/')+1]; len(common) < 8 {
+		return ""
+	}
+	return common
+}
+
+// oneByOne is the recipe with batches of one sample. What is in a sample does not depend on its batch.
+func oneByOne(r recipe.Recipe) recipe.Recipe {
+	r.Steps = slices.Clone(r.Steps)
+	for i, s := range r.Steps {
+		if _, ok := s.Args.(*recipe.Batch); ok {
+			r.Steps[i].Args = &recipe.Batch{Size: 1}
+		}
+	}
+	return r
+}
+
+// reason is what was wrong with a sample, without its name, which stands beside it.
+func reason(err error) string {
+	if bad := (*sample.Error)(nil); errors.As(err, &bad) {
+		err = bad.Err
+	}
+	return err.Error()
+}
+
+// pictures makes tiles of rows.
+type pictures struct {
+	field   sample.Field
+	layout  media.Layout
+	undo    *sheet.Undo
+	classes []recipe.Path
+}
+
+func newPictures(f recipe.File, info headrace.Info) (*pictures, error) {
+	schema, err := f.Check()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(schema, func(f sample.Field) bool { return f.Type.Axes != "" })
+	if i < 0 {
+		return nil, wrongUse(fmt.Errorf("%s: its samples have no picture to draw, only %v", f.Name, schema))
+	}
+	p := &pictures{field: schema[i], classes: info.Classes}
+	if p.field.Type.Axes == media.CHW.String() {
+		p.layout = media.CHW
+	}
+	for _, s := range f.Recipe.Steps {
+		if n, ok := s.Args.(*recipe.Normalize); ok {
+			op, _ := n.Transform().(media.Normalize)
+			p.undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}
+		}
+	}
+	return p, nil
+}
+
+// next is the tile of the next row.
+func (p *pictures) next(ctx context.Context, l *headrace.Loader) (sheet.Tile, error) {
+	b, err := l.Next(ctx)
+	if err != nil {
+		return sheet.Tile{}, err
+	}
+	defer b.Release()
+	var t sheet.Tile
+	if keys := b.Text("key"); len(keys) > 0 {
+		t.Key = strings.Clone(keys[0])
+	}
+	if labels, ok := b.Tensor("label"); ok && labels.DType == tensor.Int64 && len(labels.Shape) == 1 {
+		t.Label = p.label(labels.Row(0))
+	}
+	images, _ := b.Tensor(p.field.Name)
+	t.Picture, err = sheet.Picture(images.Row(0), p.layout, p.undo)
+	return t, err
+}
+
+// label is the name of a class, with its number behind it.
+func (p *pictures) label(row tensor.Tensor) string {
+	n := int64(binary.LittleEndian.Uint64(row.Data))
+	if n < 0 || n >= int64(len(p.classes)) {
+		return fmt.Sprintf("label %d", n)
+	}
+	return fmt.Sprintf("%s (%d)", p.classes[n], n)
+}
+
+// notes are the lines below the sheet's title.
+func (p *preview) notes(r recipe.Recipe, info headrace.Info, shown *pictures, first *firstSamples) []string {
+	counts := fmt.Sprintf("%s of %s", thousands(int64(len(first.tiles))), plural(info.SamplesPerEpoch, "sample"))
+	if n := len(first.lost); n > 0 {
+		counts += fmt.Sprintf(", of which %d failed", n)
+	}
+	what := fmt.Sprintf("%s %v %v, %s", shown.field.Name, shown.field.Type.DType, shown.field.Type.Shape, map[media.Layout]string{media.HWC: "NHWC", media.CHW: "NCHW"}[shown.layout])
+	switch d := shown.field.Type.DType; {
+	case d == tensor.Uint16:
+		what += "; the upper 8 of 16 bits are shown"
+	case shown.undo != nil:
+		what += "; shown as value · std + mean, as it was before normalize"
+	case d != tensor.Uint8:
+		what += "; shown from the least to the greatest value"
+	}
+	return []string{
+		strings.ReplaceAll(r.String(), "\n", " · "),
+		fmt.Sprintf("%s, epoch %d, seed %d · %s", counts, p.epoch, r.Seed, what),
+	}
+}
