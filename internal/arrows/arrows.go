@@ -140,8 +140,6 @@ var arrows = []arrow{
 
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
 	{"cmd/headrace", "internal/export", "headrace run --out"},
-	{"cmd/headrace", "pipe", "the end of the last epoch has a name there"},
-	{"cmd/headrace", "stats", "statistics of a run as text and JSON"},
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
 	{"cmd/headrace", "internal/doctor", "headrace doctor"},
