@@ -56,7 +56,9 @@ func (i *inspection) drawGraph(p *page) {
 			if n > 0 {
 				p.line(side+"  ↓ ", p.dim, b.steps[n-1].out.String())
 			}
-			p.line(side+"  ", plainInk, s.Text)
+			if b.stage == nil || len(b.steps) > 1 || s.Text != b.title() {
+				p.line(side+"  ", plainInk, s.Text)
+			}
 		}
 		if end != "" {
 			p.line(end, plainInk, "")
