@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
 import subprocess
@@ -38,8 +39,8 @@ def run(folder: pathlib.Path, *arguments: str) -> str:
     return done.stdout
 
 
-def code_blocks(document: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+def code_blocks(document: str, language: str = "python") -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
 
 
 def test_the_quick_start_of_the_readme(folder: pathlib.Path) -> None:
@@ -54,6 +55,20 @@ def test_the_training_pipeline_of_the_readme(folder: pathlib.Path) -> None:
     _, block = code_blocks("README.md")
     shown = "import headrace as hr\n" + block + 'with train:\n    x = next(iter(train))["image"]; print(x.dtype, tuple(x.shape))'
     assert run(folder, "-c", shown) == "torch.bfloat16 (64, 3, 224, 224)\n"
+
+
+def test_the_recipe_and_the_commands_of_the_readme(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (recipe,) = code_blocks("README.md", "yaml")
+    (commands,) = [block for block in code_blocks("README.md", "sh") if "headrace" in block]
+    (tmp_path / "headrace").symlink_to(ROOT / "python/src/headrace/_bin/headrace")
+    (folder / "train.yaml").write_text(recipe)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for command in commands.splitlines():
+        done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, command + done.stdout + done.stderr
+        assert done.stdout, command
+    with Image.open(folder / "sheet.png") as sheet:
+        assert sheet.width > 500
 
 
 def test_augmentations(folder: pathlib.Path) -> None:

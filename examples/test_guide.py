@@ -3,6 +3,8 @@
 In a page, a Python block with a title is a file of that name; the others are one program, from the page's first to its last. A
 block of shell commands is run where those files lie. A block of text is what the block before it prints: the same words in the
 same lines, but for numbers, which differ from machine to machine. A line that is only `…` stands for any number of lines.
+Of a block of text with a title, which says where it was printed, only the first line must be the same: what follows depends on
+how busy the machine is.
 """
 
 from __future__ import annotations
@@ -91,7 +93,8 @@ def run(desk: pathlib.Path, *command: str) -> str:
 
 def check(page: pathlib.Path, shown: Block, printed: str) -> None:
     where = f"{page.relative_to(ROOT)}:{shown.line}"
-    assert alike(shown.code, printed), f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
+    want = shown.code.partition("\n")[0] + "\n…\n" if shown.title else shown.code
+    assert alike(want, printed), f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
 
 
 @pytest.mark.parametrize("name", ["order-state-memory.md"])
