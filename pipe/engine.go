@@ -1,8 +1,10 @@
 package pipe
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +25,7 @@ type engine struct {
 	live       int           // goroutines, and one more until all are started
 	idle       chan struct{} // closed when there are none
 	complaints []error       // what went wrong where nothing could be done about it
+	failures   []trouble     // what stops the run: of each stage the first in the order of the source
 }
 
 func newEngine(ctx context.Context) *engine {
@@ -79,6 +82,38 @@ func (e *engine) complain(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.complaints = append(e.complaints, err)
+}
+
+// note remembers a failure that stops the run, if that is read before another one does.
+func (e *engine) note(why *news, what ticket) {
+	if why == nil {
+		return // of what ends because another has failed
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, f := range e.failures {
+		if f.news.stage != why.stage {
+			continue
+		}
+		if at, ok := what.first(); ok {
+			if before, ok := f.ticket.first(); !ok || at < before {
+				e.failures[i] = trouble{why, what}
+			}
+		}
+		return
+	}
+	e.failures = append(e.failures, trouble{why, what})
+}
+
+// others are the failures of other stages than these.
+func (e *engine) others(known []trouble) []trouble {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := slices.DeleteFunc(slices.Clone(e.failures), func(f trouble) bool {
+		return slices.ContainsFunc(known, func(k trouble) bool { return k.news.stage == f.news.stage })
+	})
+	slices.SortFunc(all, func(a, b trouble) int { return cmp.Compare(a.news.stage.rank, b.news.stage.rank) })
+	return all
 }
 
 // watch stops the run when ctx ends.

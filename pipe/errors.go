@@ -24,8 +24,8 @@ var (
 	ErrBusy = errors.New("pipe: Next is called by two goroutines at once")
 )
 
-// A StageError is what stopped a run: the stage, the first source position of the item that failed, and why. Where several flows
-// that are merged have failed, their errors are joined.
+// A StageError is what stopped a run: the stage, the first source position of the item that failed, and why. Where several stages have
+// failed, their errors are joined: first the one that ended the run, then one of each other stage, the nearest to the consumer first.
 type StageError struct {
 	Stage  string
 	Source string // whose position it is

@@ -413,3 +413,113 @@ func TestE49FailureOfAnEpoch(t *testing.T) {
 		}
 	})
 }
+
+// stageErrors are those of which an error is joined.
+func stageErrors(t *testing.T, err error) (all []pipe.StageError) {
+	t.Helper()
+	list := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		list = joined.Unwrap()
+	}
+	for _, err := range list {
+		e, ok := err.(*pipe.StageError)
+		if !ok {
+			t.Fatalf("%T: %v", err, err)
+		}
+		all = append(all, *e)
+	}
+	return all
+}
+
+// Three stages of a chain have failed when the run ends: all are reported, with stage, item and cause; first the one that ended the run.
+func TestE34AllFailuresAreReported(t *testing.T) {
+	errSource, errFirst, errSecond := errors.New("source"), errors.New("first"), errors.New("second")
+	fails := func(after time.Duration, err error, bad ...int) func(context.Context, int) (int, error) {
+		return func(ctx context.Context, v int) (int, error) {
+			if !slices.Contains(bad, v) {
+				return v, nil
+			}
+			if late := pipetest.Sleep(ctx, after); late != nil {
+				return 0, late
+			}
+			return 0, fmt.Errorf("value %d: %w", v, err)
+		}
+	}
+	for _, workers := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			f := pipe.From("numbers", pipetest.Numbers{N: 30, Fail: func(_ int, pos int64) error {
+				if pos == 14 {
+					return errSource
+				}
+				return nil
+			}})
+			f = pipe.Map(f, fails(time.Second, errFirst, 8, 9), pipe.Opts{Name: "first", Workers: workers, Ordered: true, Buffer: 9})
+			f = pipe.Map(f, fails(time.Minute, errSecond, 5), pipe.Opts{Name: "second", Ordered: true, Workers: workers})
+			run := start(t, f, pipe.Config{})
+			defer run.Close()
+			got, err := drain(run)
+			all := stageErrors(t, err)
+			if !slices.Equal(got, upTo(5)) || len(all) != 3 {
+				t.Fatalf("%v, %v", got, err)
+			}
+			for i, want := range []pipe.StageError{{Stage: "second", Pos: 5, Err: errSecond}, {Stage: "first", Pos: 8, Err: errFirst}, {Stage: "numbers", Pos: 14, Err: errSource}} {
+				if e := all[i]; e.Stage != want.Stage || e.Pos != want.Pos || e.Source != "numbers" || !errors.Is(e.Err, want.Err) || !errors.Is(err, want.Err) {
+					t.Errorf("%+v, not %+v", e, want)
+				}
+			}
+			first := (*pipe.StageError)(nil)
+			if !errors.As(err, &first) || first.Stage != "second" {
+				t.Errorf("%v", first)
+			}
+			if _, again := run.Next(context.Background()); again != err {
+				t.Errorf("the second time: %v", again)
+			}
+		})
+	}
+}
+
+// What fails because of a failure is not reported, and a failure that a policy tolerates is a loss.
+func TestE34OnlyFailuresAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: -1}), failing(9), pipe.Opts{Name: "tolerant", Workers: 3, Ordered: true, Failures: &pipe.Policy{Skip: true, Count: -1}})
+		f = pipe.Map(f, func(ctx context.Context, v int) (int, error) {
+			if v > 7 {
+				<-ctx.Done()
+				return 0, ctx.Err()
+			}
+			return v, nil
+		}, pipe.Opts{Name: "waits", Workers: 3, Ordered: true})
+		f = pipe.Map(f, failing(7), pipe.Opts{Name: "bad", Workers: 2, Ordered: true})
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		got, err := drain(run)
+		if all := stageErrors(t, err); len(all) != 1 || all[0].Stage != "bad" || !slices.Equal(got, upTo(7)) {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
+// In SPDL an exception of the loop's body is replaced by the pipeline's. Here the run's failure comes out of Next and nowhere else: Close,
+// which is deferred, does not bring it up.
+func TestE36ConsumersErrorIsItsOwn(t *testing.T) {
+	errOwn := errors.New("the consumer's")
+	train := func(t *testing.T) (err error) {
+		run := start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 9}), failing(5), pipe.Opts{Name: "map", Ordered: true}), pipe.Config{})
+		defer func() { err = errors.Join(err, run.Close()) }()
+		for v, err := range run.All() {
+			if err != nil {
+				return err
+			}
+			if v == 2 {
+				<-time.After(time.Hour) // the stage has failed meanwhile
+				return errOwn
+			}
+		}
+		return nil
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if err := train(t); !errors.Is(err, errOwn) || errors.Is(err, errBad) {
+			t.Error(err)
+		}
+	})
+}

@@ -128,7 +128,7 @@ func TestE28Replace(t *testing.T) {
 }
 
 // The items that failed reach a sink of the caller's, with their errors, and are lost all the same.
-func TestE34DeadLetters(t *testing.T) {
+func TestE28DeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		dead := make(map[int]error)

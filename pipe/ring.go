@@ -315,6 +315,9 @@ func (r *ring[T]) arrive(place int64, m msg[T], now time.Duration) {
 	*r.at(place) = m
 	r.filled++
 	r.meter.puts++
+	if m.kind == fatal || m.kind == failed && (r.owner.raises || m.news.stops) {
+		r.owner.engine.note(m.news, m.ticket)
+	}
 	if r.takers > 0 && r.takeable() {
 		r.ready.Signal()
 	}

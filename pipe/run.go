@@ -49,7 +49,7 @@ func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 
 // Next returns the next item. It returns io.EOF at the end of each epoch, and is then called for the next one; after the
 // last epoch it returns ErrDone. What stops the run is a *StageError, returned after all items that were made
-// before it in order, and again by every further call. When ctx ends while Next waits, its error is returned and nothing is
+// before it in order, and again by every further call; what has stopped other stages by then is joined to it. When ctx ends while Next waits, its error is returned and nothing is
 // lost.
 func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	var zero T
@@ -220,13 +220,14 @@ func (r *Run[T]) nextEpoch(last bool) {
 }
 
 func (r *Run[T]) fail(m *msg[T]) {
-	r.err = r.failure(m.news, &m.ticket)
-	if also := m.news.also; len(also) > 0 {
-		all := []error{r.err}
-		for i := range also {
-			all = append(all, r.failure(also[i].news, &also[i].ticket))
-		}
-		r.err = errors.Join(all...)
+	all := append([]trouble{{m.news, m.ticket}}, m.news.also...)
+	all = append(all, r.engine.others(all)...)
+	errs := make([]error, len(all))
+	for i := range all {
+		errs[i] = r.failure(all[i].news, &all[i].ticket)
+	}
+	if r.err = errs[0]; len(errs) > 1 {
+		r.err = errors.Join(errs...)
 	}
 	r.engine.halt()
 }
