@@ -52,6 +52,11 @@ Ctrl-C prints what was measured so far; the exit code is then 130.`,
 			return err
 		}
 		plan := planBench(f.Recipe, config, workers, seconds, rounds)
+		for _, n := range plan.workers {
+			if err := withWorkers(config, n).Check(); err != nil {
+				return wrongUse(err)
+			}
+		}
 		progress := newBenchProgress(c.ErrOrStderr(), plan)
 		m, err := measure(c.Context(), plan, progress.slice)
 		progress.end()
@@ -74,8 +79,6 @@ Ctrl-C prints what was measured so far; the exit code is then 130.`,
 
 func checkBench(workers []int, seconds float64, rounds int) error {
 	switch {
-	case len(workers) > 0 && slices.Min(workers) < 1:
-		return fmt.Errorf("--workers has %d: takes numbers from 1 on", slices.Min(workers))
 	case len(workers) != len(slices.Compact(slices.Sorted(slices.Values(workers)))):
 		return fmt.Errorf("--workers names a number twice")
 	case !(seconds > 0 && seconds <= 86400):
