@@ -13,22 +13,22 @@ import (
 // Config says how a recipe is run: for whom, how often, with how much. Its zero value runs endless epochs for one consumer, in input order,
 // and stops at the first bad sample. docs/protocol.md states its JSON form.
 type Config struct {
-	Epochs         *int      `json:"epochs"`                  // nil: without end
-	Rank           int       `json:"rank"`                    // this consumer among WorldSize that share the data
-	WorldSize      int       `json:"world_size"`              // 0: 1
-	LocalWorldSize int       `json:"local_world_size"`        // consumers that share this machine; 0: 1
-	Workers        *int      `json:"workers"`                 // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: as many
-	Order          Order     `json:"order"`                   // "": InputOrder
-	Memory         *int64    `json:"memory" unit:"bytes"`     // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
-	HoldLimit      *int64    `json:"hold_limit" unit:"bytes"` // bytes of batches that the consumer may hold; nil: half of what is available
-	OnError        OnError   `json:"on_error"`                // "": Raise
-	MaxErrors      MaxErrors `json:"max_errors"`              // with Skip only; zero: 1 %, at least 10
-	Prefetch       int       `json:"prefetch"`                // batches ready ahead of the consumer; 0: 2
+	Epochs         *int      `json:"epochs" min:"0" doc:"number of epochs; null: without end"`                                                                                                          // nil: without end
+	Rank           int       `json:"rank"`                                                                                                                                                              // this consumer among WorldSize that share the data
+	WorldSize      int       `json:"world_size"`                                                                                                                                                        // 0: 1
+	LocalWorldSize int       `json:"local_world_size"`                                                                                                                                                  // consumers that share this machine; 0: 1
+	Workers        *int      `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: as many as there are usable cores"`                                                                  // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: as many
+	Order          Order     `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`                                 // "": InputOrder
+	Memory         *int64    `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`                   // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
+	HoldLimit      *int64    `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`                                  // bytes of batches that the consumer may hold; nil: half of what is available
+	OnError        OnError   `json:"on_error" choices:"raise,skip" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named"`                     // "": Raise
+	MaxErrors      MaxErrors `json:"max_errors" doc:"with skip, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"` // with Skip only; zero: 1 %, at least 10
+	Prefetch       int       `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                               // batches ready ahead of the consumer; 0: 2
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
 	// stage of its own, with statistics of its own, which stores its pixels for the next: slower, to look for what an operation does or
 	// costs. In exact mode the pixels are the same.
-	Fuse *bool `json:"fuse"`
+	Fuse *bool `json:"fuse" doc:"false: each operation on images runs by itself, with statistics of its own; null: true"`
 }
 
 // Order is the order in which batches take samples.

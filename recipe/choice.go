@@ -2,12 +2,14 @@ package recipe
 
 import (
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 )
 
-// checkChoice says what is wrong with an argument that takes one of a few words.
-func checkChoice(name, got string, known ...string) error {
+// checkChoice says what is wrong with an argument that takes one of the words in its tag `choices`.
+func checkChoice(args Args, name, got string) error {
+	known := choices(args, name)
 	for _, k := range known {
 		if got == k {
 			return nil
@@ -17,6 +19,16 @@ func checkChoice(name, got string, known ...string) error {
 		return arg(name, "is %q: did you mean %q? takes %s", got, near, either(known))
 	}
 	return arg(name, "is %q: takes %s", got, either(known))
+}
+
+// choices returns the words that an argument takes.
+func choices(args any, name string) []string {
+	for _, f := range argumentFields(reflect.TypeOf(fieldsOf(args)).Elem()) {
+		if argumentName(f) == name {
+			return strings.Split(f.Tag.Get("choices"), ",")
+		}
+	}
+	return nil
 }
 
 // either is like `"a", "b" or "c"`.

@@ -72,7 +72,8 @@ func (f *File) read(p *reader) error {
 		p.vars.declare(doc.member("vars"), d)
 	}
 	f.Recipe = p.recipe(doc, map[string]func(value, string){
-		"vars": func(value, string) {},
+		"$schema": func(value, string) {}, // for editors
+		"vars":    func(value, string) {}, // they have been read
 		"loader": func(v value, path string) {
 			if v.kind() != '{' {
 				d.wrong(path, fmt.Errorf(`is %s: takes an object like {"epochs": 1, "workers": 4}`, v.describe()))
@@ -88,6 +89,9 @@ func (f *File) read(p *reader) error {
 	})
 	return p.err()
 }
+
+// IsYAML reports whether the file is YAML, beyond what JSON is.
+func (f File) IsYAML() bool { return f.source.marks != nil }
 
 // Check is [Recipe.Check]; mistakes have their places in the file.
 func (f File) Check() (sample.Schema, error) {

@@ -18,8 +18,8 @@ var batchOp = Op{
 
 // Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is given.
 type Batch struct {
-	Size       int  `json:"size,omitempty" doc:"samples of a batch on each rank"`
-	GlobalSize int  `json:"global_size,omitempty" doc:"samples of a batch on all ranks together, of which each takes a contiguous part: only these are the same for another number of ranks"`
+	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples of a batch on each rank"`
+	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples of a batch on all ranks together, of which each takes a contiguous part: only these are the same for another number of ranks"`
 	DropLast   bool `json:"drop_last" doc:"whether to leave out an epoch's last batch where it is not full; by default false"`
 }
 

@@ -16,10 +16,10 @@ var colorJitterOp = Op{
 
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not change.
 type ColorJitter struct {
-	Brightness Jitter `json:"brightness,omitempty" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
-	Contrast   Jitter `json:"contrast,omitempty" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
-	Saturation Jitter `json:"saturation,omitempty" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
-	Hue        Jitter `json:"hue,omitempty" doc:"x, up to 0.5: from -x to x of a turn round the circle of hues; or [least, greatest]"`
+	Brightness Jitter `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
+	Contrast   Jitter `json:"contrast,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
+	Saturation Jitter `json:"saturation,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
+	Hue        Jitter `json:"hue,omitempty" example:"0.1" doc:"x, up to 0.5: from -x to x of a turn round the circle of hues; or [least, greatest]"`
 }
 
 // Jitter is how far something may change: by one number to both sides, or between two; in JSON a number or a list of two.
@@ -127,7 +127,7 @@ var grayscaleOp = Op{
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
-	Channels *int `json:"channels,omitempty" doc:"1, the default; or 3 that are equal"`
+	Channels *int `json:"channels,omitempty" choices:"1,3" doc:"1, the default; or 3 that are equal"`
 }
 
 func (g Grayscale) complete() Args {
@@ -155,7 +155,7 @@ var randomGrayscaleOp = Op{
 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {
-	P *float64 `json:"p,omitempty" doc:"the probability; by default 0.1"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" doc:"the probability; by default 0.1"`
 }
 
 func (g RandomGrayscale) complete() Args {

@@ -13,7 +13,7 @@ var centerCropOp = Op{
 
 // CenterCrop are the arguments of the operation center_crop.
 type CenterCrop struct {
-	Size Size `json:"size,omitzero" doc:"[height, width], or one number for both"`
+	Size Size `json:"size,omitzero" required:"true" example:"224" doc:"[height, width], or one number for both"`
 }
 
 func (c CenterCrop) complete() Args {
@@ -40,7 +40,7 @@ var randomCropOp = Op{
 
 // RandomCrop are the arguments of the operation random_crop.
 type RandomCrop struct {
-	Size Size `json:"size,omitzero" doc:"[height, width], or one number for both"`
+	Size Size `json:"size,omitzero" required:"true" example:"32" doc:"[height, width], or one number for both"`
 }
 
 func (c RandomCrop) complete() Args {
@@ -67,10 +67,10 @@ var randomResizedCropOp = Op{
 
 // RandomResizedCrop are the arguments of the operation random_resized_crop.
 type RandomResizedCrop struct {
-	Size   Size        `json:"size,omitzero" doc:"[height, width] of the result, or one number for both"`
+	Size   Size        `json:"size,omitzero" required:"true" example:"224" doc:"[height, width] of the result, or one number for both"`
 	Scale  *[2]float64 `json:"scale,omitempty" doc:"the least and the greatest share of the image's area; by default [0.08, 1]"`
 	Ratio  *[2]float64 `json:"ratio,omitempty" doc:"the least and the greatest ratio of width to height; by default [3/4, 4/3]"`
-	Filter string      `json:"filter,omitempty" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Filter string      `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 }
 
 func (c RandomResizedCrop) complete() Args {
@@ -105,7 +105,7 @@ func (c *RandomResizedCrop) Transform() media.Op {
 
 // Check implements [Args].
 func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("size", c.Size.given()), checkFilter(c.Filter)}
+	errs := []error{checkGiven("size", c.Size.given()), checkFilter(c, c.Filter)}
 	// Zero is a default to package media, and here a mistake.
 	if s := c.Scale; s != nil && !(s[0] > 0 && s[0] <= s[1] && s[1] <= 1) {
 		errs = append(errs, arg("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))

@@ -18,12 +18,12 @@ var decodeImageOp = Op{
 type DecodeImage struct {
 	Field      string  `json:"field,omitempty" doc:"the field with the compressed image, which it takes the place of; by default \"bytes\""`
 	To         string  `json:"to,omitempty" doc:"the field with the pixels; by default \"image\""`
-	Mode       string  `json:"mode,omitempty" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": JPEG may be decoded at a smaller scale, and its colours resized before they are converted"`
+	Mode       string  `json:"mode,omitempty" choices:"exact,fast" doc:"\"exact\", the default: the pixels that Pillow and torchvision give, to one level; \"fast\": JPEG may be decoded at a smaller scale, and its colours resized before they are converted"`
 	Orient     *bool   `json:"orient,omitempty" doc:"whether to turn and mirror the image as its EXIF orientation says; by default true"`
-	Color      string  `json:"color,omitempty" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
+	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
 	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`
-	DType      string  `json:"dtype,omitempty" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
-	Frame      *int    `json:"frame,omitempty" doc:"which frame of an animation or page of a document: 0, as the first alone is decoded"`
+	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
+	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"which frame of an animation or page of a document: 0, as the first alone is decoded"`
 }
 
 func (d DecodeImage) complete() Args {
@@ -82,9 +82,9 @@ func (d *DecodeImage) Options() media.Options {
 // Check implements [Args].
 func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{
-		checkChoice("mode", d.Mode, "exact", "fast"),
-		checkChoice("color", d.Color, "rgb", "rgba", "gray"),
-		checkChoice("dtype", d.DType, "uint8", "uint16"),
+		checkChoice(d, "mode", d.Mode),
+		checkChoice(d, "color", d.Color),
+		checkChoice(d, "dtype", d.DType),
 	}
 	if d.Frame != nil {
 		errs = append(errs, arg("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))

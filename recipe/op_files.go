@@ -23,12 +23,12 @@ var filesOp = Op{
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs is given.
 type Files struct {
-	Pattern  Path   `json:"pattern,omitempty" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
+	Pattern  Path   `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
 	Paths    []Path `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
 	Pairs    []Pair `json:"pairs,omitzero" doc:"[path, label] pairs"`
 	Root     Path   `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
-	Label    string `json:"label,omitempty" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
-	MaxBytes int64  `json:"max_bytes,omitempty" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
+	Label    string `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
+	MaxBytes int64  `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
 }
 
 // Pair is a path with its label; in JSON [path, label].

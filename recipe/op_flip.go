@@ -13,7 +13,7 @@ var randomFlipOp = Op{
 
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {
-	P *float64 `json:"p,omitempty" doc:"the probability; by default 0.5"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" doc:"the probability; by default 0.5"`
 }
 
 func (f RandomFlip) complete() Args {
@@ -37,7 +37,7 @@ var randomVerticalFlipOp = Op{
 
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {
-	P *float64 `json:"p,omitempty" doc:"the probability; by default 0.5"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" doc:"the probability; by default 0.5"`
 }
 
 func (f RandomVerticalFlip) complete() Args {

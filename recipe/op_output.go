@@ -17,9 +17,9 @@ var normalizeOp = Op{
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
-	Mean  Channels `json:"mean,omitempty" doc:"what is subtracted from values between 0 and 1: one number, or [red, green, blue]"`
-	Std   Channels `json:"std,omitempty" doc:"what the difference is divided by: one number, or [red, green, blue]"`
-	DType string   `json:"dtype,omitempty" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
+	Mean  Channels `json:"mean,omitempty" required:"true" example:"[0.485, 0.456, 0.406]" doc:"what is subtracted from values between 0 and 1: one number, or [red, green, blue]"`
+	Std   Channels `json:"std,omitempty" required:"true" example:"[0.229, 0.224, 0.225]" doc:"what the difference is divided by: one number, or [red, green, blue]"`
+	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
 }
 
 // Channels is a number for all channels or one for each of red, green and blue; in JSON a number or a list of three.
@@ -69,7 +69,7 @@ func (n *Normalize) Transform() media.Op {
 func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{
 		checkGiven("mean", n.Mean != nil), checkGiven("std", n.Std != nil), checkCount("mean", n.Mean), checkCount("std", n.Std),
-		checkChoice("dtype", n.DType, "float32", "float16", "bfloat16"),
+		checkChoice(n, "dtype", n.DType),
 	}
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
 		errs = append(errs, arg("std", "is %s: takes numbers above 0", shown(n.Std)))
@@ -93,7 +93,7 @@ var layoutOp = Op{
 
 // Layout are the arguments of the operation layout.
 type Layout struct {
-	Layout string `json:"layout,omitempty" doc:"\"NHWC\": a pixel's channels side by side, as decoded; \"NCHW\": a plane for each channel. N is the axis of the batch"`
+	Layout string `json:"layout,omitempty" required:"true" choices:"NHWC,NCHW" example:"NCHW" doc:"\"NHWC\": a pixel's channels side by side, as decoded; \"NCHW\": a plane for each channel. N is the axis of the batch"`
 }
 
 // Transform implements [Transform].
@@ -107,5 +107,5 @@ func (l *Layout) Check(in sample.Schema) (sample.Schema, error) {
 	if l.Layout == "" {
 		return checkTransform(in, l, checkGiven("layout", false))
 	}
-	return checkTransform(in, l, checkChoice("layout", l.Layout, "NHWC", "NCHW"))
+	return checkTransform(in, l, checkChoice(l, "layout", l.Layout))
 }

@@ -17,7 +17,7 @@ var padOp = Op{
 
 // Pad are the arguments of the operation pad.
 type Pad struct {
-	Padding *Padding `json:"padding,omitempty" doc:"the width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
+	Padding *Padding `json:"padding,omitempty" required:"true" example:"4" doc:"the width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
 	Fill    Fill     `json:"fill,omitempty" doc:"its colour: one number for all channels, or one for each; by default 0"`
 }
 

@@ -15,9 +15,9 @@ var resizeOp = Op{
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
-	Size    Size   `json:"size,omitzero" doc:"the length that the shorter edge gets; or [height, width]"`
-	MaxSize int    `json:"max_size,omitempty" doc:"the length that the longer edge must not exceed; by default it may"`
-	Filter  string `json:"filter,omitempty" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]"`
+	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"the length that the longer edge must not exceed; by default it may"`
+	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 }
 
 func (r Resize) complete() Args {
@@ -44,7 +44,7 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	if r.MaxSize != 0 && r.Size.Width != 0 {
 		both = arg("max_size", "is %d, but size says both height and width", r.MaxSize)
 	}
-	return checkTransform(in, r, checkGiven("size", r.Size.given()), both, checkFilter(r.Filter))
+	return checkTransform(in, r, checkGiven("size", r.Size.given()), both, checkFilter(r, r.Filter))
 }
 
 var resizeToBucketOp = Op{
@@ -55,8 +55,8 @@ var resizeToBucketOp = Op{
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {
-	Sizes  []Size `json:"sizes,omitzero" doc:"the sizes, each [height, width]; of two that are as near, the first is taken"`
-	Filter string `json:"filter,omitempty" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Sizes  []Size `json:"sizes,omitzero" required:"true" example:"[[224, 224]]" doc:"the sizes, each [height, width]; of two that are as near, the first is taken"`
+	Filter string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
 }
 
 func (r ResizeToBucket) complete() Args {
@@ -83,7 +83,7 @@ func (r *ResizeToBucket) Transform() media.Op {
 
 // Check implements [Args].
 func (r *ResizeToBucket) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("sizes", r.Sizes != nil), checkFilter(r.Filter)}
+	errs := []error{checkGiven("sizes", r.Sizes != nil), checkFilter(r, r.Filter)}
 	if r.Sizes != nil && len(r.Sizes) == 0 {
 		errs = append(errs, arg("sizes", "is empty: takes at least one [height, width]"))
 	}
@@ -118,9 +118,7 @@ func filter(name string) media.Filter {
 	return f
 }
 
-func checkFilter(name string) error {
-	return checkChoice("filter", filterOr(name), "bilinear", "box", "hamming", "bicubic", "lanczos")
-}
+func checkFilter(args Args, name string) error { return checkChoice(args, "filter", filterOr(name)) }
 
 func checkGiven(name string, given bool) error {
 	if given {

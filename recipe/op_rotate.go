@@ -35,7 +35,7 @@ var randomRotate90Op = Op{
 
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {
-	P *float64 `json:"p,omitempty" doc:"the probability that there is a choice at all; by default 1"`
+	P *float64 `json:"p,omitempty" min:"0" max:"1" doc:"the probability that there is a choice at all; by default 1"`
 }
 
 func (r RandomRotate90) complete() Args {

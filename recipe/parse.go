@@ -79,11 +79,11 @@ func (p *reader) recipe(v value, sections map[string]func(value, string)) (r Rec
 		},
 	}
 	known := []string{"headrace", "seed", "steps"}
-	for _, key := range []string{"vars", "loader"} {
-		if sections[key] != nil {
-			fields[key] = sections[key]
-			known = append(known, key)
-		}
+	for key, section := range sections {
+		fields[key] = section
+	}
+	if sections != nil {
+		known = []string{"headrace", "vars", "seed", "steps", "loader"}
 	}
 	given := d.object(v, "", fields, func(key string) error { return Unknown("key", key, known) })
 	for _, key := range []string{"headrace", "steps"} {

@@ -14,9 +14,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// A tree of YAML takes some thirty times the memory of its text, and keys of one object are compared with each other.
+// MaxYAML is the size of the largest YAML text that is read, as its tree takes many times the memory. JSON may be larger.
+const MaxYAML = 8 << 20
+
 const (
-	maxYAML      = 8 << 20
 	maxYAMLKeys  = 10_000
 	maxYAMLDepth = 50
 )
@@ -24,8 +25,8 @@ const (
 // parseYAML makes one JSON value of YAML text. What YAML has beyond JSON in meaning is refused: anchors, tags, merged and complex keys, several
 // documents, numbers in other notations.
 func parseYAML(text []byte) (source, error) {
-	if len(text) > maxYAML {
-		return source{}, &Error{Err: fmt.Errorf("is larger than %d MiB, which is much for YAML: write it as JSON, of which %d MiB may be", maxYAML>>20, maxFile>>20)}
+	if len(text) > MaxYAML {
+		return source{}, &Error{Err: fmt.Errorf("is larger than %d MiB, which is much for YAML: write it as JSON, of which %d MiB may be", MaxYAML>>20, maxFile>>20)}
 	}
 	if at, ok := invalid(text); ok {
 		return source{}, yamlError(1, 1, "is not valid UTF-8").on(text, at)

@@ -36,11 +36,13 @@ lose; 130 interrupted.`,
 	root.AddCommand(
 		benchCommand(),
 		benchWorkerCommand(),
+		convertCommand(),
 		docsCommand(),
 		doctorCommand(),
 		previewCommand(),
 		inspectCommand(),
 		runCommand(),
+		schemaCommand(),
 		serveCommand(),
 		versionCommand(),
 	)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"headrace/recipe"
+)
+
+func convertCommand() *cobra.Command {
+	var to string
+	c := &cobra.Command{
+		Use:   "convert recipe",
+		Short: "Print a recipe complete, in YAML or JSON",
+		Long: `Print a recipe complete: variables replaced, defaults of all arguments written out, so that it keeps its meaning when a default
+changes. Without --to, YAML becomes JSON and JSON becomes YAML. The recipe is checked on the way; a file named - is standard input.`,
+		Example: `  headrace convert recipe.yaml
+  headrace convert --to yaml --set root=/data/train recipe.yaml > fixed.yaml
+  headrace convert - < recipe.json`,
+		Args: cobra.ExactArgs(1),
+	}
+	o := recipeFlags(c, "workers", "epochs", "prefetch", "memory", "on-error", "max-errors", "order", "fuse")
+	c.Flags().StringVar(&to, "to", "", "`notation` to print: yaml or json (default: the other one)")
+	c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if to != "" && to != "yaml" && to != "json" {
+			return wrongUse(fmt.Errorf("--to is %q: takes yaml or json", to))
+		}
+		f, _, err := o.read(args[0])
+		if err != nil {
+			return err
+		}
+		if to == "" {
+			to = map[bool]string{true: "json", false: "yaml"}[f.IsYAML()]
+		}
+		text := f.JSON()
+		if to == "yaml" {
+			text = f.YAML()
+		}
+		if to == "yaml" && len(text) > recipe.MaxYAML {
+			return fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: take --to json", len(text), recipe.MaxYAML)
+		}
+		_, err = c.OutOrStdout().Write(text)
+		return err
+	}
+	return c
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"headrace"
+	"headrace/recipe"
+)
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of recipes, for editors",
+		Long: `Print the JSON Schema (draft 2020-12) of recipes. Editors that know it complete operations and arguments, explain them, and mark
+mistakes while a recipe is written: in YAML by a comment at its top, # yaml-language-server: $schema=recipe.schema.json, in JSON by
+the key "$schema".`,
+		Example: `  headrace schema > recipe.schema.json`,
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := c.OutOrStdout().Write(recipe.Schema(headrace.ConfigSchema()))
+			return err
+		},
+	}
+}
