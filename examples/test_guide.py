@@ -121,6 +121,15 @@ def test_the_page_that_opens_the_guide(desk: pathlib.Path) -> None:
     assert run(desk, "python", "-c", shown).splitlines() == ["32 (32, 224, 224, 3)"] * 15
 
 
+def test_the_commands_that_the_command_line_lists(desk: pathlib.Path) -> None:
+    (recipe,) = [block for block in blocks(ROOT / "README.md") if block.language == "yaml"]
+    (desk / "recipe.yaml").write_text(recipe.code.replace("/*/*.JPEG", ""))
+    commands = re.findall(r"^\|.*\| `(headrace .*)` \|$", (GUIDE / "cli.md").read_text(), re.MULTILINE)
+    assert len(commands) >= 8
+    for command in commands:
+        assert run(desk, "bash", "-euc", command), command
+
+
 @pytest.mark.parametrize(
     ("want", "got", "same"),
     [
