@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 
-import hooks
 import links
 import pagetext
 import pytest
@@ -91,19 +90,3 @@ def test_main_tells_what_is_broken(tree: pathlib.Path, capfd: pytest.CaptureFixt
 def test_links_are_changed_and_code_is_not() -> None:
     text = "[a](x.md) `[b](x.md)` ![c](y.svg)\n```\n[d](x.md)\n```\n[e](x.md#f)\n"
     assert pagetext.with_links(text, str.upper) == "[a](X.MD) `[b](x.md)` ![c](Y.SVG)\n```\n[d](x.md)\n```\n[e](X.MD#F)\n"
-
-
-def test_files_of_the_repository_have_pages() -> None:
-    assert hooks.shown_as(hooks.DOCS / "guide/cli.md") == "guide/cli.md"
-    assert hooks.shown_as(hooks.ROOT / "CHANGELOG.md") == "source/CHANGELOG.md"
-    assert hooks.shown_as(hooks.ROOT / "pipe/doc.go") == "source/pipe/doc.go.md"
-    page = hooks.with_links_to_pages("[p](../../pipe/doc.go) [c](../../CHANGELOG.md#x) [q](cli.md)", hooks.DOCS / "guide/go.md")
-    assert page == "[p](../source/pipe/doc.go.md) [c](../source/CHANGELOG.md#x) [q](cli.md)"
-    assert hooks.content_of(hooks.ROOT / "pipe").count("- `doc.go`") == 1
-
-
-def test_a_command_becomes_a_section() -> None:
-    page = "## headrace run\n\nRun it\n\n### Synopsis\n\nLong\n\n```\nheadrace run\n```\n\n### Options\n\n```\n-h\n```\n\n"
-    page += "### SEE ALSO\n\n* x\n"
-    want = "## headrace run\n\nRun it\n\n\nLong\n\n```text\nheadrace run\n```\n\n**Options**\n\n```text\n-h\n```\n\n"
-    assert hooks.command(page) == want
