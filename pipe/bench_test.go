@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"time"
 
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
@@ -60,9 +61,11 @@ func same(_ context.Context, v int) (int, error) { return v, nil }
 
 func numbers(b *testing.B) pipe.Flow[int] { return pipe.From("numbers", pipetest.Numbers{N: b.N}) }
 
-func consume[T any](b *testing.B, f pipe.Flow[T], want int) {
+func consume[T any](b *testing.B, f pipe.Flow[T], want int) { consumeWith(b, f, want, pipe.Config{}) }
+
+func consumeWith[T any](b *testing.B, f pipe.Flow[T], want int, c pipe.Config) {
 	b.ReportAllocs()
-	run, err := pipe.Start(context.Background(), f, pipe.Config{})
+	run, err := pipe.Start(context.Background(), f, c)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -90,3 +93,17 @@ func (s plainStore) Reserve(context.Context) ([]int, error)      { return make([
 func (s plainStore) Move(dst []int, to int, src []int, from int) { dst[to] = src[from] }
 func (s plainStore) Seal([]int, int) error                       { return nil }
 func (s plainStore) Drop([]int)                                  {}
+
+// What hooks cost: without them nothing is different from BenchmarkMap.
+func BenchmarkHooks(b *testing.B) {
+	task := pipe.Hooks{Task: func(context.Context, pipe.Task) (context.Context, func(pipe.Outcome)) { return nil, func(pipe.Outcome) {} }}
+	for name, hooks := range map[string]pipe.Hooks{"none": {}, "task": task, "two": pipe.Tee(task, task)} {
+		b.Run(name, func(b *testing.B) {
+			consumeWith(b, pipe.Map(numbers(b), same, pipe.Opts{Name: "map", Buffer: 64}), b.N, pipe.Config{Hooks: hooks})
+		})
+	}
+}
+
+func BenchmarkLimit(b *testing.B) {
+	consume(b, pipe.Map(numbers(b), pipe.Limit(same, time.Second, nil), pipe.Opts{Name: "map", Buffer: 64}), b.N)
+}

@@ -45,7 +45,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 	case failed:
 		f.hole(e)
 		e.kind = gone
-		if f.raises {
+		if f.raises || e.news.stops {
 			e.kind = fatal
 		} else if f.judge != nil {
 			e.news.final = true

@@ -16,6 +16,7 @@ type engine struct {
 	ended  atomic.Int64 // nanoseconds from began to Close
 	ctx    context.Context
 	cancel context.CancelFunc
+	hooks  Hooks
 	stages []*stage // from the source on
 	unhook func()   // forgets the context that Start was given
 
@@ -28,8 +29,8 @@ type engine struct {
 	failures   []trouble     // what stops the run: of each stage the first in the order of the source
 }
 
-func newEngine(ctx context.Context) *engine {
-	e := &engine{began: time.Now(), live: 1, idle: make(chan struct{})}
+func newEngine(ctx context.Context, h Hooks) *engine {
+	e := &engine{hooks: h, began: time.Now(), live: 1, idle: make(chan struct{})}
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	return e
 }
@@ -53,9 +54,11 @@ func (e *engine) goes(w *worker, work func(*worker)) {
 		returned := false
 		defer func() {
 			if !returned {
-				e.crash(w.stage)
+				e.crash(w.stage, errGoexit)
 			}
-			w.stage.crew.Add(-1)
+			if w.stage.crew.Add(-1) == 0 {
+				w.stage.endHook()
+			}
 			e.gone()
 		}()
 		work(w)
@@ -72,9 +75,9 @@ func (e *engine) gone() {
 	}
 }
 
-// crash ends the run after an operation has ended its goroutine: the worker is gone, and with it the place of its item.
-func (e *engine) crash(s *stage) {
-	e.crashed.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: errGoexit})
+// crash ends the run at once: where an operation has ended its goroutine, the place of its item is gone with it.
+func (e *engine) crash(s *stage, why error) {
+	e.crashed.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
 	e.halt()
 }
 

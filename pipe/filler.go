@@ -285,7 +285,7 @@ func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
 		w.skipped.Add(1)
 		e.kind = gone
 	default:
-		e.kind, e.news = failed, &news{stage: f.stage, err: err}
+		e.kind, e.news = failed, &news{stage: f.stage, err: err, stops: untolerable(err)}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -293,7 +293,7 @@ func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
 		f.waiting--
 		f.turn.Broadcast()
 	}
-	if e.kind == failed && f.raises {
+	if e.kind == failed && (f.raises || e.news.stops) {
 		f.over = true
 		f.haltAbove()
 	}

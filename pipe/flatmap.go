@@ -80,21 +80,23 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	w.in.Add(1)
 	before := w.busy.Load()
 	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}
-	err := guard(func() error {
-		for v, err := range s.f(w.ctx, in.val) {
+	handOn := func(ctx context.Context, in In) (made int, err error) {
+		for v, err := range s.f(ctx, in) {
 			if err != nil {
-				return err
+				return made, err
 			}
+			made++
 			child, ok := brood.next()
 			m := msg[Out]{kind: item, val: v, ticket: child}
 			if !ok {
 				s.out.discardMsg(m)
 			} else if !s.hand(w, at, m) {
-				return errStopped
+				return made, errStopped
 			}
 		}
-		return nil
-	})
+		return made, nil
+	}
+	_, err := call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
 	w.leave()
 	w.tick(&w.busy)
 	s.times.add(durationSince(before, w))
@@ -106,12 +108,12 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
 	default:
-		end.kind, end.news = failed, &news{stage: s.stage, err: err}
-		if s.raises {
+		end.kind, end.news = failed, &news{stage: s.stage, err: err, stops: untolerable(err)}
+		if s.raises || end.news.stops {
 			s.haltAbove()
 		}
 	}
-	return s.pass(w, at, end) && (end.kind != failed || !s.raises)
+	return s.pass(w, at, end) && (end.kind != failed || !s.raises && !end.news.stops)
 }
 
 var errStopped = errors.New("pipe: the stage was stopped")

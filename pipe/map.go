@@ -25,7 +25,7 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
-		m.f = f
+		m.f = watched(m.stage, f, m.in.discard, m.out.discard)
 		for range n.workers {
 			op.run(m.stage, m.work)
 		}

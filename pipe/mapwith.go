@@ -41,6 +41,7 @@ func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (fun
 		m.refuse(w, err)
 		return
 	}
+	own.f = watched(m.stage, own.f, m.in.discard, m.out.discard)
 	w.tick(&w.busy)
 	own.work(w)
 }

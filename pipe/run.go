@@ -193,10 +193,17 @@ func (r *Run[T]) lose(m *msg[T]) {
 		return
 	}
 	m.ticket.origins(func(s span) {
-		for at := s.lo; at < s.hi; at++ {
-			r.hooks.Lost(Loss{Stage: m.news.stage.name, Source: r.books.names[sourceOf(at)], Epoch: r.epoch(), Pos: posOf(at), Err: m.news.err})
+		for at := s.lo; at < s.hi && r.err == nil; at++ {
+			r.tell(m, Loss{Stage: m.news.stage.name, Source: r.books.names[sourceOf(at)], Epoch: r.epoch(), Pos: posOf(at), Err: m.news.err})
 		}
 	})
+}
+
+func (r *Run[T]) tell(m *msg[T], l Loss) {
+	if err := guard(func() error { r.hooks.Lost(l); return nil }); err != nil {
+		m.news = &news{stage: m.news.stage, err: &HookError{err}}
+		r.fail(m)
+	}
 }
 
 func (r *Run[T]) recordLost(m *msg[T]) int64 {

@@ -22,8 +22,9 @@ type stage struct {
 	abandoned atomic.Int64 // operations that were abandoned, and still run
 	lost      atomic.Int64 // counted when the consumer learns of them, as the state does
 	times     histogram
-	sampled   atomic.Bool // times holds only some of the operations
-	skip      skipping    // of a source
+	sampled   atomic.Bool      // times holds only some of the operations
+	skip      skipping         // of a source
+	over      func(StageStats) // what its hook ends with; may be nil
 }
 
 // A queue is a ring without its type.

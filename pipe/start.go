@@ -16,23 +16,6 @@ type Config struct {
 	Hooks    Hooks
 }
 
-// Hooks are told what happens in a run. A nil func is not called.
-type Hooks struct {
-	// Lost is called for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
-	// before the output is returned whose state first counts the loss. It is called once for an item, but for one of which
-	// several outputs were made once for each that is lost.
-	Lost func(Loss)
-}
-
-// A Loss is a source item that failed within the policy, or something that was made of it.
-type Loss struct {
-	Stage  string
-	Source string
-	Epoch  int
-	Pos    int64
-	Err    error
-}
-
 // Start runs a flow. It returns all mistakes in the flow and the configuration, joined, before anything runs. The run must be
 // closed; it is also stopped by ctx.
 func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
@@ -71,7 +54,7 @@ type opening struct {
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx), config: c, books: newBooks(), routes: make(map[*node]any)}
+	return &opening{engine: newEngine(ctx, c.Hooks), config: c, books: newBooks(), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
@@ -124,6 +107,7 @@ func (o *opening) newSource(s *stage) (number int, p plan) {
 
 func (o *opening) start(ctx context.Context) {
 	o.watch(ctx)
+	o.beginStages()
 	for _, start := range o.starts {
 		start()
 	}

@@ -1,0 +1,190 @@
+package pipe
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Hooks are told what happens in a run. A nil func is not called, and costs nothing. A hook that panics stops the run, whatever the
+// policy, with a *HookError: of Task in place of its item's result, otherwise at once.
+type Hooks struct {
+	// Lost is called for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
+	// before the output is returned whose state first counts the loss. It is called once for an item, but for one of which
+	// several outputs were made once for each that is lost.
+	Lost func(Loss)
+
+	// Stage is called by Start for each stage, from the sources on. The func that it returns, which may be nil, is called once, when
+	// the stage has done all that it will do, or was stopped.
+	Stage func(StageInfo) (end func(StageStats))
+
+	// Task is called by the workers of Map, Filter, FlatMap and Fill for every item, before the operation, which gets the context
+	// that it returns, derived from the one that it is given; nil stands for that. The func that it returns, which may be nil, is
+	// called when the operation has returned, or Limit has abandoned it. Operations run at once, and so do hooks.
+	Task func(context.Context, Task) (inner context.Context, end func(Outcome))
+}
+
+// A Loss is a source item that failed within the policy, or something that was made of it.
+type Loss struct {
+	Stage  string
+	Source string
+	Epoch  int
+	Pos    int64
+	Err    error
+}
+
+// StageInfo says what a stage is.
+type StageInfo struct {
+	Name    string
+	Kind    string // as in StageStats
+	Workers int
+}
+
+// A Task is an operation that begins.
+type Task struct {
+	Stage string
+	In    any // the item, which is the operation's
+}
+
+// An Outcome is what became of a Task.
+type Outcome struct {
+	Out  any   // the result; of a FlatMap how many outputs were handed on, of a Fill the batch that was written into
+	Err  error // Skip, too
+	Took time.Duration
+}
+
+// Tee makes one of several hooks: they are called in this order, and what they return in the opposite one. It has no more funcs than
+// any of them has.
+func Tee(all ...Hooks) (t Hooks) {
+	for _, h := range all {
+		t = t.and(h)
+	}
+	return t
+}
+
+func (h Hooks) and(o Hooks) Hooks {
+	if h.Lost == nil {
+		h.Lost = o.Lost
+	} else if first := h.Lost; o.Lost != nil {
+		h.Lost = func(l Loss) { first(l); o.Lost(l) }
+	}
+	if h.Stage == nil {
+		h.Stage = o.Stage
+	} else if first := h.Stage; o.Stage != nil {
+		h.Stage = func(i StageInfo) func(StageStats) {
+			outer, inner := first(i), o.Stage(i)
+			return nested(outer, inner)
+		}
+	}
+	if h.Task == nil {
+		h.Task = o.Task
+	} else if first := h.Task; o.Task != nil {
+		h.Task = func(ctx context.Context, t Task) (context.Context, func(Outcome)) {
+			within, outer := first(ctx, t)
+			if within == nil {
+				within = ctx
+			}
+			deepest, inner := o.Task(within, t)
+			if deepest == nil {
+				deepest = within
+			}
+			return deepest, nested(outer, inner)
+		}
+	}
+	return h
+}
+
+func nested[T any](outer, inner func(T)) func(T) {
+	switch {
+	case outer == nil:
+		return inner
+	case inner == nil:
+		return outer
+	}
+	return func(v T) {
+		defer outer(v)
+		inner(v)
+	}
+}
+
+// watched is an operation with the hook around it: itself where there is none. An item for which it is not called goes to lose, and a
+// result that is not handed on to discard.
+func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lose func(In), discard func(Out)) func(context.Context, In) (Out, error) {
+	hook := s.engine.hooks.Task
+	if hook == nil {
+		return f
+	}
+	return func(ctx context.Context, in In) (out Out, err error) {
+		inner, end := ctx, (func(Outcome))(nil)
+		if err := guard(func() error { inner, end = hook(ctx, Task{Stage: s.name, In: in}); return nil }); err != nil {
+			lose(in)
+			return out, &HookError{err}
+		}
+		if inner == nil {
+			inner = ctx
+		}
+		began := time.Now()
+		out, err = call(inner, f, in)
+		if end == nil {
+			return out, err
+		}
+		took := time.Since(began)
+		if bad := guard(func() error { end(Outcome{out, err, took}); return nil }); bad != nil {
+			if err == nil {
+				discard(out)
+			}
+			return out, &HookError{bad}
+		}
+		return out, err
+	}
+}
+
+// watchedFill is watched for the operation of a Fill.
+func watchedFill[In, B any](s *stage, op func(context.Context, In, B, int) error, lose func(In)) func(context.Context, In, B, int) error {
+	if s.engine.hooks.Task == nil {
+		return op
+	}
+	return func(ctx context.Context, in In, b B, row int) error {
+		write := func(ctx context.Context, in In) (B, error) { return b, op(ctx, in, b, row) }
+		_, err := watched(s, write, lose, func(B) {})(ctx, in)
+		return err
+	}
+}
+
+// beginStages calls the hook for all stages.
+func (o *opening) beginStages() {
+	hook := o.hooks.Stage
+	if hook == nil {
+		return
+	}
+	for _, s := range o.stages {
+		if len(s.workers) == 0 {
+			continue // the beginning of a branch does nothing
+		}
+		err := guard(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers}); return nil })
+		if err != nil {
+			o.crash(s, &HookError{err})
+		}
+	}
+}
+
+// endHook is called by the last of the stage's workers.
+func (s *stage) endHook() {
+	if s.over == nil {
+		return
+	}
+	if err := guard(func() error { s.over(s.stats()); return nil }); err != nil {
+		err = &HookError{err}
+		s.engine.complain(s.wrong("%w", err))
+		s.engine.crash(s, err)
+	}
+}
+
+// A HookError is the end of a run of which a hook has panicked.
+type HookError struct {
+	Err error // a *PanicError
+}
+
+func (e *HookError) Error() string  { return fmt.Sprintf("a hook: %v", e.Err) }
+func (e *HookError) Unwrap() error  { return e.Err }
+func (e *HookError) stopsRun() bool { return true }
