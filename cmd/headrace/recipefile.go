@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,8 +28,7 @@ type recipeOptions struct {
 	order     string
 	fuse      bool
 
-	engine headrace.Options // for open
-	flags  []*pflag.Flag
+	flags []*pflag.Flag
 }
 
 // recipeFlags adds the flags to a command, but those that it has itself, and completes its arguments.
@@ -97,16 +95,6 @@ func (o *recipeOptions) read(path string) (recipe.File, headrace.Config, error) 
 	_, mistakes := f.Check()
 	config, err := o.config(f)
 	return f, config, wrongUse(errors.Join(mistakes, err))
-}
-
-// open returns a loader that has not begun.
-func (o *recipeOptions) open(ctx context.Context, path string) (*headrace.Loader, recipe.File, error) {
-	f, config, err := o.read(path)
-	if err != nil {
-		return nil, f, err
-	}
-	l, err := headrace.Open(ctx, f.Recipe, config, o.engine)
-	return l, f, f.Locate(err)
 }
 
 func (o *recipeOptions) variables() (map[string]string, error) {

@@ -344,6 +344,9 @@ func (e *Export) Save() (err error) {
 
 // Finish completes the files, and writes the manifest. The state is that of the loader at its end.
 func (e *Export) Finish(end headrace.State) (Manifest, error) {
+	if e.complete {
+		return e.manifest, nil
+	}
 	e.reach(end)
 	if err := e.Save(); err != nil {
 		return Manifest{}, err

@@ -10,15 +10,15 @@ import (
 	"headrace/tensor"
 )
 
-// npy writes one file a field: an array of all samples, or the texts, each as JSON in a line of its own, for a name may hold a line break.
-type npy struct {
+// arrays writes one file a field: an array of all samples, or the texts, each as JSON in a line of its own, for a name may hold a line break.
+type arrays struct {
 	fields  []headrace.Field
 	parts   []*part
 	samples int64
 }
 
 func openNPY(o Options, fields []headrace.Field, written []File) (_ format, err error) {
-	w := &npy{fields: fields}
+	w := &arrays{fields: fields}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -51,11 +51,11 @@ func npyName(f headrace.Field) string {
 	return f.Name + ".npy"
 }
 
-func (w *npy) header(f headrace.Field, rows int64) []byte {
+func (w *arrays) header(f headrace.Field, rows int64) []byte {
 	return npyHeader(f.DType, append(tensor.Shape{int(rows)}, f.Shape...))
 }
 
-func (w *npy) write(columns []column, rows, _ int) error {
+func (w *arrays) write(columns []column, rows, _ int) error {
 	for i, c := range columns {
 		if w.fields[i].Kind == sample.Tensor {
 			if _, err := w.parts[i].Write(c.data); err != nil {
@@ -77,9 +77,9 @@ func (w *npy) write(columns []column, rows, _ int) error {
 	return nil
 }
 
-func (w *npy) due() bool { return false }
+func (w *arrays) due() bool { return false }
 
-func (w *npy) sync() ([]File, error) {
+func (w *arrays) sync() ([]File, error) {
 	var files []File
 	for _, p := range w.parts {
 		if err := p.sync(); err != nil {
@@ -91,7 +91,7 @@ func (w *npy) sync() ([]File, error) {
 }
 
 // finish writes the number of samples into the files, and gives them their names.
-func (w *npy) finish() ([]File, error) {
+func (w *arrays) finish() ([]File, error) {
 	files, err := w.sync()
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (w *npy) finish() ([]File, error) {
 	return files, nil
 }
 
-func (w *npy) describe(f headrace.Field) FieldFile {
+func (w *arrays) describe(f headrace.Field) FieldFile {
 	d := FieldFile{Name: f.Name, File: npyName(f)}
 	if f.Kind == sample.Text {
 		d.Note = "a JSON string a line"
@@ -120,7 +120,7 @@ func (w *npy) describe(f headrace.Field) FieldFile {
 	return d
 }
 
-func (w *npy) close() {
+func (w *arrays) close() {
 	for _, p := range w.parts {
 		p.close()
 	}

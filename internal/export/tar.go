@@ -1,7 +1,7 @@
 package export
 
 import (
-	stdtar "archive/tar"
+	"archive/tar"
 	"bytes"
 	"errors"
 	"fmt"
@@ -17,9 +17,9 @@ import (
 // tarTrailer ends an archive.
 var tarTrailer = make([]byte, 1024)
 
-// tar writes shards in the convention of WebDataset. The files of a sample are put together in memory first, so that a shard ends before its
+// shards writes archives in the convention of WebDataset. The files of a sample are put together in memory first, so that a shard ends before its
 // size is passed, and several samples are encoded at once.
-type tar struct {
+type shards struct {
 	options  Options
 	epochs   bool // more than one
 	key      int  // the field that names samples; negative: none
@@ -35,7 +35,7 @@ type tar struct {
 }
 
 func openTar(o Options, fields []headrace.Field, epochs bool, written []File) (_ format, err error) {
-	w := &tar{options: o, epochs: epochs, fields: fields, key: -1, blocks: make([]bytes.Buffer, 4*runtime.GOMAXPROCS(0))}
+	w := &shards{options: o, epochs: epochs, fields: fields, key: -1, blocks: make([]bytes.Buffer, 4*runtime.GOMAXPROCS(0))}
 	for i, f := range fields {
 		e, err := newEncoder(f, o)
 		if err != nil {
@@ -98,7 +98,7 @@ func removeShards(t Target, from int) error {
 	return nil
 }
 
-func (w *tar) write(columns []column, rows, epoch int) error {
+func (w *shards) write(columns []column, rows, epoch int) error {
 	for at := 0; at < rows; at += len(w.blocks) {
 		n := min(len(w.blocks), rows-at)
 		if err := w.encode(columns, at, n, epoch); err != nil {
@@ -114,7 +114,7 @@ func (w *tar) write(columns []column, rows, epoch int) error {
 }
 
 // encode makes the files of some samples, each into its block.
-func (w *tar) encode(columns []column, at, n, epoch int) error {
+func (w *shards) encode(columns []column, at, n, epoch int) error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup
 	share := (n + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
@@ -131,19 +131,19 @@ func (w *tar) encode(columns []column, at, n, epoch int) error {
 }
 
 // encodeOne makes the files of a sample. Nothing in them depends on when or by whom they are made.
-func (w *tar) encodeOne(block *bytes.Buffer, scratch []byte, columns []column, row int, number int64, epoch int) (_ []byte, err error) {
+func (w *shards) encodeOne(block *bytes.Buffer, scratch []byte, columns []column, row int, number int64, epoch int) (_ []byte, err error) {
 	key := ""
 	if w.key >= 0 {
 		key = columns[w.key].texts[row]
 	}
 	name := stem(key, number, epoch, w.epochs)
 	block.Reset()
-	archive := stdtar.NewWriter(block)
+	archive := tar.NewWriter(block)
 	for i, e := range w.encoders {
 		if scratch, err = e.encode(scratch[:0], columns[i], row); err != nil {
 			return nil, fmt.Errorf("%s of %q: %w", w.fields[i].Name, key, err)
 		}
-		header := stdtar.Header{Typeflag: stdtar.TypeReg, Name: name + "." + e.suffix, Size: int64(len(scratch)), Mode: 0o644}
+		header := tar.Header{Typeflag: tar.TypeReg, Name: name + "." + e.suffix, Size: int64(len(scratch)), Mode: 0o644}
 		if err := archive.WriteHeader(&header); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (w *tar) encodeOne(block *bytes.Buffer, scratch []byte, columns []column, r
 }
 
 // add writes a sample into the shard at hand, or into the next where that would become too large.
-func (w *tar) add(block []byte) error {
+func (w *shards) add(block []byte) error {
 	if w.current != nil {
 		o := w.options
 		full := o.ShardSamples > 0 && w.inShard >= o.ShardSamples
@@ -181,7 +181,7 @@ func (w *tar) add(block []byte) error {
 }
 
 // end completes the shard at hand.
-func (w *tar) end() error {
+func (w *shards) end() error {
 	if _, err := w.current.Write(tarTrailer); err != nil {
 		return err
 	}
@@ -194,9 +194,9 @@ func (w *tar) end() error {
 }
 
 // due reports whether the journal should say something at once: of a shard that is complete people may think that it is done with.
-func (w *tar) due() bool { return w.ended }
+func (w *shards) due() bool { return w.ended }
 
-func (w *tar) sync() ([]File, error) {
+func (w *shards) sync() ([]File, error) {
 	w.ended = false
 	files := w.complete
 	if w.current == nil {
@@ -208,7 +208,7 @@ func (w *tar) sync() ([]File, error) {
 	return append(files[:len(files):len(files)], File{Name: w.current.name, Samples: w.inShard, Bytes: w.current.bytes}), nil
 }
 
-func (w *tar) finish() ([]File, error) {
+func (w *shards) finish() ([]File, error) {
 	if w.current != nil {
 		if err := w.end(); err != nil {
 			return nil, err
@@ -217,7 +217,7 @@ func (w *tar) finish() ([]File, error) {
 	return w.complete, nil
 }
 
-func (w *tar) describe(f headrace.Field) FieldFile {
+func (w *shards) describe(f headrace.Field) FieldFile {
 	for i, g := range w.fields {
 		if g.Name == f.Name {
 			return FieldFile{Name: f.Name, Suffix: w.encoders[i].suffix, DType: dtypeName(f), Shape: shapeOf(f), Note: w.encoders[i].note}
@@ -226,7 +226,7 @@ func (w *tar) describe(f headrace.Field) FieldFile {
 	return FieldFile{}
 }
 
-func (w *tar) close() {
+func (w *shards) close() {
 	if w.current != nil {
 		w.current.close()
 	}

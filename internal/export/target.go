@@ -45,7 +45,7 @@ func (t Target) isShard(name string) (number int, ok bool) {
 	parts := shardName.FindStringSubmatch(t.Name)
 	digits := strings.TrimSuffix(strings.TrimPrefix(name, parts[1]), parts[3]+".tar")
 	number, err := strconv.Atoi(digits)
-	return number, err == nil && t.shard(number) == name
+	return number, err == nil && number >= 0 && t.shard(number) == name
 }
 
 // beside is the name of a file that stands beside the samples, and tells it from those of other targets in the same folder.
