@@ -17,7 +17,13 @@
 //
 // # Reading
 //
-// open.go puts the parts together; source.go, work.go and batch.go are what the stages do (passes.go, where each operation is one); loader.go is the life of a run.
+// open.go puts the parts together, and compile.go makes stages of a recipe: a source (source.go, read by work.go), then steps on images that are
+// one plan (images.go) and operations of a program (operation.go, program.go) as they come, and what writes into the batch (row.go,
+// batch.go). values.go says where samples keep their fields meanwhile, leg.go how their memory is reserved. loader.go is the life of a run.
+//
+// # Operations of one's own
+//
+// See [Operation] and [Register].
 //
 // # Concurrency
 //

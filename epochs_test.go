@@ -146,7 +146,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.flow = pipe.Map(pipe.From(l.source.name, l.source), func(_ context.Context, it *item) (*Batch, error) { return nil, it.blame(end) }, pipe.Opts{Name: "fail"})
+		l.flow = pipe.Map(pipe.From(l.source.name, l.source), func(_ context.Context, it *item) (*Batch, error) { return nil, &sample.Error{Key: it.key, Err: end} }, pipe.Opts{Name: "fail"})
 		if err := l.Start(State{}, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -103,6 +103,8 @@ type Loader struct {
 	flow    pipe.Flow[*Batch]
 	work    work
 
+	programs bool // there are operations that are not the engine's own
+
 	serial serial
 	count  EpochSummary // of the epoch that Next is in
 	ended  EpochSummary // of the epoch that ended last
@@ -258,7 +260,11 @@ func (l *Loader) State() State {
 	}
 	s := l.info.State.at(place)
 	s.Quarantine = l.work.quarantine
-	return s.settled(l.info.SamplesPerEpoch) // the last batch ends its epoch, before io.EOF says so
+	s = s.settled(l.info.SamplesPerEpoch) // the last batch ends its epoch, before io.EOF says so
+	if l.programs && s.Epoch == l.count.Epoch {
+		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch
+	}
+	return s
 }
 
 // Stop ends the run. What was not yielded is dropped; the state stays.

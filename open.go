@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/internal/machine"
 	"headrace/order"
-	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
-	"headrace/sample"
 	"headrace/store"
 )
 
@@ -27,6 +24,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	}
 	p, err := fuse.Fuse(r)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPrograms(r, p); err != nil {
 		return nil, err
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r}
@@ -165,53 +165,19 @@ func (l *Loader) makeWork(p fuse.Plan) {
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
 	l.work = work{
-		images: p.Images, layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
-		sourceID: order.SourceID(l.source.name), fields: l.layout.places(p.Images.To),
+		layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
+		sourceID: order.SourceID(l.source.name), ranks: l.config.WorldSize > 1,
 	}
 }
 
 // readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
 func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 
-// compile makes a typed pipeline of the recipe: positions become files, files become rows.
-func (l *Loader) compile(p fuse.Plan) (pipe.Flow[*Batch], error) {
-	ordered := l.config.Order == InputOrder
-	l.stage(l.source.name, 1, p.Sources...)
-	items := pipe.From(l.source.name, l.source)
-	l.stage("read", l.readers())
-	files := pipe.Map(items, l.work.read, pipe.Opts{Name: "read", Workers: l.readers(), Buffer: l.readers(), Ordered: ordered})
-	files = pipe.Discard(files, l.work.drop)
-	name, last, op := p.Name, p.Names, l.work.decode
-	l.work.between = l.work.stages
-	if l.config.Fuse != nil && !*l.config.Fuse {
-		steps, err := newPasses(&l.work)
-		if err != nil {
-			return pipe.Flow[*Batch]{}, err
-		}
-		l.work.between, op = steps.reserve, steps.finish
-		files = steps.compile(files, p.Names, func(name string) pipe.Opts {
-			l.stage(name, l.info.Workers, name)
-			return pipe.Opts{Name: name, Workers: l.info.Workers, Ordered: ordered, Gate: l.gate.gate}
-		})
-		last = p.Names[1+len(steps.steps):]
-		name = strings.Join(last, "+")
-	}
-	l.stage(name, l.info.Workers, last...)
-	return pipe.Fill(files, l.layout.rows, l.slots, op, pipe.FillOpts{
-		Name: name, Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: ordered, DropLast: p.Batch.DropLast, Gate: l.gate.gate,
-	}), nil
-}
-
-// stage notes a stage for people.
-func (l *Loader) stage(name string, workers int, steps ...string) {
-	l.info.Stages = append(l.info.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
-}
-
 func (l *Loader) describe() {
 	l.info.Fields, l.info.Rows, l.info.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
 	split := l.source.split
 	l.info.Samples, l.info.SamplesPerEpoch, l.info.BatchesPerEpoch = split.Samples, split.Len(), split.Batches()
-	l.info.Exact = l.config.OnError == Raise
+	l.info.Exact = l.config.OnError == Raise && (!l.programs || l.config.WorldSize > 1) // programs may drop samples
 	l.info.Epochs = l.config.Epochs
 	l.info.Decoder = Decoder()
 	l.info.Pipeline = l.recipe.String()
@@ -219,20 +185,4 @@ func (l *Loader) describe() {
 		Version: StateVersion, Order: order.Version, Decoder: l.info.Decoder, Recipe: l.recipe.Fingerprint(),
 		Samples: split.Samples, WorldSize: l.config.WorldSize,
 	}
-}
-
-// places finds where the values of an item go.
-func (l *layout) places(image string) fieldPlaces {
-	p := fieldPlaces{image: -1, label: -1, key: -1}
-	for i, f := range l.fields {
-		switch {
-		case f.Name == image:
-			p.image = i
-		case f.Kind == sample.Text:
-			p.key = 0 // of the texts: files have one
-		default:
-			p.label = i
-		}
-	}
-	return p
 }

@@ -4,20 +4,33 @@ import (
 	"context"
 	"iter"
 
+	"headrace/budget"
+	"headrace/media"
 	"headrace/order"
 	"headrace/sample"
 	"headrace/store"
 )
 
-// item is a sample on its way to its row: what the source knows of it, then the bytes of its file.
+// item is a sample on its way to its row: what the source knows of it, and then the values of its fields.
 type item struct {
 	id    sample.ID
 	key   string
 	path  string
 	label int64
-	file  file
 
-	pixels storedPixels // between passes
+	values  *values      // nil: not read, or let go of
+	info    media.Info   // of the image that is decoded next
+	bad     error        // what Probe said of it
+	content budget.Grant // the bytes read
+	working budget.Grant // what comes after
+}
+
+// account reserves what a sample turns out to have in memory beyond what was foreseen. It does not wait, since the memory is there already.
+func (it *item) account() {
+	held, content := it.values.held(), it.content.Bytes()
+	if held > content+it.working.Bytes() {
+		it.working.Resize(held - content)
+	}
 }
 
 // listing is a source of files in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.

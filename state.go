@@ -23,9 +23,10 @@ type State struct {
 	WorldSize int    `json:"world_size"` // positions count this rank's share
 
 	Epoch    int        `json:"epoch"`
-	Position int64      `json:"position"`        // every position before it is finished
-	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
-	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
+	Position int64      `json:"position"`          // every position before it is finished
+	Ahead    [][2]int64 `json:"ahead,omitempty"`   // half-open ranges beyond it that are finished
+	Lost     []int64    `json:"lost,omitempty"`    // positions lost in this epoch
+	Dropped  int64      `json:"dropped,omitempty"` // how many of the finished positions operations dropped on purpose
 
 	Quarantine []int64 `json:"quarantine,omitempty"` // indices into the source that are never tried, for they crashed an engine
 }
@@ -74,7 +75,13 @@ func (s State) fits(from State, n int64) error {
 			return refuse("it quarantines index %d of a source of %d samples", i, s.Samples)
 		}
 	}
-	return from.checkRanges(n, refuse)
+	if err := from.checkRanges(n, refuse); err != nil {
+		return err
+	}
+	if from.Dropped < 0 || from.settled(n).yielded() < 0 {
+		return refuse("it dropped %d samples, more than it had", from.Dropped)
+	}
+	return nil
 }
 
 func (s State) checkRanges(n int64, refuse func(string, ...any) error) error {
@@ -96,7 +103,7 @@ func (s State) checkRanges(n int64, refuse func(string, ...any) error) error {
 // settled is the record as runs give it: each loss once, and the end of an epoch of n samples as the beginning of the next.
 func (s State) settled(n int64) State {
 	if n > 0 && s.Position >= n {
-		s.Epoch, s.Position, s.Ahead, s.Lost = s.Epoch+1, 0, nil, nil
+		s.Epoch, s.Position, s.Ahead, s.Lost, s.Dropped = s.Epoch+1, 0, nil, nil, 0
 	}
 	s.Lost = slices.Compact(slices.Sorted(slices.Values(s.Lost)))
 	return s
@@ -113,7 +120,7 @@ func (s State) yielded() int64 {
 			n--
 		}
 	}
-	return n
+	return n - s.Dropped
 }
 
 // finished reports whether a position is one that the record counts as finished, besides those that it lists as lost.
@@ -123,6 +130,7 @@ func (s State) finished(pos int64) bool {
 
 // As returns the place of s with the identity keys of another record.
 func (s State) As(identity State) State {
-	identity.Epoch, identity.Position, identity.Ahead, identity.Lost, identity.Quarantine = s.Epoch, s.Position, s.Ahead, s.Lost, s.Quarantine
+	identity.Epoch, identity.Position, identity.Ahead = s.Epoch, s.Position, s.Ahead
+	identity.Lost, identity.Dropped, identity.Quarantine = s.Lost, s.Dropped, s.Quarantine
 	return identity
 }

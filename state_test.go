@@ -49,6 +49,8 @@ func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
 		"range [20 20] is not":         func(s *State) { s.Ahead = [][2]int64{{20, 20}} },
 		"range [90 101] is not":        func(s *State) { s.Ahead = [][2]int64{{90, 101}} },
 		"range [30 40] is not":         func(s *State) { s.Ahead = [][2]int64{{50, 60}, {30, 40}} },
+		"it dropped -1 samples":        func(s *State) { s.Dropped = -1 },
+		"it dropped 6 samples":         func(s *State) { s.Position, s.Lost, s.Dropped = 6, []int64{2, 2, 8}, 6 },
 		"lost position 100":            func(s *State) { s.Lost = []int64{100} },
 		"quarantines index 100":        func(s *State) { s.Quarantine = []int64{100} },
 	} {

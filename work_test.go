@@ -9,6 +9,7 @@ import (
 	"headrace/budget"
 	"headrace/internal/phototest"
 	"headrace/pipe"
+	"headrace/recipe/fuse"
 	"headrace/sample"
 )
 
@@ -20,7 +21,10 @@ func (panicking) Value(any) any { panic("here") }
 // A panic is the failure of one sample: it names that, and what the sample held is given back, or the others would wait for it for ever.
 func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	w := work{budget: budget.New(1 << 20), between: func(*item) int64 { return 0 }}
+	w := work{budget: budget.New(1 << 20)}
+	c := compiler{work: &w, schema: filesSchema(fuse.Plan{})}
+	c.begin()
+	w.room = c.places.room
 	it := &item{id: sample.ID{Index: 5}, key: "a.jpg", path: paths[0]}
 	_, err := w.read(panicking{t.Context()}, it)
 	check := func(what string) {
@@ -37,14 +41,15 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	if _, err = w.read(t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
-	err = w.decode(t.Context(), it, new(Batch), 0) // a batch without a slot
+	end := ending{work: &w, cells: []cell{{place: w.source.label}, {field: 1, place: place{in: numbers}}}}
+	err = end.fill(t.Context(), it, new(Batch), 0) // a batch without a slot
 	check("decode")
 }
 
 // Later samples are younger, whatever numbers people give to epochs.
 func TestAgesFollowTheOrderOfARun(t *testing.T) {
 	for _, first := range []int{0, 1<<24 - 1, 20261121, 1 << 60} {
-		w := work{first: first}
+		w := work{epoch: first}
 		last := w.age(sample.ID{Epoch: first})
 		for _, id := range []sample.ID{{Epoch: first, Pos: 1}, {Epoch: first, Pos: 1<<40 - 1}, {Epoch: first + 1}, {Epoch: first + 2, Pos: 7}} {
 			age := w.age(id)

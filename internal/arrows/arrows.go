@@ -84,6 +84,8 @@ var arrows = []arrow{
 	{"recipe/fuse", "recipe", "it rewrites the steps of a recipe"},
 	{"recipe/fuse", "media", "into one plan that a decoder carries out"},
 	{"recipe/fuse", "order", "random operations get their names in the draws' key"},
+	{"recipe/fuse", "sample", "which image a step works on follows from the fields there are"},
+	{"recipe/fuse", "tensor", "steps can go on with stored pixels of some dtypes"},
 
 	{"internal/sheet", "media", "pixels are what it takes and gives"},
 	{"internal/sheet", "tensor", "of tensors of every type it makes pictures"},

@@ -3,14 +3,17 @@ package fuse
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"headrace/media"
 	"headrace/order"
 	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
 )
 
-// Plan is a recipe of image files as the engine runs it: which files in which order, and one operation for each.
+// Plan is a recipe of files as the engine runs it: which files in which order, and what happens to each.
 type Plan struct {
 	Source      string   // the name of the source's step
 	Sources     []string // of all steps that say which samples come, and in which order
@@ -18,98 +21,128 @@ type Plan struct {
 	Shuffle     *recipe.Shuffle // nil: in the order of the source
 	ShuffleSeed uint64          // its own seed, or that of the recipe
 
-	Name   string   // of the operation: "decode_image+resize+center_crop+batch"
-	Names  []string // of the steps that it consists of
-	Images Images
-	Batch  recipe.Batch
+	Parts []Part // one after the other; the last puts the samples into batches
+	Batch recipe.Batch
 }
+
+// Part is what runs as one. It has Images, or another Step, or neither: then it is the batch alone.
+type Part struct {
+	Names  []string // of the steps that it consists of
+	Images *Images
+	Step   *recipe.Step
+}
+
+// Name is like "decode_image+resize+center_crop+batch".
+func (p Part) Name() string { return strings.Join(p.Names, "+") }
 
 // Images is what happens to the image of a sample.
 type Images struct {
-	Field  string // with the compressed image
-	To     string // with the pixels
-	Decode media.Options
+	Field  string        // with the compressed image; "": To holds pixels already
+	To     string        // with the pixels
+	Decode media.Options // of the compressed image; of pixels, their mode and what they are
+	Form   media.Form    // what the first of Steps is given
 	Steps  []media.Step
 }
 
 // Fuse returns what r comes to. The recipe must have passed its Check. The error names the first step that the engine cannot run in
 // this way.
 func Fuse(r recipe.Recipe) (Plan, error) {
-	f := fuser{seed: r.Seed}
+	f := fuser{seed: r.Seed, modes: map[string]media.Mode{}}
 	for i, s := range r.Complete().Steps {
 		if err := f.take(s); err != nil {
 			return Plan{}, &recipe.Error{Step: i + 1, Name: s.Name, Err: err}
 		}
 	}
-	if f.stage != batched {
-		return Plan{}, &recipe.Error{Err: fmt.Errorf("is not complete: %s", missing[f.stage])}
+	switch {
+	case f.plan.Source == "":
+		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs a source such as files")}
+	case len(f.plan.Parts) == 0:
+		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs decode_image, and batch at its end")}
+	case !f.batched:
+		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs batch at its end")}
 	}
-	f.plan.Name = strings.Join(f.plan.Names, "+")
 	return f.plan, nil
 }
 
-// fuser takes steps in the only order in which they are one operation per sample.
+// fuser takes one step after the other.
 type fuser struct {
-	plan  Plan
-	seed  uint64
-	stage stage
-}
-
-// stage is how far a recipe has come.
-type stage int
-
-const (
-	empty stage = iota
-	listed
-	shuffled
-	decoded
-	batched
-)
-
-// missing says what has to follow.
-var missing = [...]string{
-	empty:    "it needs a source such as files",
-	listed:   "it needs decode_image, and batch at its end",
-	shuffled: "it needs decode_image, and batch at its end",
-	decoded:  "it needs batch at its end",
+	plan    Plan
+	seed    uint64
+	schema  sample.Schema         // of what the steps so far give
+	modes   map[string]media.Mode // in which fields were decoded
+	batched bool
 }
 
 func (f *fuser) take(s recipe.Step) error {
-	switch s.Args.(type) {
-	case *recipe.Files, *recipe.Shuffle:
-		f.plan.Sources = append(f.plan.Sources, s.Name)
-	}
 	switch args := s.Args.(type) {
 	case *recipe.Files:
 		f.plan.Source, f.plan.Files = s.Name, *args
-		return f.advance(listed, f.stage == empty, "is not the first step")
+		f.plan.Sources = append(f.plan.Sources, s.Name)
 	case *recipe.Shuffle:
 		f.plan.Shuffle, f.plan.ShuffleSeed = args, f.seed
 		if args.Seed != nil {
 			f.plan.ShuffleSeed = *args.Seed
 		}
-		return f.advance(shuffled, f.stage == listed, "does not follow the source directly")
-	}
-	f.plan.Names = append(f.plan.Names, s.Name)
-	switch args := s.Args.(type) {
+		f.plan.Sources = append(f.plan.Sources, s.Name)
 	case *recipe.DecodeImage:
-		f.plan.Images = Images{Field: args.Field, To: args.To, Decode: args.Options()}
-		return f.advance(decoded, f.stage == listed || f.stage == shuffled, "is not the first step after the source")
+		o := args.Options()
+		f.begin(Part{Images: &Images{Field: args.Field, To: args.To, Decode: o, Form: o.Form()}}, s)
+		f.modes[args.To] = o.Mode
 	case recipe.Transform:
-		f.plan.Images.Steps = append(f.plan.Images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
-		return f.advance(decoded, f.stage == decoded, "does not stand between decode_image and batch")
+		if err := f.goOn(s); err != nil {
+			return err
+		}
+		images := f.last().Images
+		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
 	case *recipe.Batch:
-		f.plan.Batch = *args
-		return f.advance(batched, f.stage == decoded, "does not follow decode_image")
+		f.plan.Batch, f.batched = *args, true
+		if p := f.last(); p != nil && p.Images != nil {
+			p.Names = append(p.Names, s.Name)
+		} else {
+			f.begin(Part{}, s)
+		}
 	default:
-		return fmt.Errorf("is %s, which the engine cannot run yet", s.Op)
+		f.begin(Part{Step: &s}, s)
 	}
+	out, err := s.Args.Check(f.schema)
+	f.schema = out
+	return err
 }
 
-func (f *fuser) advance(to stage, fits bool, otherwise string) error {
-	f.stage = to
-	if !fits {
-		return errors.New(otherwise)
+func (f *fuser) begin(p Part, s recipe.Step) {
+	p.Names = []string{s.Name}
+	f.plan.Parts = append(f.plan.Parts, p)
+}
+
+// last is the part that is being put together.
+func (f *fuser) last() *Part {
+	if n := len(f.plan.Parts); n > 0 {
+		return &f.plan.Parts[n-1]
 	}
 	return nil
+}
+
+// goOn joins a step on the image to the part before, or begins another one with the pixels that are stored.
+func (f *fuser) goOn(s recipe.Step) error {
+	i := slices.IndexFunc(f.schema, func(field sample.Field) bool { return field.Type.Axes != "" })
+	if i < 0 {
+		return errors.New("has no image to work on")
+	}
+	name, form := f.schema[i].Name, recipe.ImageForm(f.schema[i].Type)
+	p := f.last()
+	if p.Images != nil && p.Images.To == name {
+		p.Names = append(p.Names, s.Name)
+		return nil
+	}
+	if !storable(form) {
+		return fmt.Errorf("cannot follow %q: its image is %v there, and normalize and layout can only be followed by each other; put %q before them, or behind %q",
+			p.Name(), form, p.Name(), s.Name)
+	}
+	f.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: f.modes[name], Color: form.Color, DType: form.DType}, Form: form}}, s)
+	return nil
+}
+
+// storable tells whether steps can go on with a picture that was stored: with whole numbers, a pixel's side by side.
+func storable(f media.Form) bool {
+	return f.Layout == media.HWC && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16)
 }

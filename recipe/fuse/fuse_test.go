@@ -1,6 +1,9 @@
 package fuse_test
 
 import (
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
 	"headrace/media"
@@ -8,6 +11,7 @@ import (
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -32,16 +36,14 @@ func TestTrainingRecipe(t *testing.T) {
 		Files:       recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
 		Shuffle:     &recipe.Shuffle{},
 		ShuffleSeed: 7,
-		Name:        "decode_image+random_resized_crop+mirror+random_flip_2+batch",
-		Names:       []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"},
-		Images: fuse.Images{
-			Field: "bytes", To: "image", Decode: media.Options{Orient: true},
+		Parts: []fuse.Part{{Names: []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"}, Images: &fuse.Images{
+			Field: "bytes", To: "image", Decode: media.Options{Orient: true}, Form: decoded,
 			Steps: []media.Step{
 				{Op: media.RandomResizedCrop{Height: 224, Width: 224, Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}}, ID: order.OpID("random_resized_crop")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("mirror")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("random_flip_2")},
 			},
-		},
+		}}},
 		Batch: recipe.Batch{Size: 32},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -60,19 +62,22 @@ func TestValidationRecipe(t *testing.T) {
 		{Args: &recipe.RandomFlip{P: new(0.0)}},
 		{Args: &recipe.Batch{GlobalSize: 256, DropLast: true}},
 	}})
-	want := fuse.Images{To: "pixels", Field: "bytes", Steps: []media.Step{
+	want := &fuse.Images{To: "pixels", Field: "bytes", Form: decoded, Steps: []media.Step{
 		{Op: media.Resize{Size: 256, MaxSize: 512}, ID: order.OpID("resize")},
 		{Op: media.ResizeExact{Height: 200, Width: 300}, ID: order.OpID("resize_2")},
 		{Op: media.CenterCrop{Height: 224, Width: 192}, ID: order.OpID("center_crop")},
 		{Op: media.RandomFlip{P: 0}, ID: order.OpID("random_flip")},
 	}}
-	if diff := cmp.Diff(want, got.Images); diff != "" {
+	if diff := cmp.Diff(want, got.Parts[0].Images); diff != "" {
 		t.Error(diff)
 	}
 	if got.ShuffleSeed != 3 || got.Batch != (recipe.Batch{GlobalSize: 256, DropLast: true}) {
 		t.Errorf("seed %d, batch %+v", got.ShuffleSeed, got.Batch)
 	}
 }
+
+// decoded is the form of an image behind decode_image.
+var decoded = media.Form{Height: media.Unknown, Width: media.Unknown, DType: tensor.Uint8}
 
 // fusing checks the recipe first, as Fuse expects, and that what the geometry gives is what the schema says.
 func fusing(t *testing.T, r recipe.Recipe) fuse.Plan {
@@ -85,8 +90,9 @@ func fusing(t *testing.T, r recipe.Recipe) fuse.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape := schema[schema.Find(p.Images.To)].Type.Shape
-	form, err := media.Results(p.Images.Decode.Form(), p.Images.Steps)
+	last := p.Parts[len(p.Parts)-1].Images
+	shape := schema[schema.Find(last.To)].Type.Shape
+	form, err := media.Results(last.Form, last.Steps)
 	if err != nil || !form.Shape().Equal(shape) {
 		t.Errorf("the steps give %v, %v, the schema says %v", form, err, shape)
 	}
@@ -98,11 +104,90 @@ type blur struct{}
 
 func (*blur) Check(in sample.Schema) (sample.Schema, error) { return in, nil }
 
-func TestRecipesThatAreNoSingleOperation(t *testing.T) {
-	if err := recipe.Register(recipe.Op{Name: "blur", Doc: "Blurs.", New: func() recipe.Args { return new(blur) }}); err != nil {
+var registerBlur = sync.OnceValue(func() error {
+	return recipe.Register(recipe.Op{Name: "blur", Doc: "Blurs.", New: func() recipe.Args { return new(blur) }})
+})
+
+// parts shows a plan's parts: images as what they read and write, other steps in brackets.
+func parts(p fuse.Plan) string {
+	var all []string
+	for _, part := range p.Parts {
+		text := part.Name()
+		switch {
+		case part.Step != nil:
+			text = "[" + text + "]"
+		case part.Images != nil:
+			text = fmt.Sprintf("%s(%s>%s %v)", text, part.Images.Field, part.Images.To, part.Images.Form)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestPartsAndTheirSplit(t *testing.T) {
+	if err := registerBlur(); err != nil {
+		t.Fatal(err)
+	}
+	decode, batch, blurs := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.Batch{Size: 1}}, recipe.Step{Op: "blur"}
+	crop, flip := recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
+	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
+	layout := recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}
+	for _, c := range []struct {
+		steps        []recipe.Step
+		fused, split string
+	}{
+		{[]recipe.Step{files(), decode, crop, flip, batch},
+			"decode_image+center_crop+random_flip+batch(bytes>image uint8 [?, ?, 3])",
+			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) random_flip(>image uint8 [8, 9, 3]) batch"},
+		{[]recipe.Step{files(), decode, flip, crop, normalize, layout, batch},
+			"decode_image+random_flip+center_crop+normalize+layout+batch(bytes>image uint8 [?, ?, 3])",
+			"decode_image(bytes>image uint8 [?, ?, 3]) random_flip(>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) normalize+layout+batch(>image uint8 [8, 9, 3])"},
+		{[]recipe.Step{files(), blurs, decode, flip, blurs, crop, flip, batch},
+			"[blur] decode_image+random_flip(bytes>image uint8 [?, ?, 3]) [blur_2] center_crop+random_flip_2+batch(>image uint8 [?, ?, 3])",
+			"[blur] decode_image(bytes>image uint8 [?, ?, 3]) random_flip(>image uint8 [?, ?, 3]) [blur_2] center_crop(>image uint8 [?, ?, 3]) random_flip_2(>image uint8 [8, 9, 3]) batch"},
+		{[]recipe.Step{files(), decode, crop, normalize, layout, blurs, batch},
+			"decode_image+center_crop+normalize+layout(bytes>image uint8 [?, ?, 3]) [blur] batch",
+			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) normalize+layout(>image uint8 [8, 9, 3]) [blur] batch"},
+	} {
+		p, err := fuse.Fuse(recipe.Recipe{Steps: c.steps})
+		if err != nil {
+			t.Errorf("%s: %v", c.fused, err)
+			continue
+		}
+		if got := parts(p); got != c.fused {
+			t.Errorf("the parts are %s, want %s", got, c.fused)
+		}
+		split, err := p.Split()
+		if got := parts(split); err != nil || got != c.split {
+			t.Errorf("%v, split they are %s, want %s", err, got, c.split)
+		}
+		if got := parts(p); got != c.fused {
+			t.Errorf("the split changed the plan to %s", got)
+		}
+	}
+}
+
+// Behind a step between them, a picture is decoded no more, and what mode it was decoded in counts still.
+func TestStoredPicturesKeepTheirMode(t *testing.T) {
+	if err := registerBlur(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{files(), {Args: &recipe.DecodeImage{Mode: "fast", Color: "gray", DType: "uint16"}}, {Op: "blur"}, {Args: &recipe.CenterCrop{Size: recipe.Size{Height: 1}}}, {Args: &recipe.Batch{Size: 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := media.Options{Mode: media.Fast, Color: media.Gray, DType: tensor.Uint16}
+	if diff := cmp.Diff(want, p.Parts[2].Images.Decode); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRecipesThatCannotRun(t *testing.T) {
+	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
 	decode, crop, batch := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 1}}}, recipe.Step{Args: &recipe.Batch{Size: 1}}
+	normalize, layout := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}, recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}
 	for _, c := range []struct {
 		want  string
 		steps []recipe.Step
@@ -111,12 +196,9 @@ func TestRecipesThatAreNoSingleOperation(t *testing.T) {
 		{`recipe: is not complete: it needs decode_image, and batch at its end`, []recipe.Step{files()}},
 		{`recipe: is not complete: it needs decode_image, and batch at its end`, []recipe.Step{files(), {Op: "shuffle"}}},
 		{`recipe: is not complete: it needs batch at its end`, []recipe.Step{files(), decode, crop}},
-		{`recipe: step "blur" (#3): is blur, which the engine cannot run yet`, []recipe.Step{files(), decode, {Op: "blur"}, batch}},
-		{`recipe: step "shuffle" (#3): does not follow the source directly`, []recipe.Step{files(), decode, {Op: "shuffle"}}},
-		{`recipe: step "files_2" (#2): is not the first step`, []recipe.Step{files(), files()}},
-		{`recipe: step "decode_image_2" (#3): is not the first step after the source`, []recipe.Step{files(), decode, decode}},
-		{`recipe: step "center_crop" (#2): does not stand between decode_image and batch`, []recipe.Step{files(), crop}},
-		{`recipe: step "batch" (#2): does not follow decode_image`, []recipe.Step{files(), batch}},
+		{`recipe: step "center_crop" (#2): has no image to work on`, []recipe.Step{files(), crop}},
+		{`recipe: step "layout" (#6): cannot follow "blur": its image is float32 [1, 1, 3] there, and normalize and layout can only be followed by each other; put "blur" before them, or behind "layout"`,
+			[]recipe.Step{files(), decode, crop, normalize, {Op: "blur"}, layout, batch}},
 	} {
 		if _, err := fuse.Fuse(recipe.Recipe{Steps: c.steps}); err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)

@@ -1,0 +1,53 @@
+package headrace
+
+import (
+	"context"
+
+	"headrace/media"
+)
+
+// leg is as many parts of a recipe as can be foreseen at once: up to the next picture that is decoded from bytes which are not there yet. Before its
+// first part a sample waits for the bytes that all of them take. An operation cannot wait for them itself, since others wait for it to be over.
+type leg struct {
+	work  *work
+	probe place // of the bytes from which its picture is decoded; nowhere: no part decodes
+	parts []part
+}
+
+// reserve waits for what the parts take.
+func (g *leg) reserve(ctx context.Context, it *item) (err error) {
+	if g.probe.in == data {
+		// A bad header is the decoder's to report, so that statistics blame the stage in which people look.
+		it.info, it.bad = media.Probe(it.values.data[g.probe.at])
+	}
+	before := it.working
+	it.working, err = g.work.budget.Acquire(ctx, g.work.age(it.id), forDecoder, g.most(it))
+	before.Release()
+	return err
+}
+
+// wait is the stage of a leg that is not the first.
+func (g *leg) wait(ctx context.Context, it *item) (_ *item, err error) {
+	defer g.work.blame(it, &err)
+	defer catch(&err)
+	return it, g.reserve(ctx, it)
+}
+
+// most is what the parts take at most, one at a time: the pictures that are stored, and what the part needs besides.
+func (g *leg) most(it *item) (most int64) {
+	t := g.work.tool(it)
+	defer g.work.tools.Put(t)
+	for i := range t.forms {
+		t.forms[i] = it.values.pictures[i].form()
+	}
+	for _, p := range g.parts {
+		stored := int64(0)
+		for _, f := range t.forms {
+			if f.Height > 0 {
+				stored += storedBytes(f)
+			}
+		}
+		most = max(most, stored+p.foresee(it, t))
+	}
+	return most
+}

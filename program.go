@@ -1,0 +1,266 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"headrace/media"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// program is implemented by arguments of steps that the engine has no code for, and that bring it along.
+type program interface {
+	recipe.Args
+	// link returns the part of a recipe that a step of this name is, and the fields that samples have behind it. They come with the fields in; where
+	// says at which places their values are, and is told what becomes of them.
+	link(w *work, name string, in sample.Schema, where *places) (part, sample.Schema, error)
+}
+
+// link implements program.
+func (h *held[In, Out]) link(w *work, name string, in sample.Schema, where *places) (part, sample.Schema, error) {
+	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[Out]())
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := sig.check(in, h.op)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &linked[In, Out]{op: h.op, ports: newPorts(w, name, sig, out, where)}, out, nil
+}
+
+// linked is an operation that finds the values it takes and gives. What that needs of reflection was done when it was linked.
+type linked[In, Out any] struct {
+	op    Operation[In, Out]
+	ports ports
+	calls sync.Pool // of *call
+}
+
+// call is one call's In and Out, at an address.
+type call[In, Out any] struct {
+	in  In
+	out Out
+}
+
+// run implements part.
+func (l *linked[In, Out]) run(ctx context.Context, it *item, _ *tool) error {
+	c, _ := l.calls.Get().(*call[In, Out])
+	if c == nil {
+		c = new(call[In, Out])
+	}
+	defer func() {
+		*c = call[In, Out]{}
+		l.calls.Put(c)
+	}()
+	l.ports.load(unsafe.Pointer(&c.in), it)
+	if err := l.do(ctx, it, c); err != nil {
+		return l.ports.judge(err)
+	}
+	return l.ports.store(unsafe.Pointer(&c.out), it)
+}
+
+func (l *linked[In, Out]) do(ctx context.Context, it *item, c *call[In, Out]) (err error) {
+	w := l.ports.work
+	if w.inFlight != nil {
+		cell := pipe.Permit(ctx)
+		w.inFlight.Begin(cell, it.id, it.key)
+		defer w.inFlight.End(cell)
+	}
+	c.out, err = l.op.Do(ctx, c.in)
+	return err
+}
+
+// foresee implements part.
+func (l *linked[In, Out]) foresee(_ *item, t *tool) int64 { return l.ports.foresee(l.op, t) }
+
+// ports are the fields of an operation's In and Out with the places of their values.
+type ports struct {
+	work    *work
+	name    string
+	op      uint64 // of the random draws
+	in, out []port
+	taken   []place
+	shows   place      // of the image in In; nowhere: there is none
+	gives   place      // of that in Out
+	form    media.Form // of that, as far as it is known
+}
+
+type port struct {
+	member
+	place place
+}
+
+func newPorts(w *work, name string, sig signature, out sample.Schema, where *places) ports {
+	p := ports{work: w, name: name, op: order.OpID(name)}
+	for _, m := range sig.in {
+		p.in = append(p.in, port{m, where.of[m.name]})
+		if m.image {
+			p.shows = where.of[m.name]
+		}
+	}
+	for _, m := range sig.in {
+		if m.take {
+			p.taken = append(p.taken, where.take(m.name))
+		}
+	}
+	for _, m := range sig.out {
+		t := out[out.Find(m.name)].Type
+		before, had := where.of[m.name]
+		at := where.put(m.name, t)
+		if had && at != before {
+			p.taken = append(p.taken, before)
+		}
+		p.out = append(p.out, port{m, at})
+		if m.image {
+			p.gives, p.form = at, recipe.ImageForm(t)
+		}
+	}
+	return p
+}
+
+// load fills an In.
+func (p *ports) load(in unsafe.Pointer, it *item) {
+	v := it.values
+	for i := range p.in {
+		m := &p.in[i]
+		at := unsafe.Add(in, m.offset)
+		switch m.place.in {
+		case numbers:
+			copy(unsafe.Slice((*byte)(at), m.place.size), v.numbers[m.place.at:])
+		case texts:
+			*(*string)(at) = v.texts[m.place.at]
+		case data:
+			*(*[]byte)(at) = v.data[m.place.at]
+		case pictures:
+			*(*media.Pixels)(at) = v.pictures[m.place.at].Pixels
+		default:
+			p.loadOwn(m.own, at, it)
+		}
+	}
+}
+
+func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *item) {
+	switch t {
+	case randType:
+		*(*Rand)(at) = Rand{key: p.work.chance(it), op: p.op}
+	case canvasType:
+		*(*Canvas)(at) = Canvas{p.work, it}
+	case idType:
+		*(*sample.ID)(at) = it.id
+	}
+}
+
+// judge makes something else of a Skip where samples must not be dropped.
+func (p *ports) judge(err error) error {
+	if p.work.ranks && errors.Is(err, pipe.Skip) {
+		return fmt.Errorf("headrace: %s drops a sample: ranks could yield different numbers of batches; it may do so with world_size 1 only", p.name)
+	}
+	return err
+}
+
+// store takes what an operation gives. Every value has memory of its own: what two fields share would change in one when an operation changes the other.
+func (p *ports) store(out unsafe.Pointer, it *item) error {
+	v := it.values
+	if p.gives.in == pictures {
+		if err := p.checkImage(out); err != nil {
+			return err
+		}
+	}
+	for _, at := range p.taken {
+		v.forget(at)
+	}
+	for i := range p.out {
+		v.forget(p.out[i].place)
+	}
+	for i := range p.out {
+		m := &p.out[i]
+		at := unsafe.Add(out, m.offset)
+		switch m.place.in {
+		case numbers:
+			copy(v.numbers[m.place.at:], unsafe.Slice((*byte)(at), m.place.size))
+		case texts:
+			v.texts[m.place.at] = *(*string)(at)
+		case data:
+			v.data[m.place.at] = v.ownBytes(*(*[]byte)(at))
+		case pictures:
+			v.pictures[m.place.at] = v.ownPicture(&p.work.pictures, picture{Pixels: *(*media.Pixels)(at)})
+		}
+	}
+	p.work.settle(it)
+	it.account()
+	return nil
+}
+
+// checkImage holds what an operation gives against what it said.
+func (p *ports) checkImage(out unsafe.Pointer) error {
+	for i := range p.out {
+		m := &p.out[i]
+		if !m.image {
+			continue
+		}
+		image := (*media.Pixels)(unsafe.Add(out, m.offset))
+		if image.DType == tensor.Invalid {
+			image.DType = tensor.Uint8
+		}
+		if err := image.Check(); err != nil {
+			return fmt.Errorf("headrace: %s gives the image %q: %w", p.name, m.name, err)
+		}
+		if !fitsForm(image.Form(), p.form) || image.Width > media.MaxPixels/image.Height {
+			return fmt.Errorf("headrace: %s gives the image %q as %v, and is to give %v", p.name, m.name, image.Form(), p.form)
+		}
+	}
+	return nil
+}
+
+func fitsForm(f, want media.Form) bool {
+	if want.Height == media.Unknown {
+		want.Height = f.Height
+	}
+	if want.Width == media.Unknown {
+		want.Width = f.Width
+	}
+	return f == want
+}
+
+// foresee tells what becomes of the forms of pictures. An image whose size an operation does not say is taken to be no larger than the one before.
+func (p *ports) foresee(op any, t *tool) (bytes int64) {
+	var form media.Form
+	if p.shows.in == pictures {
+		form = t.forms[p.shows.at]
+	}
+	for _, at := range p.taken {
+		if at.in == pictures {
+			t.forms[at.at] = media.Form{}
+		}
+	}
+	if p.gives.in != pictures {
+		return 0
+	}
+	after := p.form
+	if r, ok := op.(resulter); ok && (p.shows.in != pictures || form.Height > 0) {
+		if f, err := r.Result(form); err == nil {
+			after.Height, after.Width = f.Height, f.Width
+		}
+	}
+	if after.Height <= 0 {
+		after.Height = form.Height
+	}
+	if after.Width <= 0 {
+		after.Width = form.Width
+	}
+	if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
+		after = media.Form{} // known when it is there
+	} else {
+		bytes = storedBytes(after)
+	}
+	t.forms[p.gives.at] = after
+	return bytes
+}
