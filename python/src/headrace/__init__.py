@@ -31,7 +31,7 @@ from .errors import (
     StateMismatch,
     TooManyErrors,
 )
-from .pipeline import Pipeline, files
+from .pipeline import Pipeline, files, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import warnings
 from _thread import RLock, get_ident
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from . import _arrays, _failures, _fork, _wire
 from ._engine import manager
@@ -493,6 +493,20 @@ class Loader:
         self._convert = _arrays.converter(check_format(format), self._layout)
         return self
 
+    def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
+        """What this loader runs, as a recipe: the text of a file that `headrace.load` and the command `headrace` read.
+
+        It is complete, and what `Pipeline.loader` was given is its section `loader`, but for rank and world size: they belong to the
+        process.
+
+        Args:
+            format: `"yaml"` or `"json"`.
+        """
+        from . import _recipe
+
+        given = {name: value for name, value in self._config.items() if value is not None and name not in _OF_THE_PROCESS}
+        return _recipe.write(self._recipe, given, format)
+
     @property
     def classes(self) -> list[str] | None:
         """The names of the labels, by number; None where labels have no names."""
@@ -524,6 +538,9 @@ class Loader:
         bound = "" if self._opened["exact"] else "at most "
         state = " (closed)" if self._refused is LoaderClosed else ""
         return f"<headrace.Loader of {{{fields}}} × {self._opened['rows']} rows, {bound}{self.max_batches} batches per epoch{state}>"
+
+
+_OF_THE_PROCESS = ("rank", "world_size", "local_world_size")
 
 
 def _shown(field: Field) -> str:

@@ -18,9 +18,19 @@ if TYPE_CHECKING:
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
     Jitter = float | tuple[float, float] | list[float]
 
-__all__ = ["Pipeline", "files"]
+__all__ = ["Pipeline", "files", "load"]
 
 _FORMATS = ("numpy", "torch")
+
+
+class _Default:
+    """Stands for an argument that was not given: what is the default then, may be said elsewhere."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
+_DEFAULT: Any = _Default()
 
 
 def files(
@@ -51,6 +61,32 @@ def files(
     return Pipeline(_integer("seed", seed), ({"files": args},), "numpy")
 
 
+def load(path: Path, /, **variables: Any) -> Pipeline:
+    """Read a pipeline from a recipe: a file in YAML or JSON, as `Pipeline.recipe` writes it and the command `headrace run` takes it.
+
+        loader = hr.load("train.yaml", root="data/train", size=192).loader(epochs=90)
+
+    More steps may follow, if the recipe does not end with `batch`. Its section `loader` says what `loader()` takes where nothing is given.
+
+    Args:
+        path: the file; `"-"` is standard input. Relative paths in a recipe start at the current directory.
+        variables: values of the recipe's variables, which stand in its text as `${name}`: text, paths, numbers, True, False, None, or
+            lists. What is not given here is taken from the environment, or else from the recipe's section `vars`.
+
+    Raises:
+        RecipeError: if there is a mistake in the recipe. Its text has a line for each, which begins with file, line and column.
+        OSError: if there is no such file.
+    """
+    from . import _recipe
+
+    recipe = _recipe.read(path, variables)
+    for step in recipe["steps"]:
+        if "files" in step:
+            step["files"].setdefault("root", os.fsdecode(os.getcwdb()))
+    said = {name: value for name, value in recipe.get("loader", {}).items() if value is not None}
+    return Pipeline(recipe["seed"], tuple(recipe["steps"]), "numpy", said)
+
+
 def _listed(source: Iterable[Any]) -> dict[str, Any]:
     """The argument that a list of paths or pairs becomes."""
     listed = list(source)
@@ -67,16 +103,17 @@ def _listed(source: Iterable[Any]) -> dict[str, Any]:
 class Pipeline:
     """The steps from files to batches. It never changes: each method returns a new pipeline with one more step."""
 
-    __slots__ = ("_format", "_seed", "_steps")
+    __slots__ = ("_defaults", "_format", "_seed", "_steps")
 
-    def __init__(self, seed: int, steps: tuple[dict[str, Any], ...], format: str) -> None:
+    def __init__(self, seed: int, steps: tuple[dict[str, Any], ...], format: str, defaults: dict[str, Any] | None = None) -> None:
         self._seed = seed
         self._steps = steps
         self._format = format
+        self._defaults = defaults or {}  # of loader()
 
     def _with(self, op: str, args: dict[str, Any]) -> Pipeline:
         given = {name: value for name, value in args.items() if value is not None}
-        return Pipeline(self._seed, (*self._steps, {op: given}), self._format)
+        return Pipeline(self._seed, (*self._steps, {op: given}), self._format, self._defaults)
 
     def shuffle(self, seed: int | None = None) -> Pipeline:
         """Visit the samples of each epoch in a random order of its own.
@@ -296,40 +333,53 @@ class Pipeline:
 
     def to(self, format: str) -> Pipeline:
         """Choose what batches consist of: `"numpy"` arrays or `"torch"` tensors, both over the same memory."""
-        return Pipeline(self._seed, self._steps, check_format(format))
+        return Pipeline(self._seed, self._steps, check_format(format), self._defaults)
 
-    def recipe(self) -> dict[str, Any]:
-        """The description in its JSON form."""
-        steps = [{op: dict(args) for op, args in step.items()} for step in self._steps]
-        return {"headrace": 1, "seed": self._seed, "steps": steps}
+    def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
+        """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
+
+        It is complete: all defaults are written out, so that it keeps its meaning when one of them changes.
+
+        Args:
+            format: `"yaml"` or `"json"`.
+        """
+        from . import _recipe
+
+        return _recipe.write(self._described(), self._defaults, format)
+
+    def _described(self) -> dict[str, Any]:
+        """What the engine is sent."""
+        return {"headrace": 1, "seed": self._seed, "steps": list(self._steps)}
 
     def loader(
         self,
-        epochs: int | None = None,
+        epochs: int | None = _DEFAULT,
         rank: int | None = None,
         world_size: int | None = None,
-        workers: int | None = None,
-        order: str = "input",
-        memory: int | str | None = None,
-        hold_limit: int | str | None = None,
-        on_error: str = "raise",
-        max_errors: int | float | None = None,
-        fuse: bool = True,
+        workers: int | None = _DEFAULT,
+        order: Literal["input", "completion"] = _DEFAULT,
+        memory: int | str | None = _DEFAULT,
+        hold_limit: int | str | None = _DEFAULT,
+        on_error: Literal["raise", "skip"] = _DEFAULT,
+        max_errors: int | float | None = _DEFAULT,
+        fuse: bool = _DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
+        Of a pipeline that `load` read, the defaults are what its recipe says in the section `loader`; otherwise they are these.
+
         Args:
-            epochs: how many times to go through the source; None: without end.
+            epochs: how many times to go through the source; None, the default: without end.
             rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or 0.
             world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or 1.
-            workers: samples in hand at once; by default the cores that this process may use, divided by `LOCAL_WORLD_SIZE`. No more
+            workers: samples in hand at once; None, the default: the cores that this process may use, divided by `LOCAL_WORLD_SIZE`. No more
                 than these are worked on at the same time, whatever the number.
-            order: `"input"`: batches are the same in every run; `"completion"`: fast samples pass slow ones.
-            memory: bytes that the engine may use for samples and batches, a number or text like `"2GiB"`; by default a quarter of
+            order: `"input"`, the default: batches are the same in every run; `"completion"`: fast samples pass slow ones.
+            memory: bytes that the engine may use for samples and batches, a number or text like `"2GiB"`; None, the default: a quarter of
                 what is available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
-            hold_limit: bytes of batches that the program may hold; by default half of what is available.
-            on_error: `"raise"`: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named.
-            max_errors: with `"skip"`, how many samples of an epoch may be bad: a number, or a share below 1; by default 1 %, at
+            hold_limit: bytes of batches that the program may hold; None, the default: half of what is available.
+            on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named.
+            max_errors: with `"skip"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the default: 1 %, at
                 least 10.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
@@ -337,20 +387,26 @@ class Pipeline:
         Returns:
             A loader. Each `for` loop over it is one epoch.
         """
+
+        def said(name: str, value: Any, usual: Any = None) -> Any:
+            return self._defaults.get(name, usual) if value is _DEFAULT else value
+
         environment = os.environ
         config = {
-            "epochs": _optional("epochs", epochs),
+            "epochs": _optional("epochs", said("epochs", epochs)),
             "rank": _given("rank", rank, environment.get("RANK"), 0),
             "world_size": _given("world_size", world_size, environment.get("WORLD_SIZE"), 1, least=1),
             "local_world_size": _given("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1, least=1),
-            "workers": _optional("workers", workers),
-            "order": order,
-            "memory": _bytes("memory", memory),
-            "hold_limit": _bytes("hold_limit", hold_limit),
-            "on_error": on_error,
-            "max_errors": max_errors,
-            "fuse": bool(fuse),
+            "workers": _optional("workers", said("workers", workers)),
+            "order": said("order", order, "input"),
+            "memory": _bytes("memory", said("memory", memory)),
+            "hold_limit": _bytes("hold_limit", said("hold_limit", hold_limit)),
+            "on_error": said("on_error", on_error, "raise"),
+            "max_errors": said("max_errors", max_errors),
+            "fuse": bool(said("fuse", fuse, True)),
         }
+        if "prefetch" in self._defaults:
+            config["prefetch"] = self._defaults["prefetch"]
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
         # The order matters: the engine starts, and then lists the source, while what takes long here is imported.
@@ -359,7 +415,7 @@ class Pipeline:
         connection = manager.connect()
         from ._session import Session
 
-        recipe = self.recipe()
+        recipe = self._described()
         session = Session(connection, recipe, config)
         from ._loader import Loader
 
@@ -367,8 +423,8 @@ class Pipeline:
 
     def __repr__(self) -> str:
         def shown(step: dict[str, Any]) -> str:
-            ((op, given),) = step.items()
-            args = ", ".join(f"{k}={_short(v)}" for k, v in given.items() if k != "root")
+            op = next(key for key in step if key not in ("name", "from"))
+            args = ", ".join(f"{k}={_short(v)}" for k, v in (step[op] or {}).items() if k != "root")
             return f"{op}({args})"
 
         return ".".join(map(shown, self._steps))
@@ -376,7 +432,7 @@ class Pipeline:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):
             return NotImplemented
-        return (self._seed, self._steps, self._format) == (other._seed, other._steps, other._format)
+        return (self._seed, self._steps, self._format, self._defaults) == (other._seed, other._steps, other._format, other._defaults)
 
     __hash__ = None  # type: ignore[assignment]
 
