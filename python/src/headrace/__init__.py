@@ -74,6 +74,7 @@ __all__ = [
     "VersionInfo",
     "__version__",
     "files",
+    "load",
     "version_info",
 ]
 
