@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
-	"math"
 	"strings"
 
 	"headrace"
 	"headrace/media"
-	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/store"
@@ -46,55 +42,22 @@ type fieldText struct {
 	Text string `json:"text"`
 }
 
-// inspectSamples runs the recipe with batches of one sample, which changes neither their order nor their pixels. A sample that fails does not stop it.
+// inspectSamples looks at the samples with which the first epoch begins.
 func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, classes []recipe.Path, n int) ([]inspectedSample, error) {
-	last := len(r.Steps) - 1
-	r.Steps = append([]recipe.Step{}, r.Steps...)
-	r.Steps[last].Args = &recipe.Batch{Size: 1}
-	c.Order, c.Prefetch, c.Epochs = headrace.InputOrder, 1, new(1)
-	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(math.MaxInt32)
-	lost := map[int64]headrace.Lost{}
-	l, err := headrace.Open(ctx, r, c, headrace.Options{Lost: func(x headrace.Lost) { lost[x.ID.Pos] = x }})
+	rows, err := openFirstRows(ctx, r, c, n, func(s headrace.Lost) inspectedSample {
+		return inspectedSample{Key: recipe.Path(s.Key), Stage: s.Stage, Error: reason(s.Err)}
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer l.Close()
-	if err := l.Start(headrace.State{}, nil); err != nil {
-		return nil, err
-	}
+	defer rows.loader.Close()
+	fields := rows.loader.Info().Fields
+	all, err := rows.take(ctx, 0, func(b *headrace.Batch) (inspectedSample, error) { return fromBatch(b, fields, classes), nil })
 	files, _ := r.Steps[0].Args.(*recipe.Files)
-	all := []inspectedSample{}
-	var yielded []inspectedSample
-	for len(yielded)+len(lost) < n {
-		b, err := l.Next(ctx)
-		if err == io.EOF || err == pipe.ErrDone {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		yielded = append(yielded, fromBatch(b, l.Info().Fields, classes))
-		b.Release()
+	for i := range all {
+		all[i].look(ctx, files)
 	}
-	for pos := int64(0); len(all) < n && (len(yielded) > 0 || lost[pos].Err != nil); pos++ {
-		var s inspectedSample
-		if x := lost[pos]; x.Err != nil {
-			s = inspectedSample{Key: recipe.Path(x.Key), Stage: x.Stage, Error: cause(x.Err)}
-		} else {
-			s, yielded = yielded[0], yielded[1:]
-		}
-		s.look(ctx, files)
-		all = append(all, s)
-	}
-	return all, nil
-}
-
-// cause is what is wrong with a sample, without saying again which sample that is.
-func cause(err error) string {
-	if bad := (*sample.Error)(nil); errors.As(err, &bad) {
-		err = bad.Err
-	}
-	return err.Error()
+	return append([]inspectedSample{}, all...), err
 }
 
 // fromBatch tells what is in a batch of one sample.

@@ -15,7 +15,6 @@ import (
 	"headrace"
 	"headrace/internal/sheet"
 	"headrace/media"
-	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
@@ -122,46 +121,27 @@ type firstSamples struct {
 	lost  []sheet.Tile
 }
 
-// take runs the recipe until there are enough samples. Rows come one by one, so that no good sample waits for others that fail.
+// take runs the recipe until there are enough samples.
 func (p *preview) take(ctx context.Context, f recipe.File, config headrace.Config) (*firstSamples, error) {
-	config.Epochs, config.Order, config.Prefetch = nil, headrace.InputOrder, min(p.samples, 16)
-	config.OnError, config.MaxErrors = headrace.Skip, headrace.ErrorCount(p.samples)
-	lost := map[int64]sheet.Tile{} // by position
-	l, err := headrace.Open(ctx, oneByOne(f.Recipe), config, headrace.Options{Lost: func(s headrace.Lost) {
-		lost[s.ID.Pos] = sheet.Tile{Key: s.Key, Error: s.Stage + ": " + reason(s.Err)}
-	}})
+	rows, err := openFirstRows(ctx, f.Recipe, config, p.samples, func(s headrace.Lost) sheet.Tile {
+		return sheet.Tile{Key: s.Key, Error: s.Stage + ": " + reason(s.Err)}
+	})
 	if err != nil {
 		return nil, f.Locate(err)
 	}
+	l := rows.loader
 	defer l.Close()
 	pictures, err := newPictures(f, l.Info())
 	if err != nil {
 		return nil, err
 	}
-	state := l.Info().State
-	state.Epoch = p.epoch
-	if err := l.Start(state, nil); err != nil {
+	first := &firstSamples{}
+	if first.tiles, err = rows.take(ctx, p.epoch, pictures.tile); err != nil {
 		return nil, err
 	}
-	var rows []sheet.Tile
-	for len(rows)+len(lost) < p.samples {
-		tile, err := pictures.next(ctx, l)
-		if errors.Is(err, io.EOF) || errors.Is(err, pipe.ErrDone) || errors.Is(err, headrace.ErrTooManyLost) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, tile)
-	}
-	first := &firstSamples{}
-	for pos := int64(0); len(first.tiles) < p.samples; pos++ {
-		if tile, failed := lost[pos]; failed {
-			first.tiles, first.lost = append(first.tiles, tile), append(first.lost, tile)
-		} else if len(rows) > 0 {
-			first.tiles, rows = append(first.tiles, rows[0]), rows[1:]
-		} else {
-			break
+	for _, t := range first.tiles {
+		if t.Error != "" {
+			first.lost = append(first.lost, t)
 		}
 	}
 	first.notes = p.notes(f.Recipe, l.Info(), pictures, first)
@@ -191,25 +171,6 @@ func commonFolder(tiles []sheet.Tile) string {
 		return ""
 	}
 	return common
-}
-
-// oneByOne is the recipe with batches of one sample. What is in a sample does not depend on its batch.
-func oneByOne(r recipe.Recipe) recipe.Recipe {
-	r.Steps = slices.Clone(r.Steps)
-	for i, s := range r.Steps {
-		if _, ok := s.Args.(*recipe.Batch); ok {
-			r.Steps[i].Args = &recipe.Batch{Size: 1}
-		}
-	}
-	return r
-}
-
-// reason is what was wrong with a sample, without its name, which stands beside it.
-func reason(err error) string {
-	if bad := (*sample.Error)(nil); errors.As(err, &bad) {
-		err = bad.Err
-	}
-	return err.Error()
 }
 
 // pictures makes tiles of rows.
@@ -242,14 +203,8 @@ func newPictures(f recipe.File, info headrace.Info) (*pictures, error) {
 	return p, nil
 }
 
-// next is the tile of the next row.
-func (p *pictures) next(ctx context.Context, l *headrace.Loader) (sheet.Tile, error) {
-	b, err := l.Next(ctx)
-	if err != nil {
-		return sheet.Tile{}, err
-	}
-	defer b.Release()
-	var t sheet.Tile
+// tile is that of a row.
+func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 	if keys := b.Text("key"); len(keys) > 0 {
 		t.Key = strings.Clone(keys[0])
 	}
