@@ -1,7 +1,7 @@
 """What mkdocs asks while it builds the guide.
 
 - Pages link to files of the repository that are no pages: sources, the changelog. Each of them gets a page below source/, as do
-  the files that those pages link to, so that the site is whole wherever it lies.
+  the files that those pages link to, so that the site is whole wherever it lies. The page of a doc.go is what `go doc` says.
 - The reference of the command line is filled from what `headrace docs markdown` has written.
 - Every public name of the Python package must have its place in the reference.
 """
@@ -12,6 +12,7 @@ import ast
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import textwrap
 from typing import Any
@@ -93,12 +94,26 @@ def content_of(target: pathlib.Path) -> str:
     name = target.relative_to(ROOT).as_posix()
     if target.suffix == ".md":
         return f"---\nsearch: {{exclude: true}}\n---\n\n{with_links_to_pages(target.read_text(), target)}"
+    if target.name == "doc.go":
+        return f"---\ntitle: {name}\n---\n\n{package(target.parent)}"
     if target.is_dir():
         listed = sorted(f"{f.name}/" if f.is_dir() else f.name for f in target.iterdir() if not f.name.startswith((".", "__")))
         body = "\n".join(f"- `{f}`" for f in listed)
     else:
         body = f"````````{LANGUAGES.get(target.suffix, 'text')}\n{target.read_text()}````````"
     return f"---\ntitle: {name}\nsearch: {{exclude: true}}\n---\n\n# `{name}`\n\n{body}\n"
+
+
+def package(folder: pathlib.Path) -> str:
+    """What `go doc` says of the package in a folder, in place of the file that only begins it."""
+    command = ["go", "doc", "-all", f"./{folder.relative_to(ROOT).as_posix()}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise PluginError(f"{' '.join(command)}: {done.stderr}")
+    clause, _, text = done.stdout.partition("\n")
+    heading = clause.partition(" //")[0]
+    path = clause.partition("import ")[2].strip('"')
+    return f'# {heading}\n\n`import "{path}"`, as `go doc -all {path}` shows it:\n\n````````text\n{text.strip()}\n````````\n'
 
 
 # The reference of the command line.

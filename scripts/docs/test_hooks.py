@@ -26,6 +26,14 @@ def test_a_command_becomes_a_section() -> None:
     assert hooks.command(page) == want
 
 
+def test_a_package_is_shown_as_go_doc_shows_it() -> None:
+    page = hooks.content_of(hooks.ROOT / "order/doc.go")
+    assert '# package order\n\n`import "headrace/order"`' in page
+    assert "func Permute(" in page
+    with pytest.raises(PluginError, match=r"go doc -all \./docs"):
+        hooks.package(hooks.DOCS)
+
+
 def test_commands_that_were_not_written(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hooks, "COMMANDS", tmp_path)
     with pytest.raises(PluginError, match=r"has no pages: scripts/docs\.sh writes them"):
