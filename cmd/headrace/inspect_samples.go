@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"headrace"
+	"headrace/internal/numbers"
 	"headrace/media"
 	"headrace/recipe"
 	"headrace/sample"
@@ -33,7 +34,7 @@ type fieldValues struct {
 	Name  string       `json:"name"`
 	DType tensor.DType `json:"dtype"`
 	Shape tensor.Shape `json:"shape"`
-	spread
+	numbers.Spread
 }
 
 // fieldText is what a text says.
@@ -77,7 +78,7 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			continue
 		}
 		t = t.Row(0)
-		values := spreadOf(t)
+		values := numbers.SpreadOf(t.DType, t.Data, len(t.Data)/t.DType.Size())
 		if f.Name == "label" && f.DType == tensor.Int64 && len(f.Shape) == 0 {
 			s.Label = new(int64(values.Min))
 			if i := *s.Label; i >= 0 && i < int64(len(classes)) {
@@ -85,7 +86,7 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			}
 			continue
 		}
-		s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: f.Shape, spread: values})
+		s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: f.Shape, Spread: values})
 	}
 	return s
 }

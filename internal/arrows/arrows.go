@@ -87,6 +87,9 @@ var arrows = []arrow{
 	{"recipe/fuse", "sample", "which image a step works on follows from the fields there are"},
 	{"recipe/fuse", "tensor", "steps can go on with stored pixels of some dtypes"},
 
+	{"internal/numbers", "tensor", "elements have a type"},
+
+	{"internal/sheet", "internal/numbers", "elements of every type are shown"},
 	{"internal/sheet", "media", "pixels are what it takes and gives"},
 	{"internal/sheet", "tensor", "of tensors of every type it makes pictures"},
 	{"internal/sheet", "golang.org/x/image", "letters are drawn"},
@@ -146,6 +149,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
 	{"cmd/headrace", "internal/doctor", "headrace doctor"},
 	{"cmd/headrace", "internal/bytesize", "amounts of memory in flags"},
+	{"cmd/headrace", "internal/numbers", "inspect tells the least and the greatest value"},
 	{"cmd/headrace", "internal/sheet", "headrace preview draws one"},
 	{"cmd/headrace", "internal/version", "headrace version"},
 	{"cmd/headrace", "internal/machine", "bench says how many cores there are, and tries up to so many workers"},

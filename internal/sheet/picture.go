@@ -1,10 +1,10 @@
 package sheet
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
+	"headrace/internal/numbers"
 	"headrace/media"
 	"headrace/tensor"
 )
@@ -111,7 +111,7 @@ func levels(image tensor.Tensor, at grid, undo *Undo) ([]int16, error) {
 		}
 		return out, nil
 	}
-	read := readers[image.DType]
+	read := numbers.Reader(image.DType)
 	if read == nil {
 		return nil, fmt.Errorf("sheet: %v %v cannot be shown", image.DType, image.Shape)
 	}
@@ -120,8 +120,8 @@ func levels(image tensor.Tensor, at grid, undo *Undo) ([]int16, error) {
 	case undo != nil:
 		scale = func(v float64, c int) float64 { return v*undo.Std[c%3] + undo.Mean[c%3] }
 	default:
-		if low, high := extent(image.Data, len(out), read); high > low {
-			scale = func(v float64, _ int) float64 { return (v - low) / (high - low) }
+		if s := numbers.SpreadOf(image.DType, image.Data, len(out)); s.Max > s.Min {
+			scale = func(v float64, _ int) float64 { return (v - s.Min) / (s.Max - s.Min) }
 		}
 	}
 	for i := range out {
@@ -133,51 +133,4 @@ func levels(image tensor.Tensor, at grid, undo *Undo) ([]int16, error) {
 		}
 	}
 	return out, nil
-}
-
-// extent is the least and the greatest of the finite among n elements.
-func extent(data []byte, n int, read func([]byte, int) float64) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for i := range n {
-		if v := read(data, i); !math.IsInf(v, 0) && !math.IsNaN(v) {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	return low, high
-}
-
-// readers give element i as a number.
-var readers = map[tensor.DType]func(data []byte, i int) float64{
-	tensor.Bool:     func(b []byte, i int) float64 { return float64(b[i]) },
-	tensor.Int8:     func(b []byte, i int) float64 { return float64(int8(b[i])) },
-	tensor.Int16:    func(b []byte, i int) float64 { return float64(int16(binary.LittleEndian.Uint16(b[2*i:]))) },
-	tensor.Uint32:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint32(b[4*i:])) },
-	tensor.Int32:    func(b []byte, i int) float64 { return float64(int32(binary.LittleEndian.Uint32(b[4*i:]))) },
-	tensor.Uint64:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint64(b[8*i:])) },
-	tensor.Int64:    func(b []byte, i int) float64 { return float64(int64(binary.LittleEndian.Uint64(b[8*i:]))) },
-	tensor.Float16:  func(b []byte, i int) float64 { return fromFloat16(binary.LittleEndian.Uint16(b[2*i:])) },
-	tensor.BFloat16: func(b []byte, i int) float64 { return fromFloat32(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16) },
-	tensor.Float32:  func(b []byte, i int) float64 { return fromFloat32(binary.LittleEndian.Uint32(b[4*i:])) },
-	tensor.Float64:  func(b []byte, i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) },
-}
-
-func fromFloat32(bits uint32) float64 { return float64(math.Float32frombits(bits)) }
-
-// fromFloat16 is the number that the bits of an IEEE 754 binary16 stand for.
-func fromFloat16(h uint16) float64 {
-	exponent, fraction := int(h>>10)&31, float64(h&1023)
-	sign := 1.0
-	if h>>15 == 1 {
-		sign = -1
-	}
-	switch exponent {
-	case 0:
-		return sign * math.Ldexp(fraction, -24)
-	case 31:
-		if fraction != 0 {
-			return math.NaN()
-		}
-		return math.Inf(int(sign))
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
 }

@@ -166,21 +166,6 @@ func TestWhatIsNoImage(t *testing.T) {
 	}
 }
 
-// Against the definition, by another way: the value of a binary16 as its three parts say it, and all 65,536 through float32 of the package media's making.
-func TestFloat16(t *testing.T) {
-	for _, c := range []struct {
-		bits uint16
-		want float64
-	}{{0x3c00, 1}, {0xc000, -2}, {0x7bff, 65504}, {0x0400, math.Ldexp(1, -14)}, {0x0001, math.Ldexp(1, -24)}, {0x7c00, math.Inf(1)}, {0xfc00, math.Inf(-1)}, {0x3555, 0.333251953125}} {
-		if got := fromFloat16(c.bits); got != c.want {
-			t.Errorf("%04x is %v, want %v", c.bits, got, c.want)
-		}
-	}
-	if !math.IsNaN(fromFloat16(0x7e01)) {
-		t.Error("a NaN is a number")
-	}
-}
-
 func TestFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		box := rapid.IntRange(1, 300).Draw(t, "box")

@@ -1,0 +1,77 @@
+package numbers
+
+import (
+	"encoding/binary"
+	"math"
+
+	"headrace/tensor"
+)
+
+// Reader returns a function that gives element i of contiguous data; nil where the type is none. A bool is 0 or 1.
+func Reader(d tensor.DType) func(data []byte, i int) float64 { return readers[d] }
+
+var readers = map[tensor.DType]func(data []byte, i int) float64{
+	tensor.Bool:     func(b []byte, i int) float64 { return float64(b[i]) },
+	tensor.Uint8:    func(b []byte, i int) float64 { return float64(b[i]) },
+	tensor.Int8:     func(b []byte, i int) float64 { return float64(int8(b[i])) },
+	tensor.Uint16:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint16(b[2*i:])) },
+	tensor.Int16:    func(b []byte, i int) float64 { return float64(int16(binary.LittleEndian.Uint16(b[2*i:]))) },
+	tensor.Uint32:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint32(b[4*i:])) },
+	tensor.Int32:    func(b []byte, i int) float64 { return float64(int32(binary.LittleEndian.Uint32(b[4*i:]))) },
+	tensor.Uint64:   func(b []byte, i int) float64 { return float64(binary.LittleEndian.Uint64(b[8*i:])) },
+	tensor.Int64:    func(b []byte, i int) float64 { return float64(int64(binary.LittleEndian.Uint64(b[8*i:]))) },
+	tensor.Float16:  func(b []byte, i int) float64 { return float16(binary.LittleEndian.Uint16(b[2*i:])) },
+	tensor.BFloat16: func(b []byte, i int) float64 { return float32bits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16) },
+	tensor.Float32:  func(b []byte, i int) float64 { return float32bits(binary.LittleEndian.Uint32(b[4*i:])) },
+	tensor.Float64:  func(b []byte, i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])) },
+}
+
+func float32bits(bits uint32) float64 { return float64(math.Float32frombits(bits)) }
+
+// float16 is the number that the bits of an IEEE 754 binary16 stand for.
+func float16(h uint16) float64 {
+	exponent, fraction := int(h>>10)&31, float64(h&1023)
+	sign := 1.0
+	if h>>15 == 1 {
+		sign = -1
+	}
+	switch exponent {
+	case 0:
+		return sign * math.Ldexp(fraction, -24)
+	case 31:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}
+
+// Spread is what a glance at an array tells: a picture that is all black, or values that nobody has normalized.
+type Spread struct {
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+	Mean float64 `json:"mean"`
+
+	NotFinite int64 `json:"not_finite,omitempty"` // infinities and what is no number, of which the others know nothing
+}
+
+// SpreadOf walks over the first n elements of contiguous data. Where none of them is finite, all but their count is 0.
+func SpreadOf(d tensor.DType, data []byte, n int) Spread {
+	s := Spread{Min: math.Inf(1), Max: math.Inf(-1)}
+	read, finite := Reader(d), 0.0
+	for i := range n {
+		v := read(data, i)
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			s.NotFinite++
+			continue
+		}
+		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
+		finite++
+		s.Mean += (v - s.Mean) / finite // no sum that grows beyond what a number holds
+	}
+	if finite == 0 {
+		return Spread{NotFinite: s.NotFinite}
+	}
+	return s
+}
