@@ -146,7 +146,7 @@ func pageCache(totals []benchSlice) string {
 	case some:
 		return "Files came from disk in some columns more than in others: compare the columns of a second run."
 	default:
-		return "Files came from the page cache: an epoch that reads them from disk may be slower."
+		return "Files came from the page cache, as far as the system tells: an epoch that reads them from disk may be slower."
 	}
 }
 

@@ -15,7 +15,7 @@ func inspectCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "inspect RECIPE",
 		Short: "Draw a recipe: its graph, what was fused, schemas, sizes, the first samples",
-		Long: `Draws what the engine makes of a recipe, without running it:
+		Long: `Draws what the engine makes of a recipe. Nothing is run but the first samples:
 
   the graph      a bracket for each stage, with the steps that were fused into it and its workers, and on each edge the schema
   the sizes      samples and classes of the source, batches of an epoch, bytes of a sample and of a batch, memory

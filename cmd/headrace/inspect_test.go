@@ -342,8 +342,10 @@ func TestInspectShowsOddNames(t *testing.T) {
 		t.Fatal(got.stderr)
 	}
 	golden(t, "inspect-odd.txt", got.stdout)
-	if strings.ContainsAny(got.stdout, "\x1b\xff\u202e") {
-		t.Errorf("%q", got.stdout)
+	for _, odd := range []string{"\x1b", "\xff", "\u202e"} {
+		if strings.Contains(got.stdout, odd) {
+			t.Errorf("%q", got.stdout)
+		}
 	}
 }
 
