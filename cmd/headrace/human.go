@@ -66,9 +66,11 @@ func binarySize(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, unit)
 }
 
-// seconds writes how long something took: 0.6 s, 12 s, 12:34.
+// seconds writes how long something took: 3 ms, 0.6 s, 12 s, 12:34.
 func seconds(d time.Duration) string {
 	switch {
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 9950*time.Millisecond:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < 59500*time.Millisecond:

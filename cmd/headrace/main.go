@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -53,8 +54,11 @@ lose; 130 interrupted.`,
 func execute(root *cobra.Command, args []string, stderr *os.File) int {
 	root.SetArgs(args)
 	watch(root)
-	err := root.ExecuteContext(context.Background())
+	c, err := root.ExecuteContextC(context.Background())
 	report(stderr, err)
+	if ran := (*commandError)(nil); err != nil && !errors.As(err, &ran) {
+		fmt.Fprintf(stderr, "%s --help tells more\n", c.CommandPath())
+	}
 	return exitCode(err)
 }
 

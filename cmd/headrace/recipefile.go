@@ -40,9 +40,9 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
 	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
 	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of what is available, at most 2 GiB)")
-	f.StringVar(&o.onError, "on-error", "", "what a bad sample does: `raise` ends the run, skip drops the sample (default raise)")
+	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, skip drops the sample (default raise)")
 	f.StringVar(&o.maxErrors, "max-errors", "", "with --on-error skip, most losses of an epoch: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
-	f.StringVar(&o.order, "order", "", "`input` gives the same batches in every run, completion lets fast samples pass slow ones (default input)")
+	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, completion lets fast samples pass slow ones (default input)")
 	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image as one; --fuse=false gives each its own statistics")
 	f.VisitAll(func(one *pflag.Flag) {
 		if !slices.Contains(except, one.Name) {
@@ -60,6 +60,18 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	c.RegisterFlagCompletionFunc("set", completeVariables)
 	c.ValidArgsFunction = completeRecipe
 	return o
+}
+
+// oneRecipe is the rule for the arguments of these commands.
+func oneRecipe(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("takes a recipe: the name of a file, or - for standard input")
+	case 1:
+		return nil
+	default:
+		return fmt.Errorf("takes one recipe, and was given %q; a variable's value is given by --set name=value", args)
+	}
 }
 
 // completeRecipe offers the files that may be recipes.

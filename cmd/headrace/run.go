@@ -53,7 +53,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, b
   headrace run recipe.yaml --on-error skip --json > run.jsonl
   headrace run recipe.yaml --out tar:shards/train-%06d.tar --shard-size 500MB
   headrace run recipe.yaml --out npy:arrays`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.stdout, o.stderr = c.OutOrStdout(), c.ErrOrStderr()
 			return o.run(c.Context(), args[0])

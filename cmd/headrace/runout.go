@@ -31,10 +31,10 @@ type outOptions struct {
 func (o *outOptions) addFlags(c *cobra.Command) {
 	o.command = c
 	f := c.Flags()
-	f.StringVarP(&o.text, "out", "o", "", "write the samples: `tar:PATTERN` or npy:FOLDER")
+	f.StringVarP(&o.text, "out", "o", "", "write the samples to a `target`: tar:PATTERN or npy:FOLDER")
 	f.Var(size{&o.shardSize}, "shard-size", "largest shard, such as 500MB (default 1GB)")
 	f.Int64Var(&o.shardSamples, "shard-samples", 0, "most samples of a shard (default: as many as its size takes)")
-	f.StringVar(&o.images, "images", "npy", "how shards hold pictures of uint8: `npy`, png, jpg or webp")
+	f.StringVar(&o.images, "images", "npy", "`format` of pictures in shards: npy, png, jpg or webp")
 	f.IntVar(&o.quality, "quality", 0, "of jpg and webp, 1 to 100 (default: 75 for jpg; webp is lossless)")
 	f.DurationVar(&o.every, "checkpoint", 5*time.Second, "how often what is written is made safe: a kill costs no more work than that")
 	f.BoolVar(&o.overwrite, "overwrite", false, "begin anew, and remove what an earlier run wrote")

@@ -151,7 +151,7 @@ func (w *walk) interrupted() error {
 
 // explained says of an error what it leaves of the files.
 func (w *walk) explained(err error) error {
-	if w.out == nil {
+	if w.out == nil || w.out.Saved() == 0 {
 		return err
 	}
 	return fmt.Errorf("%w; %s written and safe: the same command goes on from there", err, are(w.out.Saved()))

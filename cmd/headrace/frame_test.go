@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"headrace/internal/phototest"
+	"headrace/recipe"
+)
+
+// Wrong use ends with 2, and each mistake has a line of its own.
+func TestMistakesInTheCommandLine(t *testing.T) {
+	folder := t.TempDir()
+	recipeIn(t, folder, `headrace: 1
+vars: {root: "."}
+steps:
+  - files: {pattern: "${root}", label: sibling}
+  - decode_imag
+  - resize: {size: big}
+  - batch: {size: 0}
+`)
+	os.WriteFile(filepath.Join(folder, "checked.yaml"), []byte(`headrace: 1
+steps:
+  - files: {pattern: .}
+  - decode_image
+  - batch: {size: 4}
+loader:
+  workers: 1000
+  prefetch: -1
+`), 0o644)
+	os.Symlink(filepath.Join(phototest.Folder(t, 2), "class0", "000.jpg"), filepath.Join(folder, "photo.jpg"))
+	os.WriteFile(filepath.Join(folder, "good.yaml"), []byte("headrace: 1\nsteps: [{files: {pattern: .}}, decode_image, {center_crop: {size: 8}}, {batch: {size: 4}}]\n"), 0o644)
+	for _, c := range []struct {
+		args string
+		want []string // one a line
+	}{
+		{"walk", []string{`headrace: unknown command "walk" for "headrace"`, "headrace --help tells more"}},
+		{"run", []string{"headrace: takes a recipe: the name of a file, or - for standard input", "headrace run --help tells more"}},
+		{"run good.yaml size=3", []string{`headrace: takes one recipe, and was given ["good.yaml" "size=3"]; a variable's value is given by --set`}},
+		{"run good.yaml --speed 3", []string{"headrace: unknown flag: --speed"}},
+		{"run none.yaml", []string{"headrace: recipe: open none.yaml: no such file or directory"}},
+		{"run good.yaml --set size", []string{`headrace: --set is "size": takes name=value`}},
+		{"run good.yaml --set size=3", []string{"good.yaml:1:1: "}},
+		{"run good.yaml --epochs -1 --workers 1000 --on-error ignore", []string{"headrace: epochs is -1: takes", "headrace: workers is 1000: takes", `headrace: on_error is "ignore": takes`}},
+		{"run good.yaml --max-errors few", []string{`headrace: --max-errors is "few": takes a whole number of samples or a rate like 0.01`}},
+		{"run good.yaml --memory much", []string{`headrace: invalid argument "much" for "--memory" flag: takes a number of bytes from 1 on, such as`}},
+		{"run good.yaml --memory 10", []string{"headrace: configuration does not fit: memory is 10 bytes"}},
+		{"run r.yaml", []string{`r.yaml:5:5: step "decode_imag" (#2): `, `r.yaml:6:20: step "resize" (#3): size is "big": `}},
+		{"run checked.yaml --epochs -1", []string{`checked.yaml:5:5: step "batch" (#3): `, "checked.yaml:7:12: ", "checked.yaml:8:13: "}},
+		{"run good.yaml --out out", []string{`headrace: --out is "out": takes tar:PATTERN, such as tar:out/train-%06d.tar, or npy:FOLDER`}},
+		{"run good.yaml --shard-size 1GB", []string{"headrace: --shard-size has no meaning without --out"}},
+		{"run good.yaml --out npy:x --images png", []string{"headrace: --images has no meaning with --out npy"}},
+		{"run good.yaml --out npy:x --order completion", []string{"headrace: --out with the order completion"}},
+		{"serve", []string{`headrace: required flag(s) "fd" not set`}},
+	} {
+		got := invoke(t, folder, strings.Fields(c.args)...)
+		lines := strings.Split(strings.TrimSpace(got.stderr), "\n")
+		if got.code != exitUsage || got.stdout != "" || len(lines) < len(c.want) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr:\n%s", c.args, got.code, got.stdout, got.stderr)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains("\n"+got.stderr, "\n"+want) {
+				t.Errorf("%s: no line begins with %q:\n%s", c.args, want, got.stderr)
+			}
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	mistake := &recipe.Error{Err: errors.New("is wrong")}
+	ran := func(err error) error { return &commandError{err} }
+	for _, c := range []struct {
+		err  error
+		code int
+		text string
+	}{
+		{nil, 0, ""},
+		{errors.New("unknown flag"), 2, "headrace: unknown flag\n"},
+		{ran(errors.New("disk")), 1, "headrace: disk\n"},
+		{ran(fmt.Errorf("headrace: %w", errors.New("disk"))), 1, "headrace: disk\n"},
+		{ran(errors.Join(errors.New("one"), fmt.Errorf("deep: %w", errors.Join(errors.New("two"), errors.New("three"))))), 1, "headrace: one\nheadrace: deep: two\nthree\n"},
+		{ran(errors.Join(errors.Join(errors.New("one"), errors.New("two")), errors.New("three"))), 1, "headrace: one\nheadrace: two\nheadrace: three\n"},
+		{ran(fmt.Errorf("%w and %w", errors.New("one"), errors.New("two"))), 1, "headrace: one and two\n"},
+		{ran(mistake), 2, "headrace: recipe: is wrong\n"},
+		{ran(&recipe.Error{Position: recipe.Position{File: "a b.yaml", Line: 3, Column: 7}, Err: errors.New("is wrong")}), 2, "a b.yaml:3:7: is wrong\n"},
+		{ran(fmt.Errorf("around: %w", mistake)), 2, "headrace: around: recipe: is wrong\n"},
+		{ran(wrongUse(errors.Join(errors.New("one"), errors.New("two")))), 2, "headrace: one\nheadrace: two\n"},
+		{ran(&codeError{3, nil}), 3, ""},
+		{ran(&codeError{130, errors.New("interrupted")}), 130, "headrace: interrupted\n"},
+	} {
+		var b strings.Builder
+		report(&b, c.err)
+		if code := exitCode(c.err); code != c.code || b.String() != c.text {
+			t.Errorf("%v: exit code %d, %q", c.err, code, b.String())
+		}
+	}
+	if wrongUse(nil) != nil {
+		t.Error("no error is no wrong use")
+	}
+}
+
+func TestLocated(t *testing.T) {
+	for text, want := range map[string]bool{
+		"r.yaml:1:2: x": true, "a/b c.yaml:10:20: x": true, "r.yaml: x:1:2:": false, "1:2": false, "": false, "r.yaml:1: x": false, "x::1:2: y": true,
+	} {
+		if located(text) != want {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+// Every line of every example is run as it stands, on real files, in a folder where it makes sense.
+func TestExamplesOfCommands(t *testing.T) {
+	folder := t.TempDir()
+	os.MkdirAll(filepath.Join(folder, "data"), 0o755)
+	for _, name := range []string{"train", "val"} {
+		os.Symlink(phototest.Folder(t, 20), filepath.Join(folder, "data", name))
+	}
+	text := `headrace: 1
+vars: {root: data/train}
+steps:
+  - files: {pattern: "${root}/*/*.jpg", label: parent}
+  - shuffle
+  - decode_image
+  - random_resized_crop: {size: 16}
+  - batch: {size: 8}
+`
+	for _, name := range []string{"recipe.yaml", "train.yaml"} {
+		os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)
+	}
+	programs := filepath.Join(folder, "bin")
+	os.Mkdir(programs, 0o755)
+	os.Symlink(programWithC(t), filepath.Join(programs, "headrace"))
+	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	for _, c := range rootCommand().Commands() {
+		if c.Name() == "bench" || c.Example == "" { // it takes its seconds, and has tests of its own
+			continue
+		}
+		t.Run(c.Name(), func(t *testing.T) { runExamples(t, c, folder) })
+	}
+}
+
+func runExamples(t *testing.T, c *cobra.Command, folder string) {
+	if c.Name() == "convert" {
+		out := invoke(t, folder, "convert", "recipe.yaml")
+		os.WriteFile(filepath.Join(folder, "recipe.json"), []byte(out.stdout), 0o644)
+	}
+	for line := range strings.Lines(c.Example) {
+		line = strings.TrimSpace(strings.ReplaceAll(line, "/data/", "data/"))
+		if line, _, _ = strings.Cut(line, " | jq"); !strings.HasPrefix(line, "headrace ") {
+			continue
+		}
+		shell := exec.Command("sh", "-c", line)
+		shell.Dir = folder
+		if out, err := shell.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+}
+
+// Shells complete recipes, variables and what a flag takes.
+func TestCompletion(t *testing.T) {
+	folder := t.TempDir()
+	recipeIn(t, folder, "headrace: 1\nvars: {root: null, size: 3}\nsteps: []\n")
+	for _, c := range []struct {
+		typed []string
+		want  string
+	}{
+		{[]string{"run", ""}, "yaml\nyml\njson\n:8\n"},
+		{[]string{"run", "r.yaml", ""}, ":4\n"},
+		{[]string{"run", "r.yaml", "--set", ""}, "root=\nsize=\n:6\n"},
+		{[]string{"run", "r.yaml", "--set", "root=da"}, ":0\n"},
+		{[]string{"run", "--set", ""}, ":0\n"},
+		{[]string{"run", "none.yaml", "--set", ""}, ":6\n"},
+		{[]string{"run", "r.yaml", "--on-error", ""}, "raise\nskip\n:4\n"},
+		{[]string{"run", "r.yaml", "--order", ""}, "input\ncompletion\n:4\n"},
+		{[]string{"run", "r.yaml", "--out", ""}, "tar:\nnpy:\n:6\n"},
+		{[]string{"run", "r.yaml", "--images", ""}, "npy\npng\njpg\nwebp\n:4\n"},
+	} {
+		got := invoke(t, folder, append([]string{"__complete"}, c.typed...)...)
+		if diff := cmp.Diff(c.want, got.stdout); diff != "" {
+			t.Errorf("%q:\n%s", c.typed, diff)
+		}
+	}
+	if got := invoke(t, folder, "completion", "bash"); got.code != 0 || !strings.Contains(got.stdout, "__start_headrace") {
+		t.Errorf("%+v", got)
+	}
+}

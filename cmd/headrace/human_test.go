@@ -1,0 +1,72 @@
+package main
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestHumanNumbers(t *testing.T) {
+	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", math.MinInt64: "-9,223,372,036,854,775,808"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 KiB", 1536: "1.5 KiB", 12897484: "12.3 MiB", 1 << 30: "1.0 GiB", 5 << 40: "5.0 TiB", 5000 << 40: "5000 TiB", 300 << 20: "300 MiB"} {
+		if got := binarySize(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0:00", 7 * time.Second: "0:07", 59600 * time.Millisecond: "1:00", 754 * time.Second: "12:34", 3723 * time.Second: "1:02:03", 100 * time.Hour: "100:00:00"} {
+		if got := clock(d); got != want {
+			t.Errorf("%v: %s", d, got)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0 ms", 99 * time.Millisecond: "99 ms", 640 * time.Millisecond: "0.6 s", 9940 * time.Millisecond: "9.9 s", 9960 * time.Millisecond: "10 s", 59400 * time.Millisecond: "59 s", 59600 * time.Millisecond: "1:00"} {
+		if got := seconds(d); got != want {
+			t.Errorf("%v: %s", d, got)
+		}
+	}
+	for _, c := range []struct {
+		n    int64
+		d    time.Duration
+		want string
+	}{{0, 0, "0"}, {5, 0, "0"}, {12345, 10 * time.Second, "1,235"}, {1000, 10 * time.Second, "100"}, {999, 10 * time.Second, "99.9"}, {5, 10 * time.Second, "0.50"}, {99, 10 * time.Second, "9.90"}} {
+		if got := perSecond(c.n, c.d); got != c.want {
+			t.Errorf("%d in %v: %s", c.n, c.d, got)
+		}
+	}
+	for _, c := range []struct {
+		n           int64
+		thing, want string
+	}{{0, "sample", "0 samples"}, {1, "batch", "1 batch"}, {2000, "batch", "2,000 batches"}, {1, "sample", "1 sample"}} {
+		if got := plural(c.n, c.thing); got != c.want {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+func TestSpeed(t *testing.T) {
+	var s speed
+	now := time.Unix(0, 0)
+	if _, known := s.left(100); known {
+		t.Error("nothing has come yet")
+	}
+	for i := range 100 {
+		s.see(now.Add(time.Duration(i)*time.Second), int64(i)*20)
+		s.see(now.Add(time.Duration(i)*time.Second+1), int64(i)*20+7) // too soon to say anything
+	}
+	if s.rate < 19.99 || s.rate > 20.01 {
+		t.Errorf("the rate is %v", s.rate)
+	}
+	for i := range 30 { // now half as fast
+		s.see(now.Add(time.Duration(100+i)*time.Second), 2000+int64(i)*10)
+	}
+	left, known := s.left(100)
+	if s.rate > 11 || s.rate < 10 || !known || left < 9*time.Second || left > 10*time.Second {
+		t.Errorf("the rate is %v, left are %v", s.rate, left)
+	}
+	if _, known := s.left(math.MaxInt64); known {
+		t.Error("nobody waits for that")
+	}
+}
