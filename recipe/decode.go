@@ -136,7 +136,7 @@ func takes(t reflect.Type) string {
 // into fills one argument.
 func (d decoder) into(v value, dst reflect.Value, path string) {
 	err := d.fill(v, dst, path)
-	if err == nil {
+	if err == nil || errors.Is(err, errNoValue) {
 		return
 	}
 	is := v.describe()

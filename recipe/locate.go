@@ -31,44 +31,41 @@ func (f File) Locate(err error) error {
 		path, key := e.Path()
 		return e.At(f.whole(e.Place(), 0, path, key))
 	case interface{ Unwrap() []error }:
-		return f.locateAll(err, e.Unwrap())
+		return f.locateInside(err, e.Unwrap())
 	case interface{ Unwrap() error }:
-		inner := e.Unwrap()
-		if inner == nil {
-			return err
-		}
-		return around(err, inner, f.Locate(inner))
+		return f.locateInside(err, []error{e.Unwrap()})
 	}
 	return err
 }
 
-func (f File) locateAll(err error, inner []error) error {
-	located := make([]error, len(inner))
-	for i, e := range inner {
-		located[i] = f.Locate(e)
+// locateInside locates what an error wraps or joins, and puts it into its text.
+func (f File) locateInside(err error, inner []error) error {
+	located := wrapper{text: err.Error()}
+	for _, e := range inner {
+		if e != nil {
+			l := f.Locate(e)
+			located.text = strings.Replace(located.text, e.Error(), l.Error(), 1)
+			located.inner = append(located.inner, l)
+		}
 	}
-	joined := errors.Join(located...)
-	if before := errors.Join(inner...); before != nil && before.Error() != err.Error() {
-		return around(err, before, joined)
-	}
-	return joined
-}
-
-// around is the error that wrapped what is located now.
-func around(err, before, located error) error {
-	if before.Error() == located.Error() {
+	switch {
+	case located.text == err.Error():
 		return err
+	case located.text == errors.Join(located.inner...).Error():
+		return errors.Join(located.inner...)
 	}
-	return wrapper{strings.Replace(err.Error(), before.Error(), located.Error(), 1), located, err}
+	located.inner = append(located.inner, err) // last, so that what has a place is found first
+	return located
 }
 
+// wrapper is an error that wrapped others before they had their places.
 type wrapper struct {
-	text         string
-	located, err error
+	text  string
+	inner []error
 }
 
 func (w wrapper) Error() string   { return w.text }
-func (w wrapper) Unwrap() []error { return []error{w.located, w.err} }
+func (w wrapper) Unwrap() []error { return w.inner }
 
 // whole completes a position.
 func (f File) whole(p Position, step int, path, key string) Position {
@@ -94,9 +91,8 @@ func (s source) find(step int, path, key string) value {
 			path, key = "", op
 		}
 		if rest, ok := strings.CutPrefix(path, "args"); ok {
-			inner := v.follow(op)
-			if inner.kind() == '{' {
-				v = inner
+			if args := v.follow(op); args.kind() == '{' || path == "args" && args.kind() != 'n' {
+				v = args
 			}
 			path = strings.TrimPrefix(rest, ".")
 		}
@@ -136,18 +132,12 @@ func (v value) step(path string) (value, string) {
 			}
 		}
 	case '{':
-		// A key may have any letters in it: the longest that fits is meant.
-		var found value
-		longest := -1
 		for quoted, member := range v.members() {
 			key, err := unquote(quoted, false)
 			rest, ok := strings.CutPrefix(path, key)
-			if err == nil && ok && len(key) > longest && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				found, longest = member, len(key)
+			if err == nil && ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				return member, strings.TrimPrefix(rest, ".")
 			}
-		}
-		if found != nil {
-			return found, strings.TrimPrefix(path[longest:], ".")
 		}
 	}
 	return nil, ""

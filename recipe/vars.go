@@ -21,7 +21,7 @@ type Variables struct {
 type Var struct {
 	Name  string
 	Value string
-	From  string // "given", "environment" or "default"
+	From  string // "given", "environment" or "default"; "": it has none, which is a mistake
 }
 
 // vars are the variables of a file as it is read.
@@ -76,7 +76,7 @@ func (x *vars) read(section value, d decoder) {
 			d.wrong("vars", keyed{name, fmt.Errorf("has %s twice", name)})
 		default:
 			v, err := x.choose(name, usual)
-			if err != nil {
+			if err != nil && !errors.Is(err, errNoValue) {
 				d.wrong(join("vars", name), err)
 			}
 			x.all = append(x.all, v) // also after a mistake: it is known
@@ -95,7 +95,10 @@ func (x *vars) choose(name string, usual value) (Var, error) {
 		return Var{name, text, "environment"}, nil
 	}
 	text, err := x.usual(name, usual)
-	return Var{name, text, "default"}, err
+	if err != nil {
+		return Var{Name: name}, err
+	}
+	return Var{name, text, "default"}, nil
 }
 
 func (x *vars) environment(name string) (string, bool) {
@@ -177,8 +180,14 @@ func (x *vars) replace(text string) (replaced string, lone bool, err error) {
 	}
 }
 
+// errNoValue says that a mistake has been told where the variable is declared.
+var errNoValue = errors.New("recipe: a variable without a value")
+
 func (x *vars) value(name string) (string, error) {
-	if v := x.find(name); v != nil {
+	switch v := x.find(name); {
+	case v != nil && v.From == "":
+		return "", errNoValue
+	case v != nil:
 		return v.Value, nil
 	}
 	if text, ok := x.environment(name); ok {

@@ -14,11 +14,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// MaxYAML is the size of the largest YAML text that is read, as its tree takes many times the memory. JSON may be larger.
-const MaxYAML = 8 << 20
+// MaxYAML is the size of the largest YAML text that is read, as its tree may take a few hundred times the memory. JSON may be larger.
+const MaxYAML = 1 << 20
 
 const (
-	maxYAMLKeys  = 10_000
+	maxYAMLKeys  = 10_000 // the parser compares those of an object with each other
 	maxYAMLDepth = 50
 )
 
@@ -279,7 +279,7 @@ func unquoted(text string) ([]byte, error) {
 	}
 	sign, whole, point, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3], m[4], m[5]
 	if len(whole) > 1 && whole[0] == '0' {
-		return nil, fmt.Errorf("has the number %s, which some read as octal: takes %s, or %q as text", text, strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)
+		return nil, fmt.Errorf("has the number %s, which some read as octal: takes %s, or %q as text", text, sign+strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)
 	}
 	if whole == "" {
 		whole = "0"

@@ -1,0 +1,167 @@
+package recipe_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"headrace/recipe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// withVars reads a recipe of one step that has arguments in it.
+func withVars(vars, step string, v recipe.Variables) (recipe.File, error) {
+	return recipe.Read("r", []byte("headrace: 1\nvars: "+vars+"\nsteps:\n  - "+step+"\n"), v)
+}
+
+func TestVariables(t *testing.T) {
+	environment := func(name string) (string, bool) {
+		value, ok := map[string]string{"HOME": "/home/me", "N": "7", "empty": "", "odd": "/d\xff"}[name]
+		return value, ok
+	}
+	given := func(pairs ...string) map[string]string {
+		m := make(map[string]string)
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	for _, c := range []struct {
+		vars, step string
+		given      map[string]string
+		want       recipe.Args
+	}{
+		// Where text is taken, it stays text; anywhere else it is what it spells.
+		{`{p: 12}`, `files: {pattern: "${p}"}`, nil, &recipe.Files{Pattern: "12"}},
+		{`{p: true}`, `files: {pattern: "a${p}b${p}"}`, nil, &recipe.Files{Pattern: "atruebtrue"}},
+		{`{l: [a, 3]}`, `files: {pattern: "${l}"}`, nil, &recipe.Files{Pattern: `["a",3]`}},
+		{`{l: [a, b]}`, `files: {paths: "${l}"}`, nil, &recipe.Files{Paths: []recipe.Path{"a", "b"}}},
+		{`{r: d}`, `files: {paths: ["${r}/1", "${r}"]}`, nil, &recipe.Files{Paths: []recipe.Path{"d/1", "d"}}},
+		{`{r: 3, n: 4}`, `files: {pairs: [["${r}", 1], ["a${r}", "${n}"]]}`, nil, &recipe.Files{Pairs: []recipe.Pair{{Path: "3", Label: 1}, {Path: "a3", Label: 4}}}},
+		{`{n: null}`, `shuffle: {seed: "${n}"}`, given("n", "18446744073709551615"), &recipe.Shuffle{Seed: new(uint64(1<<64 - 1))}},
+		{`{n: 3}`, `shuffle: {seed: "${n}"}`, given("n", "null"), &recipe.Shuffle{}},
+		{`{d: false}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, nil},
+		{`{s: 8, d: true}`, `batch: {size: "${s}", drop_last: "${d}"}`, nil, &recipe.Batch{Size: 8, DropLast: true}},
+		{`{h: 8, w: 9}`, `resize: {size: ["${h}", "${w}"]}`, nil, &recipe.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
+		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, nil, &recipe.Resize{Size: recipe.Size{Height: 8, Width: 9}}},
+		{`{s: [8, 9]}`, `resize: {size: "${s}"}`, given("s", "5"), &recipe.Resize{Size: recipe.Size{Height: 5}}},
+		{`{s: [[8, 9], 3]}`, `resize_to_bucket: {sizes: "${s}"}`, nil, &recipe.ResizeToBucket{Sizes: []recipe.Size{{Height: 8, Width: 9}, {Height: 3}}}},
+		{`{s: 9}`, `resize_to_bucket: {sizes: [["${s}", 8]]}`, nil, &recipe.ResizeToBucket{Sizes: []recipe.Size{{Height: 9, Width: 8}}}},
+		{`{x: 0.5}`, `random_resized_crop: {size: 9, scale: ["${x}", 1.0]}`, nil, &recipe.RandomResizedCrop{Size: recipe.Size{Height: 9}, Scale: &[2]float64{0.5, 1}}},
+		{`{x: [0.5, 0.6, 0.7]}`, `normalize: {mean: "${x}", std: 1}`, nil, &recipe.Normalize{Mean: recipe.Channels{0.5, 0.6, 0.7}, Std: recipe.Channels{1}}},
+		{`{p: 3}`, `pad: {padding: "${p}", fill: ["${p}", 0, 1]}`, nil, &recipe.Pad{Padding: &recipe.Padding{Left: 3, Top: 3, Right: 3, Bottom: 3}, Fill: recipe.Fill{3, 0, 1}}},
+
+		// Dollar signs.
+		{`{a: x}`, `files: {pattern: "$a $$a $${a} $$${a} $"}`, nil, &recipe.Files{Pattern: "$a $a ${a} $x $"}},
+		{`{a: "$$"}`, `files: {pattern: "${a}{b}"}`, nil, &recipe.Files{Pattern: "${b}"}},
+		{`{a: "x"}`, `files: {pattern: "${a}"}`, given("a", "${b}$$"), &recipe.Files{Pattern: "${b}$$"}}, // what is given is no text of the file
+
+		// Where values come from.
+		{`{N: 3, HOME: null}`, `files: {pattern: "${HOME}/${N}"}`, nil, &recipe.Files{Pattern: "/home/me/7"}},
+		{`{N: 3}`, `files: {pattern: "${HOME}/${N}"}`, given("N", "é"), &recipe.Files{Pattern: "/home/me/é"}},
+		{`{empty: x}`, `files: {pattern: "a${empty}"}`, nil, &recipe.Files{Pattern: "a"}},
+		{`{root: "${HOME}/data", deep: "${root}/x"}`, `files: {pattern: "${deep}/*"}`, nil, &recipe.Files{Pattern: "/home/me/data/x/*"}},
+		{`{}`, `files: {pattern: "${odd}/*"}`, nil, &recipe.Files{Pattern: "/d\xff/*"}},
+	} {
+		f, err := withVars(c.vars, c.step, recipe.Variables{Given: c.given, Environment: environment})
+		if c.want == nil {
+			if err == nil || !strings.Contains(err.Error(), `names the variable "s"`) {
+				t.Errorf("%s: %v", c.step, err)
+			}
+			continue
+		}
+		want := recipe.Recipe{Steps: []recipe.Step{{Args: c.want}}}.Complete()
+		if err != nil {
+			t.Errorf("%s with %s: %v", c.step, c.vars, err)
+		} else if diff := cmp.Diff(want, f.Recipe); diff != "" {
+			t.Errorf("%s with %s: %s", c.step, c.vars, diff)
+		}
+	}
+}
+
+// Everything that is text may have variables in it, but no key, and nothing beyond text.
+func TestWhereVariablesStand(t *testing.T) {
+	const doc = `{"headrace": 1, "seed": "${n}", "vars": {"n": 5, "op": "shuffle", "name": "mixed", "skip": "skip", "rate": 0.50, "size": "2GiB", "no": null},
+		"steps": [{"files": {"pattern": "a"}}, "${op}", {"decode_image": {}, "name": "${name}", "from": "${op}"}, {"rotate90": {}, "from": ["${name}"]}],
+		"loader": {"epochs": "${n}", "on_error": "${skip}", "max_errors": "${rate}", "memory": "${size}", "deep": [{"x": "${n}"}, "a${n}"], "e": true, "f": null}}`
+	f, err := recipe.Read("r", []byte(doc), recipe.Variables{Given: map[string]string{"no": "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := recipe.Recipe{Seed: 5, Steps: []recipe.Step{
+		{Args: &recipe.Files{Pattern: "a"}}, {Op: "shuffle"}, {Op: "decode_image", Name: "mixed"}, {Op: "rotate90"},
+	}}.Complete()
+	if diff := cmp.Diff(want, f.Recipe); diff != "" {
+		t.Error(diff)
+	}
+	const loader = `{"epochs":5,"on_error":"skip","max_errors":0.50,"memory":"2GiB","deep":[{"x":5},"a5"],"e":true,"f":null}`
+	if string(f.Loader) != loader {
+		t.Errorf("the section loader is %s", f.Loader)
+	}
+	if _, err := recipe.Parse([]byte(`{"headrace": 1, "steps": [{"files": {"pattern": "${HOME}$$"}}]}`)); err != nil {
+		t.Errorf("what a program sends has no variables: %v", err)
+	}
+}
+
+func TestMistakesWithVariables(t *testing.T) {
+	for _, c := range []struct{ vars, step, want string }{
+		{`{size: 3}`, `resize: {size: "${siz}"}`, `r:4:20: step "resize" (#1): size is "${siz}", which names the variable "siz", which there is not; did you mean "size"?`},
+		{`{}`, `resize: {size: "${big}"}`, `r:4:20: step "resize" (#1): size is "${big}", which names the variable "big", which there is not: declare it in the section "vars", or set it in the environment`},
+		{`{size: big}`, `resize: {size: "${size}"}`, `r:4:20: step "resize" (#1): size is "${size}", here "big": takes a whole number, or [height, width]`},
+		{`{size: 3.5}`, `resize: {size: "${size}"}`, `r:4:20: step "resize" (#1): size is "${size}", here 3.5: takes a whole number, or [height, width]`},
+		{`{size: 3}`, `resize: {size: "${size}px"}`, `r:4:20: step "resize" (#1): size is "${size}px", here "3px": takes a whole number, or [height, width]`},
+		{`{size: 3}`, `resize: {size: ["${size}", "a${size}"]}`, `r:4:20: step "resize" (#1): size is ["${size}","a${size}"], here [3,"a3"]: takes a whole number, or [height, width]`},
+		{`{l: [a, 3]}`, `files: {paths: "${l}"}`, `r:4:20: step "files" (#1): paths[1] is 3: takes text`},
+		{`{a: 1}`, `files: {pattern: "${a"}`, `r:4:22: step "files" (#1): pattern is "${a", which has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`},
+		{`{a: 1}`, `files: {pattern: "${a b}"}`, `r:4:22: step "files" (#1): pattern is "${a b}", which has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`},
+		{`{a: 1}`, `files: {pattern: "${}"}`, `r:4:22: step "files" (#1): pattern is "${}", which has a "${" that begins no variable: ${name} does, and "$$" is a dollar sign`},
+		{`[a]`, `shuffle`, `r:2:7: vars is ["a"]: takes an object of variables and their defaults, like {"root": "data", "size": 224}`},
+		{`{a-b: 1}`, `shuffle`, `r:2:8: vars has the name "a-b": takes letters, digits and _ after the first letter`},
+		{`{a: 1, a: 2}`, `shuffle`, `r:2:14: vars has a twice`},
+		{`{a: {b: 1}}`, `shuffle`, `r:2:11: vars.a is an object: takes text, a number, true, false, a list, or null where there is no default`},
+		{`{a: null}`, `shuffle: {seed: "${a}"}`, `r:2:11: vars.a has no value: give it by --set a=…, in Python by a=…, or in the environment`},
+		{`{a: , b: "${a}"}`, `shuffle: {seed: "${b}"}`, `r:2:10: vars.a has no value: give it by --set a=…, in Python by a=…, or in the environment`},
+		{`{a: "${b}", b: 1}`, `shuffle: {seed: "${a}"}`, `r:2:11: vars.a names the variable "b", which there is not: declare it in the section "vars", or set it in the environment`},
+		{`{a: "${a}"}`, `shuffle`, `r:2:11: vars.a names the variable "a", which there is not: declare it in the section "vars", or set it in the environment`},
+	} {
+		f, err := withVars(c.vars, c.step, recipe.Variables{})
+		if fmt.Sprint(err) != c.want {
+			t.Errorf("%s with %s:\ngot  %v\nwant %s", c.step, c.vars, err, c.want)
+		}
+		if f.Recipe.Steps != nil {
+			t.Errorf("%s with %s: a recipe came with the error", c.step, c.vars)
+		}
+	}
+	_, err := withVars(`{root: data, size: 3}`, "shuffle", recipe.Variables{Given: map[string]string{"rot": "", "width": ""}})
+	want := `r:2:7: vars declares no variable "rot" that could be given: did you mean "root"? it declares root, size
+r:2:7: vars declares no variable "width" that could be given: it declares root, size`
+	if fmt.Sprint(err) != want {
+		t.Errorf("given, but not declared:\ngot  %v\nwant %s", err, want)
+	}
+	_, err = recipe.Read("r", []byte("headrace: 1\nsteps: [shuffle]\nloader: {epochs: \"${n}\"}"), recipe.Variables{})
+	if want := `r:3:9: loader names the variable "n", which there is not: declare it in the section "vars", or set it in the environment`; fmt.Sprint(err) != want {
+		t.Errorf("in the section loader: %v", err)
+	}
+}
+
+// Ten lines that double each other must not fill the memory.
+func TestVariablesAreBounded(t *testing.T) {
+	var vars strings.Builder
+	vars.WriteString("{v0: " + strings.Repeat("x", 1000))
+	for i := range 40 {
+		fmt.Fprintf(&vars, `, v%d: "${v%d}${v%d}"`, i+1, i, i)
+	}
+	_, err := withVars(vars.String()+"}", `files: {pattern: "${v40}"}`, recipe.Variables{})
+	if err == nil || !strings.Contains(err.Error(), "takes too much: a variable may have 1048576 bytes, and all that is put in their places 16777216") {
+		t.Errorf("%.300v", err)
+	}
+	if len(err.Error()) > 10_000 {
+		t.Errorf("the message has %d bytes", len(err.Error()))
+	}
+	long := strings.Repeat("x", 1<<20)
+	_, err = withVars("{a: b}", `files: {paths: [`+strings.Repeat(`"${a}",`, 17)+`]}`, recipe.Variables{Given: map[string]string{"a": long}})
+	if err == nil || !strings.Contains(err.Error(), "paths[16] is \"${a}\", which takes too much") || strings.Contains(err.Error(), "paths[15] ") {
+		t.Errorf("%.300v", err)
+	}
+}

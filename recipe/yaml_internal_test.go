@@ -1,0 +1,182 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestUnquoted(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "null", "~": "null", "null": "null", "Null": "null", "NULL": "null", "nULL": `"nULL"`,
+		"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false", "tRUE": `"tRUE"`,
+		"yes": `"yes"`, "no": `"no"`, "on": `"on"`, "off": `"off"`, "y": `"y"`, "N": `"N"`,
+		"0": "0", "-0": "-0", "12": "12", "+12": "12", "-12": "-12", "1.50": "1.50", ".5": "0.5", "-.5": "-0.5", "5.": "5.0", "1e3": "1e3", "1.e+3": "1.0e+3", "+.5E-3": "0.5E-3",
+		"0.5": "0.5", "0e1": "0e1", "1_000": `"1_000"`, "1:30": `"1:30"`, "2001-01-01": `"2001-01-01"`, ".": `"."`, "+": `"+"`, "-": `"-"`, "e5": `"e5"`, ".e5": `".e5"`, "--1": `"--1"`,
+		"1e": `"1e"`, "inf": `"inf"`, "nan": `"nan"`, "0b1": `"0b1"`, "1.2.3": `"1.2.3"`, "v1": `"v1"`, "<<": `"<<"`, "=": `"="`,
+	} {
+		got, err := unquoted(text)
+		if string(got) != want || err != nil || !json.Valid(got) {
+			t.Errorf("%q is %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"010": `takes 10, or "010" as text`, "00": `takes 0, or "00" as text`, "-08.5e3": `takes -8.5e3, or "-08.5e3" as text`, "0x1F": "takes finite decimal numbers", "0o7": "takes finite decimal numbers",
+		".inf": "takes finite", "-.Inf": "takes finite", ".NaN": "takes finite",
+	} {
+		if got, err := unquoted(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is %s, %v", text, got, err)
+		}
+	}
+}
+
+// What is meant to fill memory or stacks is refused before it does.
+func TestHostileYAML(t *testing.T) {
+	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c < 'z'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c,", c-1), 9), ","))
+	}
+	var keys strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&keys, "k%d: 1\n", i)
+	}
+	for text, want := range map[string]string{
+		bomb:                                   "1:4: has an anchor",
+		strings.Repeat("[", 200_000):         "1:51: is nested more than 50 deep",
+		strings.Repeat("{a: ", 200_000):      "1:201: is nested more than 50 deep",
+		strings.Repeat("- ", 200_000):        "1:101: is nested more than 50 deep",
+		strings.Repeat("? ", 200_000):        "1:1: has a key after a question mark",
+		strings.Repeat("!a ", 200_000):       "1:1: has a tag",
+		keys.String():                          "10001:7: has more than 10000 keys",
+		strings.Repeat("a: ", 200_000):       "1:30002: has more than 10000 keys",
+		strings.Repeat("#\n", 600_000):       " is larger than 1 MiB, which is much for YAML: write it as JSON, of which 1024 MiB may be",
+		"a: '" + strings.Repeat("x\n", 10_000): "1:4: is no YAML: could not find end character of single-quoted text",
+	} {
+		_, err := parseYAML([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q…: %v, want %s", text, err, want)
+		}
+	}
+	// Nesting by indentation needs as much text as it is deep, for each level.
+	var deep strings.Builder
+	for i := range 1000 {
+		deep.WriteString(strings.Repeat(" ", i) + "a:\n")
+	}
+	if _, err := Read("r", []byte(deep.String()), Variables{}); err == nil {
+		t.Error("no recipe was read")
+	}
+}
+
+func TestHostileJSON(t *testing.T) {
+	for _, text := range []string{strings.Repeat("[", 200_000), strings.Repeat(`{"a":`, 200_000), `{"headrace":1,"steps":[` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `]}`} {
+		if _, err := Read("r", []byte(text), Variables{}); err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%.10s…: %.200v", text, err)
+		}
+	}
+	// A long list, all of it wrong.
+	_, err := Read("r", []byte(`{"headrace":1,"steps":[{"files":{"paths":[`+strings.Repeat("3,", 200_000)+`3]}}]}`), Variables{})
+	if err == nil || !strings.HasSuffix(err.Error(), "r:1:1: has 199951 mistakes more") {
+		t.Errorf("%.200v", err)
+	}
+}
+
+// JSON means the same, when it is read as YAML.
+func FuzzYAMLReadsJSON(f *testing.F) {
+	for _, doc := range []string{
+		`{"a": [1, -2.5e3, "x: y", true, null], "b": {"c": "é\n\"\\/"}}`, `[]`, `{}`, `"\udcff\ud83d\ude00 \u2028"`, `[{"a":{"b":[[]]}},"#","- x","{","\u0000","\u007f"]`, "{\n  \"a\" :\n 1\n}", `{"a":1,"a":2}`, `"` + "\ufffd" + `"`,
+	} {
+		f.Add(doc)
+	}
+	f.Fuzz(func(t *testing.T, doc string) {
+		v, err := parseJSON([]byte(doc))
+		if err != nil || !utf8.ValidString(doc) || len(doc) > 1000 {
+			return
+		}
+		s, err := parseYAML([]byte(doc))
+		if err != nil {
+			checkRefusal(t, doc, err)
+			return
+		}
+		if a, b := meaning(t, v), meaning(t, s.doc); !reflect.DeepEqual(a, b) {
+			t.Fatalf("%q is %#v as JSON, and as YAML %#v", doc, a, b)
+		}
+	})
+}
+
+// checkRefusal allows what YAML may refuse of JSON.
+func checkRefusal(t *testing.T, doc string, err error) {
+	e := (*Error)(nil)
+	if !errors.As(err, &e) || e.Line < 1 || e.Column < 1 {
+		t.Fatalf("%q is refused without a place: %v", doc, err)
+	}
+}
+
+// meaning is what a value stands for: text with its bytes, numbers as written.
+func meaning(t *testing.T, v value) any {
+	switch v.kind() {
+	case '{':
+		var all [][2]any
+		for key, m := range v.members() {
+			k, _ := unquote(key, true)
+			all = append(all, [2]any{k, meaning(t, m)})
+		}
+		return all
+	case '[':
+		all := []any{}
+		for _, e := range v.elements() {
+			all = append(all, meaning(t, e))
+		}
+		return all
+	case '"':
+		s, err := unquote(v, true)
+		return fmt.Sprint("text ", s, err)
+	}
+	return string(v)
+}
+
+func FuzzRead(f *testing.F) {
+	for _, doc := range []string{
+		"headrace: 1\nvars: {a: 1, b: \"${a}x\"}\nseed: 3\nsteps:\n  - files: {pattern: \"${b}/*\", root: /}\n  - shuffle\n  - decode_image:\n  - {resize: {size: [3, \"${a}\"]}, name: r, from: decode_image}\n  - batch: {size: 4}\nloader: {epochs: \"${a}\"}\n",
+		`{"headrace": 1, "steps": [{"files": {"paths": ["a", "\udcff", "$${x}"]}}, "decode_image"]}`,
+		"headrace: 1\nsteps: [resise, {a: b}, 3, {resize: {siz: 3}}]\n",
+		"headrace: 1\nsteps:\n- files:\n    pattern: >-\n      a\n      b\n- rotate90: {turns: +.5}\n",
+		"{a: b: c", "%", "---\n...", "\"\\udcff", "a: |\n\tb", "- - - [", "&a *a", "key: !!x 1", "? a", "'", "# x", "\ufeff", "a:\r\n  b: \r",
+	} {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		file, err := Read("r", doc, Variables{Given: map[string]string{}, Environment: func(name string) (string, bool) { return "7", name == "e" }})
+		if err != nil {
+			for _, e := range flat(err) {
+				if m := (*Error)(nil); !errors.As(e, &m) || m.File != "r" || m.Line < 1 || m.Column < 1 {
+					t.Fatalf("%q: a mistake without a place: %#v", doc, e)
+				}
+			}
+			return
+		}
+		if _, err := file.Check(); err != nil {
+			for _, e := range flat(err) {
+				if m := (*Error)(nil); !errors.As(e, &m) || m.Line < 1 {
+					t.Fatalf("%q: a mistake without a place: %#v", doc, e)
+				}
+			}
+		}
+		for _, text := range [][]byte{file.YAML(), file.JSON()} {
+			again, err := Read("again", text, Variables{})
+			if err != nil || again.Recipe.Fingerprint() != file.Recipe.Fingerprint() || string(again.YAML()) != string(file.YAML()) {
+				t.Fatalf("%q was written as\n%s\nwhich is read as\n%s%v", doc, text, again.YAML(), err)
+			}
+		}
+	})
+}
+
+func flat(err error) []error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		return many.Unwrap()
+	}
+	return []error{err}
+}
