@@ -1,0 +1,409 @@
+"""Ways into trouble: for each message that docs/guide/troubleshooting.md shows, a function that runs into it, by the title of the section.
+
+The functions work in a folder of their own, with photographs in data/train. Those that spoil their process are run in another one, by this
+file as a program: `python troubles.py TITLE` prints the message.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import headrace as hr
+from conftest import DEBUG_ENGINE, ROOT, engine_pid
+
+
+class Trouble(NamedTuple):
+    run: Callable[[], object]
+    apart: bool  # in a process of its own
+    warns: bool  # the message is a warning
+
+
+TROUBLES: dict[str, Trouble] = {}
+
+
+def trouble(title: str, *, apart: bool = False, warns: bool = False) -> Callable[[Callable[[], object]], Callable[[], object]]:
+    def note(run: Callable[[], object]) -> Callable[[], object]:
+        TROUBLES[title] = Trouble(run, apart, warns)
+        return run
+
+    return note
+
+
+def said(title: str) -> str:
+    """The message, as Python writes it."""
+    _, _, warns = trouble = TROUBLES[title]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            trouble.run()
+        except Exception as error:
+            if not warns:
+                return "".join(traceback.format_exception_only(error)).strip()
+            raise
+    found = [f"HeadraceWarning: {warning.message}" for warning in caught if warning.category is hr.HeadraceWarning]
+    return found[0] if warns and found else f"nothing was raised; warnings: {found}"
+
+
+def images(pattern: str = "data/train") -> hr.Pipeline:
+    return hr.files(pattern, label="parent").decode_image()
+
+
+def train() -> hr.Pipeline:
+    """A pipeline that works."""
+    return hr.files("data/train", label="parent").shuffle().decode_image().resize(64).center_crop(48).batch(4)
+
+
+def spoil(name: str, change: Callable[[bytes], bytes]) -> None:
+    path = Path("data/train") / name
+    path.write_bytes(change(path.read_bytes()))
+
+
+# Mistakes in a pipeline.
+
+
+@trouble("An argument does not fit")
+def _() -> None:
+    images().resize(0).center_crop(48).batch(4).loader()
+
+
+@trouble("An argument is of another kind")
+def _() -> None:
+    images().resize("big")  # type: ignore[arg-type]
+
+
+@trouble("A method or an argument that does not exist")
+def _() -> None:
+    images().resize(256, antialias=True)  # type: ignore[call-arg]
+
+
+@trouble("There is no image to work on")
+def _() -> None:
+    hr.files("data/train").resize(64).center_crop(48).batch(4).loader()
+
+
+@trouble("A shuffle that comes too late")
+def _() -> None:
+    images().center_crop(48).shuffle().batch(4).loader()
+
+
+@trouble("Images of several sizes in a batch")
+def _() -> None:
+    hr.files("data/train").decode_image().resize(64).batch(4).loader()
+
+
+@trouble("An operation after normalize")
+def _() -> None:
+    images().center_crop(48).normalize(0.5, 0.25).random_flip().batch(4).loader()
+
+
+@trouble("A setting of the loader does not fit")
+def _() -> None:
+    train().loader(workers=0)
+
+
+@trouble("Skipping bad samples on several ranks")
+def _() -> None:
+    train().loader(on_error="skip", rank=0, world_size=2)
+
+
+@trouble("The byte budget is too small")
+def _() -> None:
+    train().loader(memory="16KiB")
+
+
+# The source.
+
+
+@trouble("A folder that is not there")
+def _() -> None:
+    images("data/trian").center_crop(48).batch(4).loader()
+
+
+@trouble("Nothing fits the pattern")
+def _() -> None:
+    images("data/train/*/*.jpgg").center_crop(48).batch(4).loader()
+
+
+@trouble("A folder without images")
+def _() -> None:
+    os.mkdir("data/empty")
+    images("data/empty").center_crop(48).batch(4).loader()
+
+
+# Bad samples.
+
+
+@trouble("A truncated file")
+def _() -> None:
+    spoil("ant/003.jpg", lambda data: data[: len(data) // 2])
+    list(train().loader())
+
+
+@trouble("A corrupt image")
+def _() -> None:
+    def break_length(jpeg: bytes) -> bytes:
+        at = jpeg.index(b"\xff\xdb") + 2
+        return jpeg[:at] + b"\x00\x01" + jpeg[at + 2 :]
+
+    spoil("ant/003.jpg", break_length)
+    list(train().loader())
+
+
+@trouble("A file that is no image")
+def _() -> None:
+    spoil("ant/003.jpg", lambda _: b"<html>404 Not Found</html>")
+    list(train().loader())
+
+
+@trouble("A file that has gone")
+def _() -> None:
+    list(hr.files(["data/train/ant/gone.jpg"]).decode_image().center_crop(8).batch(4).loader())
+
+
+@trouble("A file that may not be read", apart=True)
+def _() -> None:
+    """Root reads everything, so this process becomes another user's, who has the engine where he may go."""
+    import numpy  # noqa: F401  # what is imported now need not be found later
+
+    import headrace._loader  # noqa: F401
+    from headrace._engine import find_program
+
+    place = tempfile.mkdtemp(dir=".")
+    os.chmod(place, 0o755)
+    os.environ["HEADRACE_ENGINE"] = os.path.abspath(shutil.copy(find_program(), place))
+    os.chmod("data/train/ant/003.jpg", 0)
+    if os.getuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    list(train().loader())
+
+
+@trouble("An image that is too large")
+def _() -> None:
+    def huge(jpeg: bytes) -> bytes:
+        at = jpeg.index(b"\xff\xc0") + 5  # height and width
+        return jpeg[:at] + b"\xff\xdc\xff\xdc" + jpeg[at + 4 :]
+
+    spoil("ant/003.jpg", huge)
+    list(train().loader())
+
+
+@trouble("A crop that is larger than the image")
+def _() -> None:
+    list(images().random_crop(400).batch(4).loader())
+
+
+@trouble("An AVIF, and no libavif", apart=True)
+def _() -> None:
+    from PIL import Image
+
+    os.environ["HEADRACE_AVIF"] = "/nowhere/libavif.so"
+    Image.open("data/train/ant/003.jpg").save("data/train/ant/003.jpg", format="avif")
+    list(train().loader())
+
+
+@trouble("Too many bad samples")
+def _() -> None:
+    spoil("ant/003.jpg", lambda _: b"")
+    spoil("bee/004.jpg", lambda _: b"")
+    list(train().loader(on_error="skip", max_errors=1))
+
+
+# Memory.
+
+
+@trouble("Batches that are kept")
+def _() -> None:
+    list(train().loader(hold_limit="100KB"))
+
+
+@trouble("The program holds all batches", warns=True)
+def _() -> None:
+    list(train().loader(epochs=1))
+
+
+def limit(kind: int, value: int) -> None:
+    import numpy  # noqa: F401  # which opens files
+
+    import headrace._loader  # noqa: F401
+
+    resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))
+
+
+@trouble("No memory for batches", apart=True)
+def _() -> None:
+    limit(resource.RLIMIT_FSIZE, 1 << 20)
+    list(images().center_crop(512).batch(4).loader())
+
+
+@trouble("Too many open files", apart=True)
+def _() -> None:
+    limit(resource.RLIMIT_NOFILE, 8)
+    list(train().loader())
+
+
+# Loops and processes.
+
+
+@trouble("No epoch is left")
+def _() -> None:
+    loader = train().loader(epochs=1)
+    for _epoch in range(2):
+        for _batch in loader:
+            pass
+
+
+@trouble("An older loop")
+def _() -> None:
+    loader = train().loader()
+    first = iter(loader)
+    next(first)
+    next(iter(loader))
+    next(first)
+
+
+@trouble("The loader is closed")
+def _() -> None:
+    loader = train().loader()
+    loader.close()
+    iter(loader)
+
+
+@trouble("A loader in a forked process", apart=True)
+def _() -> None:
+    loader = train().loader()
+    if os.fork():
+        os.wait()
+        os._exit(0)
+    iter(loader)
+
+
+@trouble("A loader cannot be pickled")
+def _() -> None:
+    pickle.dumps(train().loader())
+
+
+@trouble("The length is not known")
+def _() -> None:
+    len(train().loader(epochs=1, on_error="skip"))
+
+
+# States.
+
+
+@trouble("A state of another pipeline")
+def _() -> None:
+    state = train().loader().state_dict()
+    images().center_crop(8).batch(4).loader().load_state_dict(state)
+
+
+@trouble("A state of other data")
+def _() -> None:
+    state = train().loader().state_dict()
+    os.remove("data/train/ant/003.jpg")
+    train().loader().load_state_dict(state)
+
+
+@trouble("A state of another number of ranks")
+def _() -> None:
+    state = train().loader().state_dict()
+    train().loader(rank=0, world_size=2).load_state_dict(state)
+
+
+@trouble("This is no state")
+def _() -> None:
+    train().loader().load_state_dict({"model": 1})
+
+
+@trouble("Another decoder than the state's", warns=True)
+def _() -> None:
+    loader = train().loader()
+    state = loader.state_dict()
+    state["decoder"] = "jpeg=libjpeg-turbo-9"
+    loader.load_state_dict(state)
+    next(iter(loader))
+
+
+# The engine.
+
+
+@trouble("No engine", apart=True)
+def _() -> None:
+    os.environ["HEADRACE_ENGINE"] = "/opt/headrace"
+    train().loader()
+
+
+@trouble("The engine was killed")
+def _() -> None:
+    kill_it(train().loader())
+
+
+@trouble("The engine died, and the run goes on", warns=True)
+def _() -> None:
+    kill_it(train().loader(on_error="skip"))
+
+
+def kill_it(loader: hr.Loader) -> None:
+    batches = iter(loader)
+    next(batches)
+    os.kill(engine_pid(), signal.SIGKILL)
+    list(batches)
+
+
+@trouble("The engine crashed on a sample", apart=True)
+def _() -> None:
+    os.environ.update(HEADRACE_ENGINE=str(DEBUG_ENGINE), HEADRACE_TEST_CRASH="ant/003")
+    list(train().loader(workers=1))
+
+
+@trouble("An engine that ends at once", apart=True)
+def _() -> None:
+    os.environ["HEADRACE_ENGINE"] = "/bin/false"
+    train().loader()
+
+
+@trouble("An engine that does not answer as one", apart=True)
+def _() -> None:
+    os.environ["HEADRACE_ENGINE"] = "/bin/false"
+    hr.version_info()
+
+
+@trouble("Client and engine do not understand each other", apart=True)
+def _() -> None:
+    engine = Path("engine").absolute()
+    engine.write_text("#!/bin/sh\nwhile [ $1 != --fd ]; do shift; done\nprintf 'HTTP/1.1 400 Bad Request, and more of it' >&$2; sleep 1\n")
+    engine.chmod(0o755)
+    os.environ["HEADRACE_ENGINE"] = str(engine)
+    train().loader()
+
+
+@trouble("Client and engine are of different releases", apart=True, warns=True)
+def _() -> None:
+    import headrace._engine
+
+    headrace._engine.__version__ = "0.0.1"
+    list(train().loader(epochs=1))
+
+
+@trouble("An engine without C", apart=True, warns=True)
+def _() -> None:
+    engine = Path("engine").absolute()
+    subprocess.run(["go", "build", "-o", engine, "./cmd/headrace"], cwd=ROOT, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
+    os.environ["HEADRACE_ENGINE"] = str(engine)
+    list(train().loader(epochs=1))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(said(sys.argv[1]))
