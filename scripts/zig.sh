@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
-# zig's C compiler for one machine and the oldest C library that wheels run with. It has the headers and stubs of every machine and library
-# inside, so that nothing of this one's gets in.
+# zig's C compiler for one machine and the oldest C library that wheels run with. It has the headers and symbols of every machine and library inside, so
+# that nothing of this one's gets in.
 #
 #   zig.sh MACHINE cc|ar ARGUMENT...
-#
-# Not for people: scripts/codecs.sh and scripts/wheel.sh call it, and as CC, go build.
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 # The floor of manylinux_2_17: glibc of RHEL 7 (2012), the first that there is for arm64.
 GLIBC=2.17
@@ -13,7 +11,7 @@ shift 2
 export ZIG_GLOBAL_CACHE_DIR="$HERE/build/zig-cache" ZIG_LOCAL_CACHE_DIR="$HERE/build/zig-cache"
 ZIG=("$HERE/build/wheel-tools"/lib/python3*/site-packages/ziglang/zig)
 case "$TOOL" in
-# zig would have undefined behaviour end the program.
+# Undefined behaviour would end the program; gcc has no such habit, and the sanitizers look for it.
 cc) exec "${ZIG[0]}" cc -target "$MACHINE-linux-gnu.$GLIBC" -fno-sanitize=all "$@" ;;
 *) exec "${ZIG[0]}" "$TOOL" "$@" ;;
 esac

@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "cpu.h"
+
 static const hr_adjust_kernels *kernels_for(const hr_kernels *k) {
 #if defined(__x86_64__)
 	if (k == &hr_avx512)
 		return &hr_adjust_avx512;
-	if (k == &hr_avx2 && __builtin_cpu_supports("fma"))
+	if (k == &hr_avx2 && hr_cpu_has(HR_CPU_FMA))
 		return &hr_adjust_avx2;
 #endif
 	(void)k;

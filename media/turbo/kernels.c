@@ -1,5 +1,7 @@
 #include "kernels.h"
 
+#include "cpu.h"
+
 int hr_kernel_sets(void) {
 #if defined(__x86_64__)
 	return 4;
@@ -14,12 +16,11 @@ const hr_kernels *hr_kernel_set(int i) {
 		return &hr_plain;
 #if defined(__x86_64__)
 	case 1:
-		return __builtin_cpu_supports("sse4.1") ? &hr_sse41 : NULL;
+		return hr_cpu_has(HR_CPU_SSE41) ? &hr_sse41 : NULL;
 	case 2:
-		return __builtin_cpu_supports("avx2") ? &hr_avx2 : NULL;
+		return hr_cpu_has(HR_CPU_AVX2) ? &hr_avx2 : NULL;
 	case 3:
-		return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni") ? &hr_avx512 : NULL;
+		return hr_cpu_has(HR_CPU_AVX512) ? &hr_avx512 : NULL;
 #endif
 	}
 	return NULL;

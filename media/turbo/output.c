@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cpu.h"
+
 static uint32_t bits(float x) {
 	uint32_t b;
 	memcpy(&b, &x, 4);
@@ -64,7 +66,7 @@ void hr_output_set(hr_output *o, const hr_kernels *k, const hr_output_form *form
 #if defined(__x86_64__)
 	if (k == &hr_avx512)
 		o->row = hr_output_avx512(o);
-	if (!o->row && (k == &hr_avx512 || k == &hr_avx2) && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"))
+	if (!o->row && (k == &hr_avx512 || k == &hr_avx2) && hr_cpu_has(HR_CPU_FMA | HR_CPU_F16C))
 		o->row = hr_output_avx2(o);
 #endif
 	if (!o->row)
