@@ -231,12 +231,18 @@ func (y *yamlReader) textOf(t *token.Token) string {
 	}
 	line := []rune(string(y.lines[min(max(t.Position.Line, 1), len(y.lines))-1]))
 	rest := value(string(line[min(max(t.Position.Column, 1)-1, len(line)):]))
-	if quoted := rest.closed(); quoted != nil {
-		if text, err := unquote(quoted, true); err == nil {
-			return text
-		}
+	quoted := rest.closed()
+	if quoted == nil {
+		return t.Value
 	}
-	return t.Value
+	text, err := unquote(quoted, true)
+	switch {
+	case err == errEscape: // one of YAML's own
+		return t.Value
+	case err != nil:
+		y.errs = append(y.errs, tokenError(t, "has the text %s, which %w", quoted.describe(), err))
+	}
+	return text
 }
 
 // closed returns the string that v begins with; nil where it does not end.
