@@ -58,7 +58,7 @@ Ctrl-C prints what was measured so far; the exit code is then 130.`,
 			}
 		}
 		progress := newBenchProgress(c.ErrOrStderr(), plan)
-		m, err := measure(c.Context(), plan, progress.slice)
+		m, err := measure(c.Context(), plan, progress.open, progress.slice)
 		progress.end()
 		if asJSON {
 			return errors.Join(printJSON(c.OutOrStdout(), m.document(f.Name, err != nil)), err)
@@ -118,6 +118,14 @@ type benchProgress struct {
 
 func newBenchProgress(w io.Writer, plan benchPlan) *benchProgress {
 	return &benchProgress{w: w, plan: plan, begun: time.Now(), quiet: true}
+}
+
+// open tells what may take long where there are many files.
+func (b *benchProgress) open(workers int) {
+	if isTerminal(b.w) {
+		fmt.Fprintf(b.w, "\r\x1b[Klisting the files for %s", plural(int64(workers), "worker"))
+		b.quiet = false
+	}
 }
 
 func (b *benchProgress) slice(round, workers int, s benchSlice) {

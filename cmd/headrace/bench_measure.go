@@ -41,7 +41,7 @@ type benchResult struct {
 
 // measure starts a process for each number of workers and has them run in turns: A B C, B C A, C A B. What happens to the machine meanwhile happens to
 // all of them. What was measured before an error is in the result.
-func measure(ctx context.Context, plan benchPlan, tell func(round int, workers int, s benchSlice)) (benchResult, error) {
+func measure(ctx context.Context, plan benchPlan, open func(workers int), tell func(round, workers int, s benchSlice)) (benchResult, error) {
 	m := benchResult{plan: plan}
 	var all []*benchProcess
 	defer func() {
@@ -50,6 +50,7 @@ func measure(ctx context.Context, plan benchPlan, tell func(round int, workers i
 		}
 	}()
 	for _, n := range plan.workers {
+		open(n)
 		p, err := startBenchProcess(ctx, plan.recipe, withWorkers(plan.config, n))
 		if err != nil {
 			return m, err

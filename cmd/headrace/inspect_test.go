@@ -16,10 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"headrace/internal/phototest"
 )
@@ -347,30 +345,4 @@ func TestInspectShowsOddNames(t *testing.T) {
 			t.Errorf("%q", got.stdout)
 		}
 	}
-}
-
-func TestPagesHaveShortLines(t *testing.T) {
-	escapes := regexp.MustCompile("\x1b\\[[0-9]*m")
-	rapid.Check(t, func(t *rapid.T) {
-		width := rapid.IntRange(30, 100).Draw(t, "width")
-		prefix := rapid.SampledFrom([]string{"", "  ", "│  ↓ ", "╭┴ ", "  source    "}).Draw(t, "prefix")
-		text := rapid.StringMatching(`([a-zé…]{0,40} ){0,12}[a-z]{0,120}`).Draw(t, "text")
-		more := rapid.StringMatching(`( [a-z]{0,20}){0,4}`).Draw(t, "more")
-		plain, colourful := &page{width: width}, &page{width: width, colour: true}
-		plain.line(prefix, plain.bold, text, more)
-		colourful.line(prefix, colourful.bold, text, more)
-		if got := escapes.ReplaceAllString(colourful.text.String(), ""); strings.ReplaceAll(got, " \n", "\n") != plain.text.String() && strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(plain.text.String()), " ") {
-			t.Fatalf("%q in colours, %q without", got, plain.text.String())
-		}
-		var words []string
-		for line := range strings.Lines(plain.text.String()) {
-			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
-				t.Fatalf("%d characters of %d: %q", n, width, line)
-			}
-			words = append(words, strings.Fields(strings.Trim(line, "│↓╭┴ \n"))...)
-		}
-		if got, want := strings.Join(words, ""), strings.Join(strings.Fields(prefix+text+more), ""); got != strings.TrimLeft(want, "│↓╭┴") {
-			t.Fatalf("%q became %q", want, got)
-		}
-	})
 }
