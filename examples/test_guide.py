@@ -120,6 +120,22 @@ def test_a_page(name: str, desk: pathlib.Path) -> None:
             check(page, block, output)
 
 
+TWELVE = """
+import headrace as hr
+paths = [f"data/train/fig/fig-{i:02d}.jpg" for i in range(12)]
+with hr.files(paths).shuffle(seed=0).decode_image().resize((8, 8)).batch(4).loader(epochs=3) as loader:
+    for epoch in range(3):
+        print(*[paths.index(key) for batch in loader for key in batch["key"]])
+"""
+
+
+def test_the_drawing_of_the_order(desk: pathlib.Path) -> None:
+    cells = re.findall(r'<text x="([\d.]+)" y="(122|174|226)">(\d+)</text>', (GUIDE / "order.svg").read_text())
+    assert len(cells) == 36
+    rows = {y: " ".join(n for x, at, n in sorted(cells, key=lambda cell: float(cell[0])) if at == y) for _, y, _ in cells}
+    assert run(desk, "python", "-c", TWELVE).splitlines() == [rows[y] for y in ("122", "174", "226")]
+
+
 def test_the_page_that_opens_the_guide(desk: pathlib.Path) -> None:
     (block,) = blocks(ROOT / "docs/README.md")
     shown = block.code.replace('batch["key"]', 'batch["key"]; print(len(batch["key"]), batch["image"].shape)')
