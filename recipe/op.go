@@ -1,9 +1,11 @@
 package recipe
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,13 +33,35 @@ type Argument struct {
 	Name  string
 	Doc   string
 	Takes string // what it is written as: "a whole number"
+
+	Required bool
+	Choices  []string        // what it takes, where that is one of a few
+	Default  json.RawMessage // nil: there is none, or it is said in Doc
 }
 
 // Arguments returns the arguments of the operation.
 func (o Op) Arguments() []Argument {
 	var all []Argument
+	usual := o.usual()
 	for _, f := range argumentFields(reflect.TypeOf(fieldsOf(o.New())).Elem()) {
-		all = append(all, Argument{argumentName(f), f.Tag.Get("doc"), takes(f.Type)})
+		a := Argument{Name: argumentName(f), Doc: f.Tag.Get("doc"), Takes: takes(f.Type), Required: f.Tag.Get("required") == "true"}
+		if words := f.Tag.Get("choices"); words != "" {
+			a.Choices = strings.Split(words, ",")
+		}
+		a.Default = usual[a.Name]
+		all = append(all, a)
+	}
+	return all
+}
+
+// usual returns the defaults, as JSON has them.
+func (o Op) usual() (all map[string]json.RawMessage) {
+	args := o.New()
+	if c, ok := args.(completer); ok {
+		args = c.complete()
+	}
+	if b, err := json.Marshal(args); err == nil {
+		_ = json.Unmarshal(b, &all)
 	}
 	return all
 }

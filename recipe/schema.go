@@ -67,7 +67,7 @@ func stepSchema() map[string]any {
 	}
 	for _, op := range Ops() {
 		args := map[string]any{"$ref": "#/$defs/args." + op.Name}
-		if len(op.required()) == 0 {
+		if !slices.ContainsFunc(op.Arguments(), func(a Argument) bool { return a.Required }) {
 			alone = append(alone, op.Name)
 			args = map[string]any{"anyOf": []any{args, map[string]any{"type": "null"}}}
 		}
@@ -89,33 +89,13 @@ func (o Op) schema() map[string]any {
 	for k, v := range ObjectSchema(fieldsOf(o.New())) {
 		s[k] = v
 	}
-	if usual := o.usual(); len(usual) > 0 {
-		for name, field := range s["properties"].(map[string]any) {
-			if v, ok := usual[name]; ok {
-				field.(map[string]any)["default"] = v
-			}
+	properties := s["properties"].(map[string]any)
+	for _, a := range o.Arguments() {
+		if a.Default != nil {
+			properties[a.Name].(map[string]any)["default"] = a.Default
 		}
 	}
 	return s
-}
-
-// required returns the names of the arguments that must be given.
-func (o Op) required() (names []string) {
-	for _, f := range argumentFields(reflect.TypeOf(fieldsOf(o.New())).Elem()) {
-		if f.Tag.Get("required") == "true" {
-			names = append(names, argumentName(f))
-		}
-	}
-	return names
-}
-
-// usual returns the defaults, as JSON has them.
-func (o Op) usual() (all map[string]json.RawMessage) {
-	args := Recipe{Steps: []Step{{Op: o.Name}}}.Complete().Steps[0].Args
-	if b, err := json.Marshal(args); err == nil {
-		_ = json.Unmarshal(b, &all)
-	}
-	return all
 }
 
 // ObjectSchema returns the JSON Schema of an object that is read into a struct. Of the fields' tags it takes `json`, `doc`, `required`, `choices`,

@@ -46,14 +46,14 @@ func TestHostileYAML(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		bomb:                                   "1:4: has an anchor",
-		strings.Repeat("[", 200_000):         "1:51: is nested more than 50 deep",
-		strings.Repeat("{a: ", 200_000):      "1:201: is nested more than 50 deep",
-		strings.Repeat("- ", 200_000):        "1:101: is nested more than 50 deep",
-		strings.Repeat("? ", 200_000):        "1:1: has a key after a question mark",
-		strings.Repeat("!a ", 200_000):       "1:1: has a tag",
+		strings.Repeat("[", 200_000):           "1:51: is nested more than 50 deep",
+		strings.Repeat("{a: ", 200_000):        "1:201: is nested more than 50 deep",
+		strings.Repeat("- ", 200_000):          "1:101: is nested more than 50 deep",
+		strings.Repeat("? ", 200_000):          "1:1: has a key after a question mark",
+		strings.Repeat("!a ", 200_000):         "1:1: has a tag",
 		keys.String():                          "10001:7: has more than 10000 keys",
-		strings.Repeat("a: ", 200_000):       "1:30002: has more than 10000 keys",
-		strings.Repeat("#\n", 600_000):       " is larger than 1 MiB, which is much for YAML: write it as JSON, of which 1024 MiB may be",
+		strings.Repeat("a: ", 200_000):         "1:30002: has more than 10000 keys",
+		strings.Repeat("#\n", 600_000):         " is larger than 1 MiB, which is much for YAML: write it as JSON, of which 1024 MiB may be",
 		"a: '" + strings.Repeat("x\n", 10_000): "1:4: is no YAML: could not find end character of single-quoted text",
 	} {
 		_, err := parseYAML([]byte(text))

@@ -1,0 +1,215 @@
+package recipe_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"headrace"
+	"headrace/recipe"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+)
+
+// compile makes a validator of the schema, which is itself checked by the schema of schemas.
+func compile(t *testing.T) func(doc string) error {
+	t.Helper()
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(recipe.Schema(headrace.ConfigSchema())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("recipe.schema.json", schema); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("recipe.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(doc string) error {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(doc))
+		if err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+		return s.Validate(v)
+	}
+}
+
+// around puts a step where its operation may stand.
+func around(op, step string) string {
+	before := map[string]string{"files": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`}
+	if b, ok := before[op]; ok {
+		return wrap(strings.ReplaceAll(b, `"files"`, `{"files":{"pattern":"a"}}`) + step)
+	}
+	return wrap(`{"files":{"pattern":"a"}},"decode_image",` + step)
+}
+
+// Whatever the engine takes, editors must not mark.
+func TestSchemaTakesWhatIsRight(t *testing.T) {
+	validate := compile(t)
+	rapid.Check(t, func(t *rapid.T) {
+		op := rapid.SampledFrom(builtin()).Draw(t, "op")
+		args, err := json.Marshal(drawArgs(t, op))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := around(op.Name, fmt.Sprintf(`{%q:%s}`, op.Name, args))
+		f, err := recipe.Read("r", []byte(doc), recipe.Variables{})
+		if err != nil || strings.Contains(doc, "$") {
+			return
+		}
+		if _, err := f.Check(); err != nil {
+			return
+		}
+		if err := validate(doc); err != nil {
+			t.Fatalf("%s: %v", doc, err)
+		}
+		if err := validate(string(f.JSON())); err != nil {
+			t.Fatalf("%s: %v", f.JSON(), err)
+		}
+	})
+	for _, op := range builtin() {
+		doc := around(op.Name, exampleOf(t, op))
+		f, err := recipe.Read("r", []byte(doc), recipe.Variables{})
+		if err == nil {
+			_, err = f.Check()
+		}
+		if err != nil {
+			t.Errorf("%s: the examples of its arguments are wrong: %v", op.Name, err)
+		}
+		if err := validate(string(f.JSON())); err != nil {
+			t.Errorf("%s: %v", op.Name, err)
+		}
+	}
+	for _, doc := range []string{
+		`{"headrace":1,"seed":18446744073709551615,"vars":{"root":null,"size":3,"mean":[1,2],"x":"y","b":true},"steps":["shuffle"],"$schema":"x.json"}`,
+		wrap(`{"resize":{"size":"${size}","max_size":null,"filter":"${filter}"},"name":"small","from":"files"}`),
+		wrap(`{"resize":{"size":["${h}",3],"filter":"bi${cubic}"},"from":["files"]}`),
+		wrap(`{"shuffle":null},{"decode_image":{"background":["${r}",0,255],"orient":"${o}"}},{"files":{"pairs":[["${root}/a","${n}"]],"paths":["a"]}}`),
+		wrap(`{"pad":{"padding":["${p}",3],"fill":"${fill}"}},{"normalize":{"mean":"${mean}","std":["${s}",1,2]}}`),
+		`{"headrace":1,"steps":["shuffle"],"loader":{"epochs":null,"workers":"${w}","order":"completion","memory":"2 GiB","hold_limit":3,"on_error":"skip","max_errors":0.5,"prefetch":2,"fuse":false}}`,
+	} {
+		if err := validate(doc); err != nil {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
+}
+
+// exampleOf is a step with all examples that its operation has, and with nothing where it has none.
+func exampleOf(t *testing.T, op recipe.Op) string {
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]struct{ Examples []json.RawMessage }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(recipe.Schema(nil), &schema); err != nil {
+		t.Fatal(err)
+	}
+	args := make(map[string]json.RawMessage)
+	for name, p := range schema.Defs["args."+op.Name].Properties {
+		if len(p.Examples) > 0 {
+			args[name] = p.Examples[0]
+		}
+	}
+	text, err := json.Marshal(map[string]any{op.Name: args})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Whatever an editor can see of what the engine refuses, it should mark.
+func TestSchemaRefusesMistakes(t *testing.T) {
+	validate := compile(t)
+	refused := func(doc string) {
+		t.Helper()
+		if validate(doc) == nil {
+			t.Errorf("%s: no mistake is marked", doc)
+		}
+		f, err := recipe.Read("r", []byte(doc), recipe.Variables{})
+		if err == nil {
+			_, err = f.Check()
+		}
+		if err == nil {
+			_, err = headrace.FileConfig(f)
+		}
+		if err == nil {
+			t.Errorf("%s: the engine takes it", doc)
+		}
+	}
+	for _, doc := range []string{
+		`[]`, `{}`, `{"headrace":1}`, `{"steps":["shuffle"]}`, `{"headrace":2,"steps":["shuffle"]}`, `{"headrace":"1","steps":["shuffle"]}`, `{"headrace":1,"steps":[]}`,
+		`{"headrace":1,"steps":{}}`, `{"headrace":1,"steps":["shuffle"],"sed":1}`, `{"headrace":1,"seed":-1,"steps":["shuffle"]}`, `{"headrace":1,"seed":1.5,"steps":["shuffle"]}`,
+		`{"headrace":1,"seed":18446744073709551616,"steps":["shuffle"]}`, `{"headrace":1,"seed":"3","steps":["shuffle"]}`, `{"headrace":1,"vars":{"a-b":1},"steps":["shuffle"]}`,
+		`{"headrace":1,"vars":{"a":{}},"steps":["shuffle"]}`, `{"headrace":1,"vars":[],"steps":["shuffle"]}`,
+		wrap(`3`), wrap(`null`), wrap(`{}`), wrap(`"shufle"`), wrap(`"resize"`), wrap(`{"shufle":{}}`), wrap(`{"name":"a"}`), wrap(`{"shuffle":{},"decode_image":{}}`),
+		wrap(`{"shuffle":{},"name":"a b"}`), wrap(`{"shuffle":{},"name":3}`), wrap(`{"shuffle":{},"from":3}`), wrap(`{"shuffle":{},"frm":"a"}`), wrap(`{"resize":null,"size":3}`),
+		`{"headrace":1,"steps":["files"],"loader":3}`,
+	} {
+		refused(doc)
+	}
+	for _, op := range recipe.Ops() {
+		if op.Name == "sharpen" { // of another test
+			continue
+		}
+		refused(around(op.Name, fmt.Sprintf(`{%q:{"sise":3}}`, op.Name)))
+		refused(around(op.Name, fmt.Sprintf(`{%q:3}`, op.Name)))
+		for _, a := range op.Arguments() {
+			refused(around(op.Name, fmt.Sprintf(`{%q:{%q:{"x":1}}}`, op.Name, a.Name)))
+			refused(around(op.Name, fmt.Sprintf(`{%q:{%q:[[[]]]}}`, op.Name, a.Name)))
+			if a.Takes == "text" && len(a.Choices) > 0 {
+				refused(around(op.Name, fmt.Sprintf(`{%q:{%q:"something"}}`, op.Name, a.Name)))
+			}
+			if a.Takes != "text" {
+				refused(around(op.Name, fmt.Sprintf(`{%q:{%q:"three"}}`, op.Name, a.Name)))
+			}
+			if a.Required {
+				var step map[string]map[string]json.RawMessage
+				_ = json.Unmarshal([]byte(exampleOf(t, op)), &step)
+				delete(step[op.Name], a.Name)
+				text, _ := json.Marshal(step)
+				refused(around(op.Name, string(text)))
+			}
+		}
+	}
+	for arg, values := range map[string][]string{
+		`{"random_flip":{"p":%s}}`: {"-0.1", "1.1", "true"}, `{"random_vertical_flip":{"p":%s}}`: {"2"}, `{"random_rotate90":{"p":%s}}`: {"2"}, `{"random_grayscale":{"p":%s}}`: {"2"},
+		`{"resize":{"size":%s}}`: {"0", "1.5", "[3]", "[3,0]", "[1,2,3]"}, `{"pad":{"padding":%s}}`: {"-1", "[1,2,3]", "[]"}, `{"pad":{"padding":1,"fill":%s}}`: {"-1", "65536", "[1,2]"},
+		`{"grayscale":{"channels":%s}}`: {"2"}, `{"normalize":{"mean":%s,"std":1}}`: {"[1,2]", "[]"}, `{"color_jitter":{"hue":%s}}`: {"[1]", "[1,2,3]"},
+		`{"random_resized_crop":{"size":3,"scale":%s}}`: {"[1]", "1", "[0.1,0.2,0.3]"},
+	} {
+		for _, value := range values {
+			refused(wrap(`{"files":{"pattern":"a"}},"decode_image",` + fmt.Sprintf(arg, value)))
+		}
+	}
+	for _, value := range []string{"0", "-1", "1.5"} {
+		refused(around("batch", `{"batch":{"size":`+value+`}}`))
+	}
+	for key, values := range map[string][]string{
+		"epochs": {"-1", `"x"`, "1.5"}, "workers": {"0", "257"}, "order": {`"random"`, "3"}, "memory": {"0", `"much"`, "[]"}, "hold_limit": {"-1"}, "on_error": {`"ignore"`}, "max_errors": {`"x"`, "-1"},
+		"prefetch": {"1001", "-1"}, "fuse": {"1"}, "rank": {"0"}, "world_size": {"1"}, "local_world_size": {"1"}, "wrokers": {"3"},
+	} {
+		for _, value := range values {
+			refused(fmt.Sprintf(`{"headrace":1,"steps":[{"files":{"pattern":"a"}}],"loader":{%q:%s}}`, key, value))
+		}
+	}
+}
+
+// What Check misses, editors ask for.
+func TestRequiredArguments(t *testing.T) {
+	for _, op := range builtin() {
+		f, err := recipe.Read("r", []byte(around(op.Name, fmt.Sprintf(`{%q:{}}`, op.Name))), recipe.Variables{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Check()
+		for _, a := range op.Arguments() {
+			if missed := strings.Contains(fmt.Sprint(err), "lacks the argument "+a.Name); missed != a.Required {
+				t.Errorf("%s: %s is required: %v, and without it comes %v", op.Name, a.Name, a.Required, err)
+			}
+		}
+	}
+}
