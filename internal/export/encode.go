@@ -54,7 +54,11 @@ func suffixOf(f headrace.Field, format string) string {
 
 func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 	options := media.EncodeOptions{Format: imageFormats[o.Images], Quality: o.Quality}
-	if o.Images == "webp" && o.Quality == 0 {
+	switch {
+	case o.Quality != 0:
+	case o.Images == "jpg":
+		options.Quality = 95 // others learn from these pictures, and from what compression makes of them
+	case o.Images == "webp":
 		options.Lossless = true
 	}
 	if !isPicture(f) {

@@ -28,7 +28,7 @@ type Options struct {
 	ShardBytes   int64         // most bytes of a shard, if it has more than one sample; 0: 10⁹
 	ShardSamples int64         // most samples of a shard; 0: as many as fit
 	Images       string        // how tar writes pictures: "npy", "png", "jpg" or "webp"; "": npy
-	Quality      int           // of jpg and webp; 0: the encoder's default for jpg, lossless for webp
+	Quality      int           // of jpg and webp; 0: 95 for jpg, lossless for webp
 	Every        time.Duration // how often a checkpoint is written; 0: 5 s
 	Overwrite    bool          // remove what an earlier run wrote
 }
