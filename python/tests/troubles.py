@@ -123,6 +123,20 @@ def _() -> None:
     train().loader(memory="16KiB")
 
 
+# Recipes in files.
+
+
+@trouble("A recipe that is not there")
+def _() -> None:
+    hr.load("recepe.yaml")
+
+
+@trouble("A recipe with a mistake, in Python")
+def _() -> None:
+    Path("recipe.yaml").write_text(Path("recipe.yaml").read_text().replace("decode_image", "decode_picture"))
+    hr.load("recipe.yaml")
+
+
 # The source.
 
 
