@@ -96,7 +96,9 @@ func (s plainStore) Drop([]int)                                  {}
 
 // What hooks cost: without them nothing is different from BenchmarkMap.
 func BenchmarkHooks(b *testing.B) {
-	task := pipe.Hooks{Task: func(context.Context, pipe.Task) (context.Context, func(pipe.Outcome)) { return nil, func(pipe.Outcome) {} }}
+	task := pipe.Hooks{Task: func(context.Context, pipe.Task) (context.Context, func(pipe.Outcome)) {
+		return nil, func(pipe.Outcome) {}
+	}}
 	for name, hooks := range map[string]pipe.Hooks{"none": {}, "task": task, "two": pipe.Tee(task, task)} {
 		b.Run(name, func(b *testing.B) {
 			consumeWith(b, pipe.Map(numbers(b), same, pipe.Opts{Name: "map", Buffer: 64}), b.N, pipe.Config{Hooks: hooks})

@@ -52,7 +52,7 @@ func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Con
 		out.judge = nil // its items are batches, and the policy is about rows
 		f := newFiller(st, in.into(open, st), out, n, store, op, o.DropLast)
 		f.op = watchedFill(st, op, f.in.discard)
-		for range nd.workers {
+		for range st.node.workers {
 			open.run(st, f.work)
 		}
 		return out

@@ -25,7 +25,7 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 		st := op.newStage(n, below)
 		out := newRing[Out](st, n.buffer)
 		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.partsOf(n.name), lanes: newLanes(st, out)}
-		for range n.workers {
+		for range st.node.workers {
 			op.run(st, s.work)
 		}
 		return out

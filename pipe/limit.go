@@ -20,7 +20,7 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 	return func(ctx context.Context, in In) (Out, error) {
 		inner, stop := context.WithTimeout(ctx, most)
 		defer stop()
-		t := &trial[Out]{over: make(chan struct{}), discard: discard}
+		t := &attempt[Out]{over: make(chan struct{}), discard: discard}
 		if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 			inner = t.lend(inner, w)
 		}
@@ -48,8 +48,8 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 	}
 }
 
-// A trial is a call of an operation with a limit. Whoever settles it first, the operation or the clock, decides.
-type trial[Out any] struct {
+// An attempt is a call of an operation with a limit. Whoever settles it first, the operation or the clock, decides.
+type attempt[Out any] struct {
 	settled atomic.Bool
 	over    chan struct{} // closed when the operation was first
 	out     Out
@@ -60,7 +60,7 @@ type trial[Out any] struct {
 }
 
 // lend gives the operation a worker of its own, with the permit.
-func (t *trial[Out]) lend(ctx context.Context, w *worker) context.Context {
+func (t *attempt[Out]) lend(ctx context.Context, w *worker) context.Context {
 	t.worker = w
 	t.deputy = w.stage.newWorker()
 	t.deputy.permit, w.permit = w.permit, -1
@@ -69,7 +69,7 @@ func (t *trial[Out]) lend(ctx context.Context, w *worker) context.Context {
 }
 
 // giveBack ends the loan after an operation that has returned.
-func (t *trial[Out]) giveBack() {
+func (t *attempt[Out]) giveBack() {
 	if t.worker != nil {
 		t.worker.permit = t.deputy.permit
 		t.deputy.tell(t.worker)
@@ -77,7 +77,7 @@ func (t *trial[Out]) giveBack() {
 }
 
 // abandon lets the worker go on without the operation.
-func (t *trial[Out]) abandon(ctx context.Context, most time.Duration) error {
+func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
 	e := &LimitError{Limit: most, Abandoned: true}
 	if t.worker == nil {
 		return e
@@ -93,7 +93,7 @@ func (t *trial[Out]) abandon(ctx context.Context, most time.Duration) error {
 }
 
 // end is the operation's return.
-func (t *trial[Out]) end() {
+func (t *attempt[Out]) end() {
 	if t.settled.CompareAndSwap(false, true) {
 		close(t.over)
 		return

@@ -26,7 +26,7 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
 		m.f = watched(m.stage, f, m.in.discard, m.out.discard)
-		for range n.workers {
+		for range m.node.workers {
 			op.run(m.stage, m.work)
 		}
 		return m.out
@@ -35,7 +35,7 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 
 func newMapStage[In, Out any](op *opening, n *node, below *stage, in Flow[In]) *mapStage[In, Out] {
 	st := op.newStage(n, below)
-	out := newRing[Out](st, n.workers+n.buffer)
+	out := newRing[Out](st, st.node.workers+n.buffer)
 	return &mapStage[In, Out]{stage: st, in: in.into(op, st), out: out}
 }
 

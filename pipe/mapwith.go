@@ -16,7 +16,7 @@ func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(cont
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
-		for range n.workers {
+		for range m.node.workers {
 			op.run(m.stage, func(w *worker) { m.workWith(w, begin) })
 		}
 		return m.out

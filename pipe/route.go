@@ -44,6 +44,9 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 	}}
 }
 
+// joinSuffix is what the name of a join ends with, behind that of its router.
+const joinSuffix = "/join"
+
 // A division is the description of a router, its branches, and the join behind them.
 type division[In, Out any] struct {
 	in           Flow[In]
@@ -54,7 +57,7 @@ type division[In, Out any] struct {
 func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind string, o RouteOpts) *division[In, Out] {
 	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, strict: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
 	router.settle()
-	join := &node{name: o.Name + "/join", kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, strict: o.Ordered}
+	join := &node{name: o.Name + joinSuffix, kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, strict: o.Ordered}
 	if !o.Ordered {
 		join.workers = len(branches)
 	}
@@ -80,9 +83,11 @@ func (d *division[In, Out]) open(op *opening, below *stage) (*routeStage[In], *m
 	r := &routeStage[In]{branches: make([]*ring[In], len(d.ends))}
 	op.routes[d.router] = r
 	m := newMergeStage[Out](st, d.join.workers+d.join.buffer)
+	op.whole++
 	for _, end := range d.ends {
 		m.inputs = append(m.inputs, &mergeInput[Out]{ring: end.into(op, st)})
 	}
+	op.whole--
 	r.open(op, d.router)
 	r.in = d.in.into(op, r.stage)
 	op.run(r.stage, r.work)

@@ -51,6 +51,7 @@ type opening struct {
 	sources []*stage
 	books   *books
 	routes  map[*node]any // the router of each Route, for its branches, which know its type
+	trial                 // of a stage, for Profile
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
@@ -60,6 +61,10 @@ func newOpening(ctx context.Context, c Config) *opening {
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
 // stage stops all that feeds it.
 func (o *opening) newStage(n *node, below *stage) *stage {
+	if n == o.node && o.workers > 0 {
+		with := *n
+		with.workers, n = o.workers, &with
+	}
 	s := &stage{node: n, engine: o.engine, below: below, raises: !o.config.Failures.Skip}
 	if n.policy != nil {
 		s.raises = !n.policy.Skip

@@ -1,0 +1,220 @@
+package pipe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ProfileOpts are the settings of a Profile.
+type ProfileOpts struct {
+	Items    int    // of the source, for each number of workers; 0: 1000
+	Workers  []int  // how many workers a stage is tried with; nil: 1, 2, 4, 8, 16
+	Epoch    int    // of the source
+	Failures Policy // for all stages that have no policy of their own
+}
+
+// Profile measures every stage of a flow alone: it records what the stages before have made, and then lets the stage work on
+// that as fast as it can, with each number of workers in turn, and with nobody else to share the machine with. What it makes is
+// recorded for the next stage. Every item is worked on once, a part of them with each number of workers, so that it
+// does not matter whether an operation uses up its items.
+//
+// Stages that have one worker by nature are measured as they are, and so is a Route with its branches, as one. What is recorded
+// is in memory: len(Workers) × Items items, and whatever a stage makes of them; a Store has to have room for its batches, unless the
+// Fill is the last stage. Sources that are shorter give what they have.
+func Profile[T any](ctx context.Context, f Flow[T], o ProfileOpts) (Report, error) {
+	if o.Items == 0 {
+		o.Items = 1000
+	}
+	if o.Workers == nil {
+		o.Workers = []int{1, 2, 4, 8, 16}
+	}
+	config := Config{Epoch: o.Epoch, Epochs: 1, Failures: o.Failures}
+	if err := errors.Join(f.Check(), config.check(f.node), o.check()); err != nil {
+		return Report{}, err
+	}
+	l := &lab{ctx: ctx, opts: o, config: config, tapes: make(map[*node]any)}
+	defer l.clear()
+	measure(l, f, &tape[T]{drop: f.drop, erases: true})
+	if l.err != nil {
+		return Report{}, l.err
+	}
+	l.report.sum()
+	return l.report, nil
+}
+
+func (o ProfileOpts) check() error {
+	if o.Items < 0 {
+		return fmt.Errorf("pipe: ProfileOpts.Items is %d", o.Items)
+	}
+	if len(o.Workers) == 0 || slices.Min(o.Workers) < 1 {
+		return fmt.Errorf("pipe: ProfileOpts.Workers is %v: it takes numbers of workers, each at least 1", o.Workers)
+	}
+	return nil
+}
+
+// A lab is a Profile at work. Measuring a stage begins with opening it; what it takes is then recorded first, by measuring
+// the stage before, and so on up to the source.
+type lab struct {
+	ctx    context.Context
+	opts   ProfileOpts
+	config Config
+	tapes  map[*node]any // what each stage has made, of the stage's type
+	left   []func()      // disposes of what nobody took
+	report Report
+	err    error
+}
+
+// A trial is an opening's part in a Profile.
+type trial struct {
+	lab     *lab  // nil where there is no Profile
+	node    *node // that is measured
+	workers int   // that it is given; 0: its own
+	round   int   // the trial's number, of so many
+	rounds  int
+	whole   int // more than 0: stages are opened with those before them
+}
+
+// A tape holds what a stage has made.
+type tape[T any] struct {
+	items  []T
+	played int
+	drop   func(T)
+	erases bool // nobody will ask for what is recorded
+}
+
+// record takes an item.
+func (t *tape[T]) record(v T) {
+	if !t.erases {
+		t.items = append(t.items, v)
+	} else if t.drop != nil {
+		t.drop(v)
+	}
+}
+
+// erase disposes of what was not played.
+func (t *tape[T]) erase() {
+	for _, v := range t.items[t.played:] {
+		if t.drop != nil {
+			t.drop(v)
+		}
+	}
+	t.items = nil
+}
+
+// upTo is a source that plays the tape up to there. It is read once.
+func (t *tape[T]) upTo(end int) source[T] {
+	return func(context.Context, int, int64) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for t.played < end {
+				t.played++
+				if !yield(t.items[t.played-1], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+type source[T any] func(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
+
+func (s source[T]) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
+	return s(ctx, epoch, pos)
+}
+
+// replay opens, in place of a flow, a source of what was recorded of it.
+func replay[T any](o *opening, f Flow[T], below *stage) *ring[T] {
+	l := o.lab
+	t, ok := l.tapes[f.node].(*tape[T])
+	if !ok {
+		t = &tape[T]{drop: f.drop}
+		l.tapes[f.node] = t
+		l.left = append(l.left, t.erase)
+		measure(l, f, t)
+	}
+	player := From(f.node.name, t.upTo(len(t.items)*(o.round+1)/o.rounds))
+	player.drop = f.drop
+	o.whole++ // the player needs no replay
+	defer func() { o.whole-- }()
+	return player.into(o, below)
+}
+
+// measure lets a flow's last stage work alone, and records what it makes.
+func measure[T any](l *lab, f Flow[T], t *tape[T]) {
+	counts, most := []int{0}, math.MaxInt
+	switch f.node.kind {
+	case kindMap, kindFilter, kindFlatMap, kindFill:
+		counts = l.opts.Workers
+	case kindSource:
+		most = l.opts.Items * len(l.opts.Workers)
+	}
+	profile := StageProfile{Name: strings.TrimSuffix(f.node.name, joinSuffix), Kind: f.node.kind}
+	for round, workers := range counts {
+		o := newOpening(l.ctx, l.config)
+		o.trial = trial{lab: l, node: f.node, workers: workers, round: round, rounds: len(counts)}
+		run := newRun(l.ctx, o, f.into(o, nil))
+		if l.err != nil { // of a stage before
+			o.halt()
+			o.start(l.ctx)
+			run.Close()
+			return
+		}
+		began := time.Now()
+		o.start(l.ctx)
+		n, err := take(l.ctx, run, most, t)
+		took := time.Since(began)
+		l.err = cmp.Or(err, run.Close())
+		if l.err != nil {
+			return
+		}
+		profile.Trials = append(profile.Trials, o.result(run.Stats(), n, took))
+	}
+	l.report.Stages = append(l.report.Stages, profile)
+}
+
+// take records at most so many items of a run's epoch, and returns how many there were.
+func take[T any](ctx context.Context, run *Run[T], most int, t *tape[T]) (n int, err error) {
+	for ; n < most; n++ {
+		v, err := run.Next(ctx)
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		t.record(v)
+	}
+	return n, nil
+}
+
+// result is what a trial has shown.
+func (o *opening) result(s Stats, out int, took time.Duration) Trial {
+	last := s.Stages[len(s.Stages)-1]
+	r := Trial{Workers: last.Workers, Out: int64(out), Took: took}
+	if o.node.kind == kindSource {
+		r.In = r.Out
+		return r
+	}
+	for _, st := range s.Stages {
+		if st.Kind == kindSource {
+			r.In += st.Out
+		}
+	}
+	if o.node.kind != kindJoin {
+		r.Mean, r.P50, r.P90, r.P99, r.Sampled = last.Mean, last.P50, last.P90, last.P99, last.Sampled
+	}
+	return r
+}
+
+func (l *lab) clear() {
+	for _, erase := range l.left {
+		erase()
+	}
+}
