@@ -1,0 +1,288 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"headrace/internal/phototest"
+	"headrace/media"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// fake is an operation of any types, whose arguments are A.
+type fake[In, Out, A any] struct {
+	Args A `json:"args"`
+}
+
+func (*fake[In, Out, A]) Do(context.Context, In) (out Out, err error) { return out, nil }
+
+// flat is one whose arguments are fields of A.
+func registering[In, Out any](op Operation[In, Out]) error {
+	return Register("fake", "Does nothing.", func() Operation[In, Out] { return op })
+}
+
+type (
+	nothing   struct{}
+	twoImages struct {
+		A media.Pixels `field:"a"`
+		B media.Pixels `field:"b"`
+	}
+	oneImage struct {
+		A media.Pixels `field:"a"`
+	}
+	withRand struct {
+		Rand Rand
+	}
+	takes struct {
+		Text string `field:"key,take"`
+	}
+	omits struct {
+		Level int `json:"level,omitempty"`
+	}
+)
+
+func (*omits) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
+type notAStruct int
+
+func (notAStruct) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
+func TestRegisterRefuses(t *testing.T) {
+	register(t)
+	for want, err := range map[string]error{
+		"In is int: takes a struct":    registering(&fake[int, nothing, int]{}),
+		"Out is []struct {}: takes":    registering(&fake[nothing, []struct{}, int]{}),
+		`field Image of In has no tag`: registering(&fake[struct{ Image media.Pixels }, nothing, int]{}),
+		`field image of In is not exported`: registering(&fake[struct {
+			image media.Pixels `field:"image"`
+		}, nothing, int]{}),
+		`field A of In has the option "keep" in its tag: there is only "take"`: registering(&fake[struct {
+			A string `field:"key,keep"`
+		}, nothing, int]{}),
+		`field A of In is int: takes bool, int8 to int64`: registering(&fake[struct {
+			A int `field:"label"`
+		}, nothing, int]{}),
+		`field A of Out is []float32: takes`: registering(&fake[nothing, struct {
+			A []float32 `field:"x"`
+		}, int]{}),
+		`field B of In stands for what another field stands for`: registering(&fake[struct {
+			A, B string `field:"key"`
+		}, nothing, int]{}),
+		`field S of In stands for what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
+		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
+		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
+		`Out has a field that only In can have: headrace.Rand`:         registering(&fake[nothing, withRand, int]{}),
+		`Out has a field that only In can have: "key,take"`:            registering(&fake[nothing, takes, int]{}),
+		`"fake" gives the image "a" and reads none: it needs a method`: registering(&fake[nothing, oneImage, int]{}),
+		`its argument Args is a float32: takes bool, int, int64`:       registering(&fake[nothing, nothing, float32]{}),
+		`its argument Args is a map[string]int: takes`:                 registering(&fake[nothing, nothing, map[string]int]{}),
+		`its argument Args is a [][2]uint8: takes`:                     registering(&fake[nothing, nothing, [][2]uint8]{}),
+		`its argument Level has the tag json:"level,omitempty"`:        registering(&omits{}),
+		`is headrace.notAStruct: takes a pointer to a struct`:          registering(notAStruct(0)),
+		`is *headrace.omits: takes a pointer`:                          registering((*omits)(nil)),
+		`its function is nil`:                                          Register[nothing, nothing]("fake", "", nil),
+		`there is an operation "invert" already`:                       Register("invert", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`its name is "two words"`:                                      Register("two words", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`its arguments *headrace.invert belong to "invert" already`:    Register("inverse", "", func() Operation[invertIn, invertOut] { return new(invert) }),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+	if _, known := recipe.Find("fake"); known {
+		t.Error("what was refused is known")
+	}
+}
+
+// Several arguments of every kind are written and read again.
+type kinds struct {
+	Bool   bool        `json:"bool"`
+	Int    int         `json:"int"`
+	Long   int64       `json:"long"`
+	Whole  uint64      `json:"whole"`
+	Float  float64     `json:"float"`
+	Text   string      `json:"text"`
+	Maybe  *float64    `json:"maybe"`
+	List   []string    `json:"list"`
+	Pair   [2]int      `json:"pair"`
+	Pairs  [][2]int64  `json:"pairs"`
+	Own    recipe.Size `json:"own"`
+	hidden int
+	Left   func() `json:"-"`
+}
+
+func (*kinds) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
+func TestArgumentsGoThroughText(t *testing.T) {
+	err := Register("kinds", "Has all.", func() Operation[nothing, nothing] { return &kinds{Float: 0.5, Text: "usual", Own: recipe.Size{Height: 1}, hidden: 3} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	const steps = `{"files": {"pattern": "a"}}, {"kinds": %s}`
+	for given, want := range map[string]string{
+		`{}`: `{"bool":false,"int":0,"long":0,"whole":0,"float":0.5,"text":"usual","maybe":null,"list":null,"pair":[0,0],"pairs":null,"own":1}`,
+		`{"bool":true,"int":-1,"long":-2,"whole":18446744073709551615,"float":0,"text":"","maybe":0,"list":["a"],"pair":[1,2],"pairs":[[3,4]],"own":[5,6]}`: `{"bool":true,"int":-1,"long":-2,"whole":18446744073709551615,"float":0,"text":"","maybe":0,"list":["a"],"pair":[1,2],"pairs":[[3,4]],"own":[5,6]}`,
+	} {
+		r := parseRecipe(t, steps, given)
+		text, err := r.Steps[1].Args.(*held[nothing, nothing]).MarshalJSON()
+		if err != nil || string(text) != want {
+			t.Errorf("%s became %s, %v", given, text, err)
+		}
+		if again := parseRecipe(t, steps, text); again.Fingerprint() != r.Fingerprint() {
+			t.Errorf("%s is read as another recipe", text)
+		}
+	}
+	_, err = recipe.Parse([]byte(`{"headrace": 1, "steps": [{"kinds": {"flaot": 1, "int": 0.5}}]}`))
+	for _, want := range []string{`unknown argument "flaot": did you mean "float"?`, `int is 0.5: takes a whole number`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %s", err, want)
+		}
+	}
+}
+
+// told is an operation that says what its test wants.
+type told[In, Out any] struct {
+	form media.Form
+	err  error
+}
+
+func (*told[In, Out]) Do(context.Context, In) (out Out, err error) { return out, nil }
+func (o *told[In, Out]) Result(media.Form) (media.Form, error)     { return o.form, o.err }
+
+func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
+	register(t)
+	decode, crop := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}
+	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
+	if err := Register("told", "Says.", func() Operation[oneImage, imageOut] { return new(told[oneImage, imageOut]) }); err != nil {
+		t.Fatal(err)
+	}
+	toldOf := func(f media.Form, err error) recipe.Step {
+		return recipe.Step{Args: Args(&told[oneImage, imageOut]{f, err})}
+	}
+	type asks struct {
+		A float32  `field:"label"`
+		B [8]int64 `field:"key"`
+		C string   `field:"lable"`
+	}
+	if err := Register("asks", "Asks.", func() Operation[asks, nothing] { return new(fake[asks, nothing, string]) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		want  string
+		steps []recipe.Step
+	}{
+		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
+		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
+		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
+		{`step "asks" (#2): reads "label" as float32: it is int64
+recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
+recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},
+		{`step "told" (#3): reads the field "a"`, []recipe.Step{decode, {Op: "told"}}},
+		{`step "told" (#4): is not possible: it does not work`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{}, errFail)}},
+		{`step "told" (#4): gives the image "image", which its method Result says to be uint8 [0, 3, 3]: takes uint8 or uint16, a height, a width, and 1, 3 or 4 channels`,
+			[]recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Width: 3}, nil)}},
+		{`says to be float32 [3, 3, 3]`, []recipe.Step{{Args: &recipe.DecodeImage{To: "a"}}, crop, toldOf(media.Form{Height: 3, Width: 3, DType: tensor.Float32}, nil)}},
+		{`step "cipher" (#3): reads the field "bytes": the samples have "image", "label", "key"`, []recipe.Step{decode, {Op: "cipher"}}},
+		{`step "raw_2" (#3): reads the field "bytes": the samples have "label", "key", "image"`, []recipe.Step{{Op: "raw"}, {Op: "raw"}}},
+		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &recipe.Batch{Size: 1}}}},
+		{`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]`, []recipe.Step{decode, {Op: "thin"}, {Args: &recipe.Batch{Size: 1}}}},
+		{`cannot tell which image is meant`, []recipe.Step{decode, {Op: "mean"}, crop}},
+		{`has no operation`, []recipe.Step{{Args: Args(&omits{})}}},
+	} {
+		r := recipe.Recipe{Steps: append([]recipe.Step{{Args: &recipe.Files{Pattern: "x", Label: "parent"}}}, c.steps...)}
+		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v\nexpected %s", err, c.want)
+		}
+	}
+}
+
+// described is known by its form alone.
+type described struct{}
+
+func (*described) Check(in sample.Schema) (sample.Schema, error) { return in, nil }
+
+func TestAnOperationWithoutCodeIsRefused(t *testing.T) {
+	if err := recipe.Register(recipe.Op{Name: "described", Doc: "Is known.", New: func() recipe.Args { return new(described) }}); err != nil {
+		t.Fatal(err)
+	}
+	r := recipe.Recipe{Steps: []recipe.Step{
+		{Args: &recipe.Files{Pattern: recipe.Path(phototest.Folder(t, 1)), Root: "/"}}, {Op: "decode_image"},
+		{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, {Op: "described"}, {Args: &recipe.Batch{Size: 1}},
+	}}
+	_, err := Open(t.Context(), r, Config{}, Options{})
+	var mistake *recipe.Error
+	if !errors.As(err, &mistake) || mistake.Step != 4 || !strings.Contains(err.Error(), `step "described" (#4): is described, for which the engine has no code: headrace.Register brings it`) {
+		t.Error(err)
+	}
+}
+
+// What an operation gives is held against what it said.
+type wrong struct {
+	Kind string `json:"kind"`
+}
+
+func (o *wrong) Do(_ context.Context, in meanIn) (imageOut, error) {
+	p := in.Image
+	switch o.Kind {
+	case "short":
+		p.Data = p.Data[:10]
+	case "float":
+		p.DType = tensor.Float32
+	case "gray":
+		p.Color = media.Gray
+	case "small":
+		p.Height--
+	case "none":
+		p = media.Pixels{}
+	case "canvas":
+		Canvas{}.Pixels(media.Form{Height: 1 << 20, Width: 1 << 20, DType: tensor.Uint8})
+	}
+	return imageOut{p}, nil
+}
+
+func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
+	if err := Register("wrong", "Is wrong.", func() Operation[meanIn, imageOut] { return new(wrong) }); err != nil {
+		t.Fatal(err)
+	}
+	root := phototest.Folder(t, 1)
+	for kind, want := range map[string]string{
+		"short":  "do not fit into 10 bytes",
+		"float":  "pixels of float32 [8, 8, 3]",
+		"gray":   `wrong gives the image "image" as uint8 [8, 8, 1], and is to give uint8 [8, 8, 3]`,
+		"small":  `as uint8 [7, 8, 3], and is to give uint8 [8, 8, 3]`,
+		"none":   `wrong gives the image "image": media: impossible geometry`,
+		"canvas": "Canvas.Pixels of uint8 [1048576, 1048576, 3]: takes",
+	} {
+		r := recipe.Recipe{Steps: []recipe.Step{
+			{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},
+			{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &recipe.Batch{Size: 1}},
+		}}
+		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
+		if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "000.jpg") {
+			t.Errorf("%s: %v, expected %s", kind, err, want)
+		}
+		l.Close()
+		if used := l.Stats().Memory.Used; used != 0 {
+			t.Errorf("%s: %d bytes are still held", kind, used)
+		}
+	}
+}
+
+func TestRandIsThatOfItsStep(t *testing.T) {
+	draw := func(r Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
+	w := work{seed: 7, sourceID: 1}
+	first := draw(Rand{key: w.chance(&item{}), op: 5})
+	if again := draw(Rand{key: w.chance(&item{}), op: 5}); again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	for _, other := range []Rand{{key: w.chance(&item{}), op: 6}, {key: w.chance(&item{id: sample.ID{Index: 1}}), op: 5}, {key: w.chance(&item{id: sample.ID{Epoch: 1}}), op: 5}} {
+		if draw(other) == first {
+			t.Errorf("%+v draws the same", other)
+		}
+	}
+}
