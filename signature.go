@@ -52,7 +52,7 @@ func signatureOf(in, out reflect.Type) (s signature, err error) {
 	}
 	for _, m := range s.out {
 		if m.own != nil || m.take {
-			return s, fmt.Errorf("Out has a field that only In can have: %v", m.described())
+			return s, fmt.Errorf("a field that only In can have is in Out: %v", m.described())
 		}
 	}
 	return s, nil
