@@ -1,4 +1,4 @@
-"""Loads a folder of photographs as a training loop does, shows how fast, and draws one batch for a person to look at.
+"""Loads a folder of photographs as a training loop does, shows how fast, and has one batch drawn for a person to look at.
 
 Usage: python demo.py FOLDER SHEET.png
 """
@@ -6,6 +6,7 @@ Usage: python demo.py FOLDER SHEET.png
 from __future__ import annotations
 
 import pathlib
+import subprocess
 import sys
 import time
 
@@ -27,36 +28,22 @@ def main(folder: str, sheet: str) -> None:
     # The engine is at work from here on; these imports are not in its way.
     from tqdm import tqdm
 
-    images, first, begun = 0, None, time.perf_counter()
+    images, begun = 0, time.perf_counter()
     with loader, tqdm(total=EPOCHS * len(loader), unit=" batches", desc=f"{EPOCHS} epochs") as progress:
         for _ in range(EPOCHS):
             for batch in loader:
-                if first is None:
-                    first = batch
                 images += len(batch["image"])
                 progress.update()
     seconds = time.perf_counter() - begun
 
     print(f"\n{images:,} images in {seconds:.2f} s: {images / seconds:,.0f} images per second\n")
     print(loader.stats())
-    draw_sheet(first, loader.classes, pathlib.Path(sheet))
-    print(f"\nOne augmented batch, to look at: {pathlib.Path(sheet).resolve()}")
 
-
-def draw_sheet(batch, classes: list[str], path: pathlib.Path, columns: int = 8) -> None:
-    """Writes all images of a batch into one picture, each with its label and key below it."""
-    from PIL import Image, ImageDraw
-
-    tile, text, gap = batch["image"].shape[1], 34, 10
-    rows = -(-len(batch["image"]) // columns)
-    sheet = Image.new("RGB", (gap + columns * (tile + gap), gap + rows * (tile + text + gap)), (24, 26, 30))
-    draw = ImageDraw.Draw(sheet)
-    for i, (image, label, key) in enumerate(zip(batch["image"], batch["label"], batch["key"], strict=True)):
-        x, y = gap + i % columns * (tile + gap), gap + i // columns * (tile + text + gap)
-        sheet.paste(Image.fromarray(image), (x, y))
-        draw.text((x, y + tile + 3), f"{label}  {classes[label]}", fill=(240, 240, 240))
-        draw.text((x, y + tile + 17), pathlib.Path(key).name, fill=(150, 155, 165))
-    sheet.save(path)
+    recipe = pathlib.Path(sheet).resolve().with_suffix(".yaml")
+    recipe.write_text(loader.recipe())
+    command = [hr.version_info()["program"], "preview", recipe, "-o", sheet, "-n", "32", "--columns", "8"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    print(f"\nOne augmented batch, to look at: {pathlib.Path(sheet).resolve()}\nThe pipeline, as a file: {recipe}")
 
 
 if __name__ == "__main__":
