@@ -102,7 +102,7 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
     assert alike(want, printed), f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md"])
+@pytest.mark.parametrize("name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md", "run.md"])
 def test_a_page(name: str, desk: pathlib.Path) -> None:
     page = GUIDE / name
     found = blocks(page)
