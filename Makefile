@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help install build test lint fmt demo docs bench soak sanitize wheel clean
+.PHONY: help install build test lint fmt demo docs bench soak sanitize wheel binaries clean
 
 help: ## list every task
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,9 +52,12 @@ sanitize: ## the C code under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/install.sh system
 	@scripts/sanitize.sh
 
-wheel: ## build the Python package with the engine inside, in build/dist
-	@scripts/install.sh
+wheel: ## build wheels for any Linux, x86-64 and arm64, in build/dist
+	@scripts/install.sh system wheel
 	@scripts/wheel.sh
+
+binaries: wheel ## and archives of the command alone, with and without C
+	@scripts/binaries.sh
 
 clean: ## remove everything that was built or installed inside this tree
 	rm -rf bin build .venv .demo python/dist python/src/headrace/_bin

@@ -22,6 +22,13 @@ stamp() {
 	printf -- '-X headrace/internal/version.commit=%s' "$commit"
 }
 
+# same_bytes has whatever stamps a time into files stamp the commit's, so that they can be made again.
+same_bytes() {
+	local time
+	time="$(git -c safe.directory='*' log -1 --format=%ct 2>/dev/null)" || time=1580601600
+	export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$time}"
+}
+
 # codecs_environment has `go build` make programs for a machine, with what scripts/codecs.sh made inside.
 codecs_environment() {
 	local machine="$1" codecs="$ROOT/build/codecs/$1"

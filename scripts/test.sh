@@ -26,5 +26,8 @@ step "python tests" tests python
 step "python tests, engine of debug builds" guarded_tests python
 step "examples and README" tests examples
 step "pip install ./python" scripts/package_test.sh
+step "wheels for x86-64 and arm64" scripts/wheel.sh
+step "archives of the command" scripts/binaries.sh
+step "wheels, installed and run" scripts/wheel_test.sh
 
 say "all tests passed in $((SECONDS - begun)) s"

@@ -10,6 +10,7 @@ DIST="$ROOT/build/dist"
 
 main() {
 	local machine
+	same_bytes
 	mkdir -p "$DIST"
 	for machine in "${@:-x86_64 aarch64}"; do
 		for machine in $machine; do

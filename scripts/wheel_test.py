@@ -1,0 +1,85 @@
+"""Real photographs, in each format, through the wheel that is installed here: beside Pillow's pixels, and as sums.
+
+The sums are for a comparison with those of other machines.
+
+Usage: python wheel_test.py FOLDER
+
+The folder has photographs as JPEG files. HEADRACE_ENGINE may name the engine of another machine, and how to run it.
+"""
+
+import hashlib
+import os
+import pathlib
+import platform
+import sys
+import tempfile
+
+import headrace as hr
+import numpy as np
+from PIL import Image, features
+
+SIZE = (640, 480)
+CROP = 224
+# format: what Pillow is told when it writes, and how far the two decoders' values may lie apart
+FORMATS = {
+    "jpg": ({"quality": 90}, 2),
+    "png": ({}, 0),
+    "webp": ({"quality": 90}, 2),
+    "gif": ({}, 0),
+    "bmp": ({}, 0),
+    "tiff": ({"compression": "tiff_lzw"}, 0),
+    "avif": ({"quality": 80}, 3),
+}
+
+
+def main(photographs: pathlib.Path) -> None:
+    info = hr.version_info()
+    assert info["version"] == hr.__version__, info
+    at_home = info["platform"] == {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}[platform.machine()]
+    if at_home and "sse4_1" in pathlib.Path("/proc/cpuinfo").read_text("utf-8"):
+        assert info["features"]["kernels"] not in ("", "plain"), f"the engine does not see what this processor has: {info}"
+    print(f"   {info['platform']}: {info['features']['decoders']}", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as folder:
+        for format in FORMATS:
+            if format != "avif" or features.check("avif"):
+                write(photographs, pathlib.Path(folder, format), format)
+                check(pathlib.Path(folder, format), format)
+
+
+def write(photographs: pathlib.Path, folder: pathlib.Path, format: str) -> None:
+    folder.mkdir()
+    for path in sorted(photographs.glob("*.jpg"))[:4]:
+        image = Image.open(path)
+        image.draft("RGB", SIZE)
+        image.convert("RGB").resize(SIZE).save(folder / f"{path.stem}.{format}", **FORMATS[format][0])
+
+
+def check(folder: pathlib.Path, format: str) -> None:
+    files = hr.files(folder, seed=1)
+    try:
+        plain = batch_of(files.decode_image().center_crop(CROP))
+    except hr.SampleError as error:
+        # The one library that is not inside: where the machine lacks it, the error says what to do.
+        assert format == "avif", error
+        assert "decoding AVIF needs libavif" in str(error), error
+        assert "apt-get install -y libavif" in str(error), error
+        print("   avif: not on this machine, and the error says so", file=sys.stderr)
+        return
+    left, top = (SIZE[0] - CROP) // 2, (SIZE[1] - CROP) // 2
+    pillow = [Image.open(p).convert("RGB").crop((left, top, left + CROP, top + CROP)) for p in sorted(folder.iterdir())]
+    difference = int(np.abs(plain.astype(int) - np.stack([np.asarray(p) for p in pillow])).max())
+    assert difference <= FORMATS[format][1], f"{format}: {difference} from Pillow's pixels"
+    changed = files.decode_image().random_resized_crop(CROP).random_flip().color_jitter(0.4, 0.4, 0.4, 0.1)
+    numbers = batch_of(changed.normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]))
+    sums = [hashlib.sha256(values.tobytes()).hexdigest()[:16] for values in (plain, numbers)]
+    print(f"{format}: {len(plain)} photographs, at most {difference} from Pillow's, {' '.join(sums)}")
+
+
+def batch_of(pipeline: hr.Pipeline) -> np.ndarray:
+    with pipeline.batch(4).loader(epochs=1) as loader:
+        (batch,) = list(loader)
+        return batch["image"].copy()
+
+
+assert os.environ.get("HEADRACE_ENGINE") or pathlib.Path(sys.prefix) in pathlib.Path(hr.__file__).parents, hr.__file__
+main(pathlib.Path(sys.argv[1]))
