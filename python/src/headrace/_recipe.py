@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 
 from ._engine import find_program
@@ -37,7 +38,10 @@ def write(recipe: dict[str, Any], loader: dict[str, Any], format: str) -> str:
         raise RecipeError(f"headrace: recipe({format!r}): takes {' or '.join(map(repr, _FORMATS))}")
     # In a file, a dollar sign may begin a variable; here it never does.
     doc = _texts(recipe | ({"loader": loader} if loader else {}), lambda text: text.replace("$", "$$"))
-    return _convert(["--to", format, "-"], json.dumps(doc).encode()).decode()
+    try:
+        return _convert(["--to", format, "-"], json.dumps(doc).encode()).decode()
+    except RecipeError as e:  # nobody has seen the text in which it has a line and a column
+        raise RecipeError(re.sub(r"^stdin:\d+:\d+: ", "recipe: ", str(e), flags=re.MULTILINE)) from None
 
 
 def _convert(args: list[str], given: bytes | None) -> bytes:
@@ -66,7 +70,7 @@ def _value(name: str, value: Any) -> str:
         return os.fsdecode(value)
     try:
         return json.dumps(value, allow_nan=False, default=_plain)
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         text = f"headrace: the variable {name} is {value!r}: takes text, a path, a number, True, False, None, or a list of them"
         raise RecipeError(text) from None
 

@@ -1,0 +1,352 @@
+"""Recipes in files, as Python reads and writes them. Independent judges are PyYAML and the package jsonschema."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+import headrace as hr
+from conftest import pipeline
+from headrace._engine import find_program
+
+TRAIN = """\
+headrace: 1
+vars:
+  root: data/train
+  size: 224
+  flip: null
+seed: 3
+steps:
+  - files: {pattern: "${root}/*/*.JPEG", label: parent}
+  - shuffle
+  - decode_image
+  - resize: {size: 256}
+  - center_crop: {size: "${size}"}
+  - {random_flip: {p: "${flip}"}, name: flip}
+  - batch: {size: 32}
+loader: {epochs: 2, on_error: skip, max_errors: 0.25, memory: 512MiB, prefetch: 3, workers: null}
+"""
+
+# How to call each method with arguments drawn at random. A new method of Pipeline has to come here.
+RANDOM = {
+    "shuffle": lambda r: {"seed": r.choice([None, 0, 2**64 - 1])},
+    "decode_image": lambda r: {
+        "mode": r.choice([None, "exact", "fast"]),
+        "orient": r.choice([None, True, False]),
+        "color": r.choice([None, "rgb"]),
+        "background": r.choice([None, (1, 0, 255)]),
+        "dtype": r.choice([None, "uint8"]),
+        "frame": r.choice([None, 0]),
+        "field": r.choice([None, "bytes"]),
+        "to": r.choice([None, "image", "no", "yes", "1e3", "y", "null", "a b", "é: #", "~", "'", "$x", "${x}", "$$"]),
+    },
+    "resize": lambda r: {"size": r.choice([r.randint(1, 999), (3, 4), np.int64(7)]), "max_size": None, "filter": filter_of(r)},
+    "resize_to_bucket": lambda r: {"sizes": [(r.randint(1, 999), 4), (5, r.randint(1, 999)), 6][: r.randint(1, 3)], "filter": filter_of(r)},
+    "center_crop": lambda r: {"size": r.choice([9, (3, 4), [5, 5]])},
+    "random_crop": lambda r: {"size": r.choice([9, (3, 4)])},
+    "random_resized_crop": lambda r: {
+        "size": r.choice([9, (3, 4)]),
+        "scale": r.choice([None, (0.1, 1), (r.random() / 2 + 1e-9, 0.75)]),
+        "ratio": r.choice([None, (1e-3, 3)]),
+        "filter": filter_of(r),
+    },
+    "pad": lambda r: {"padding": r.choice([0, (1, 2), (1, 2, 3, 4)]), "fill": r.choice([0, 9, (1, 2, 3)])},
+    "random_flip": lambda r: {"p": r.random()},
+    "random_vertical_flip": lambda r: {"p": r.choice([0, 1, 1e-9])},
+    "rotate90": lambda r: {"turns": r.randint(-9, 9)},
+    "random_rotate90": lambda r: {"p": r.random()},
+    "color_jitter": lambda r: {
+        "brightness": r.choice([0, 0.4, (0.5, 2)]),
+        "contrast": r.random(),
+        "saturation": r.choice([0, (1, 1)]),
+        "hue": r.choice([0, 0.1, (-0.5, 0.25)]),
+    },
+    "grayscale": lambda r: {"channels": 3},
+    "random_grayscale": lambda r: {"p": r.random()},
+    "normalize": lambda r: {
+        "mean": r.choice([0, 0.5, (0.1, 0.2, 1e-7)]),
+        "std": r.choice([1, (0.1, 0.2, 0.3)]),
+        "dtype": r.choice([None, "float32", "float16", "bfloat16"]),
+    },
+    "layout": lambda r: {"layout": r.choice(["NHWC", "NCHW"])},
+    "batch": lambda r: r.choice([{"size": 3}, {"global_size": 8}, {"size": 1, "drop_last": True}]),
+}
+LAST = ("normalize", "layout", "batch")  # may only follow what is of one size, or be last
+
+
+def filter_of(r):
+    return r.choice([None, "bilinear", "box", "hamming", "bicubic", "lanczos"])
+
+
+def sources(r):
+    paths = [
+        "a.jpg",
+        "no",
+        "b\udcff.jpg",
+        "$${x}",
+        "1e3",
+        "é #",
+        "- x",
+        "{a: b}",
+        "x" * 150,
+        "\u2028",
+        "a\nb",
+        "\x7f",
+        "=",
+        "0o7",
+        "1_0",
+        "12:30",
+        ".inf",
+    ]
+    source = r.choice(["data/*/*.jpg", paths, [(path, i - 3) for i, path in enumerate(paths)], paths[r.randrange(len(paths))]])
+    label = r.choice([None, "parent"]) if not isinstance(source[0], tuple) else None
+    return hr.files(source, label=label, seed=r.choice([0, 7, 2**64 - 1]))
+
+
+def drawn(r, name):
+    """A pipeline that has an operation in it, where it may stand."""
+    p = sources(r)
+    if name == "shuffle":
+        return p.shuffle(**RANDOM[name](r))
+    if r.random() < 0.5:
+        p = p.shuffle()
+    p = p.decode_image(**RANDOM["decode_image"](r))
+    for middle in r.sample(sorted(RANDOM), 3):
+        if middle not in (*LAST, "shuffle", "decode_image", "grayscale"):
+            p = getattr(p, middle)(**RANDOM[middle](r))
+    if name == "batch":
+        p = p.center_crop(8)
+    return p if name == "decode_image" else getattr(p, name)(**RANDOM[name](r))
+
+
+def test_every_operation_is_drawn():
+    steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
+    assert steps - {"to", "recipe", "loader"} == set(RANDOM)
+    schema = json.loads(subprocess.check_output([find_program(), "schema"]))
+    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {"files"}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_round_trip(name, tmp_path):
+    validator = validator_of_recipes()
+    r = random.Random(name)
+    for i in range(3):
+        p = drawn(r, name)
+        texts = {format: p.recipe(format) for format in ("yaml", "json")}
+        assert yaml.safe_load(texts["yaml"]) == json.loads(texts["json"])
+        validator.validate(json.loads(texts["json"]))
+        for format, text in texts.items():
+            path = tmp_path / f"{i}.{format}"
+            path.write_text(text)
+            loaded = hr.load(path)
+            assert loaded.recipe(format) == text
+            assert_same_steps(p, loaded)
+
+
+def assert_same_steps(given, loaded):
+    """All that was given came back, in the one form that equal arguments have."""
+    given, loaded = given._described(), loaded._described()
+    assert given["seed"] == loaded["seed"]
+    assert [op for step in given["steps"] for op in step] == [op for step in loaded["steps"] for op in step]
+    for before, after in zip(given["steps"], loaded["steps"], strict=True):
+        ((op, asked),), ((_, got),) = before.items(), after.items()
+        for name, value in asked.items():
+            assert same(op, name, value, got.get(name)), (op, name, value, got)
+
+
+def same(op, name, asked, got):
+    if op == "color_jitter":
+        middle = 0 if name == "hue" else 1
+        pair = asked if isinstance(asked, list) else [max(middle - asked, 0) if middle else -asked, middle + asked]
+        return got == pytest.approx(pair) if got is not None else pair == [middle, middle]
+    if op == "rotate90":
+        return got == asked % 4
+    if name == "frame":
+        return got is None
+    if name in ("size", "mean", "std", "fill") and isinstance(asked, list) and len(set(asked)) == 1:
+        return got in (asked[0], asked)
+    if name == "padding":
+        return got == asked
+    return got == asked
+
+
+@functools.cache
+def validator_of_recipes():
+    schema = json.loads(subprocess.check_output([find_program(), "schema"]))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def test_the_schema_marks_mistakes():
+    validator = validator_of_recipes()
+    validator.validate(yaml.safe_load(TRAIN))
+    for wrong in (
+        TRAIN.replace("size: 256", "siez: 256"),
+        TRAIN.replace("- shuffle", "- shufle"),
+        TRAIN.replace("label: parent", "label: folder"),
+        TRAIN.replace("headrace: 1", "headrace: 2"),
+        TRAIN.replace("epochs: 2", "epochs: two"),
+        TRAIN.replace("{size: 256}", ""),
+    ):
+        assert wrong != TRAIN
+        assert not validator.is_valid(yaml.safe_load(wrong)), wrong
+
+
+def train(tmp_path: Path, text: str = TRAIN) -> Path:
+    path = tmp_path / "train.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_load(tmp_path, monkeypatch):
+    monkeypatch.setenv("flip", "0.125")
+    monkeypatch.chdir(tmp_path)
+    p = hr.load(train(tmp_path), size=192, root=Path("elsewhere"))
+    (files, *steps) = p._described()["steps"]
+    assert files == {"files": {"pattern": "elsewhere/*/*.JPEG", "root": str(tmp_path), "label": "parent", "max_bytes": 1 << 30}}
+    assert steps[0] == {"shuffle": {}}
+    assert steps[3] == {"center_crop": {"size": 192}}
+    assert steps[4] == {"random_flip": {"p": 0.125}, "name": "flip"}
+    assert repr(p).startswith("files(pattern='elsewhere/*/*.JPEG', label='parent', max_bytes=1073741824).shuffle().decode_image(")
+    assert "random_flip(p=0.125)" in repr(p)
+    assert p == hr.load(str(train(tmp_path)), size="192", root="elsewhere")
+    assert p != hr.load(os.fsencode(train(tmp_path)), root="elsewhere")
+
+
+def test_values_of_variables(tmp_path):
+    text = 'headrace: 1\nvars: {path: null, v: null, w: 1}\nsteps:\n  - files: {pattern: "${path}"}\n  - {STEP}\n'
+
+    def step(step: str, **given):
+        return hr.load(train(tmp_path, text.replace("{STEP}", step)), path="a", **given)._described()["steps"][1:]
+
+    assert step('shuffle: {seed: "${v}"}', v=2**64 - 1) == [{"shuffle": {"seed": 2**64 - 1}}]
+    assert step('shuffle: {seed: "${v}"}', v=None) == [{"shuffle": {}}]
+    assert step('shuffle: {seed: "${v}"}', v=np.int64(3)) == [{"shuffle": {"seed": 3}}]
+    decode = 'decode_image: {orient: "${v}"}'
+    assert step(decode, v=False)[0]["decode_image"]["orient"] is False
+    crop = 'decode_image\n  - random_resized_crop: {size: "${v}", scale: "${w}"}'
+    assert step(crop, v=[3, 4], w=(0.25, np.float64(0.5)))[1]["random_resized_crop"]["scale"] == [0.25, 0.5]
+    for value in (object(), float("nan"), {1: 2}.keys()):
+        with pytest.raises(
+            hr.RecipeError, match=r"the variable v is .*: takes text, a path, a number, True, False, None, or a list of them"
+        ):
+            step("shuffle", v=value)
+    assert (
+        hr.load(train(tmp_path, text.replace("{STEP}", "shuffle")), path=b"\xff", v=1)._described()["steps"][0]["files"]["pattern"]
+        == "\udcff"
+    )
+
+
+def test_mistakes_are_told_with_their_places(tmp_path):
+    path = train(tmp_path, TRAIN.replace("size: 256", "size: big").replace("- shuffle", "- shufle").replace("epochs", "epoch"))
+    with pytest.raises(hr.RecipeError) as caught:
+        hr.load(path, flip=0.5)
+    assert str(caught.value).splitlines() == [
+        f'{path}:9:5: step "shufle" (#2): there is no operation "shufle": did you mean "shuffle"?',
+        f'{path}:11:20: step "resize" (#4): size is "big": takes a whole number, or [height, width]',
+    ]
+    with pytest.raises(hr.RecipeError, match=r'train.yaml:15:10: loader: unknown key "epoch": did you mean "epochs"\? takes'):
+        hr.load(train(tmp_path, TRAIN.replace("epochs", "epoch")), flip=0.5)
+    with pytest.raises(hr.RecipeError, match=r"train.yaml:15:10: loader: rank has no place in a recipe: each process has its own"):
+        hr.load(train(tmp_path, TRAIN.replace("epochs: 2", "rank: 2")), flip=0.5)
+    with pytest.raises(
+        hr.RecipeError, match=r"train.yaml:5:9: vars.flip has no value: give it by --set flip=…, in Python by flip=…, or in the env"
+    ):
+        hr.load(train(tmp_path))
+    with pytest.raises(hr.RecipeError, match=r'train.yaml:3:3: vars declares no variable "siz" that could be given: did you mean "size"\?'):
+        hr.load(train(tmp_path), flip=1, siz=3)
+    with pytest.raises(hr.RecipeError, match=r"train.yaml:1:11: is no YAML"):
+        hr.load(train(tmp_path, "headrace: 1: 2"))
+    with pytest.raises(hr.RecipeError, match=r"recipe\('toml'\): takes 'yaml' or 'json'"):
+        hr.files("a").recipe("toml")
+    with pytest.raises(hr.RecipeError, match=r'^recipe: step "resize" \(#2\): has no image to work on, only'):
+        hr.files("a").resize(3).recipe()
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        hr.load(tmp_path / "none.yaml")
+    with pytest.raises(IsADirectoryError):
+        hr.load(tmp_path)
+    with pytest.raises(TypeError):
+        hr.load(3.5)
+
+
+def test_an_engine_that_fails(tmp_path, monkeypatch):
+    broken = tmp_path / "headrace"
+    broken.write_text("#!/bin/sh\necho something >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("HEADRACE_ENGINE", str(broken))
+    with pytest.raises(hr.EngineFailed, match="something"):
+        hr.load(train(tmp_path))
+    broken.write_text("#!/bin/sh\nexit 5\n")
+    with pytest.raises(hr.EngineFailed, match="convert ended with 5"):
+        hr.files("a").recipe()
+
+
+def test_a_recipe_from_standard_input():
+    code = "import headrace as hr; print(hr.load('-', flip=1).recipe('json'))"
+    out = subprocess.run([sys.executable, "-c", code], input=TRAIN.encode(), capture_output=True, check=True)
+    assert json.loads(out.stdout)["steps"][0]["files"]["root"] == os.getcwd()
+
+
+def test_a_file_named_like_an_option(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("--to").write_text(TRAIN)
+    assert hr.load("--to", flip=1)._described()["seed"] == 3
+
+
+def test_the_section_loader_has_the_defaults(photos, tmp_path, monkeypatch):
+    text = """headrace: 1
+vars: {root: null}
+steps:
+  - files: {pattern: "${root}/*/*.jpg", label: parent}
+  - decode_image
+  - center_crop: {size: 8}
+  - batch: {size: 4}
+loader: {epochs: 2, on_error: skip, max_errors: 1.0, memory: 64MiB, prefetch: 3, order: completion, fuse: null}
+"""
+    loaded = hr.load(train(tmp_path, text), root=photos)
+    assert yaml.safe_load(loaded.recipe())["loader"]["memory"] == "64MiB"
+    with loaded.loader() as loader:
+        assert sum(1 for _ in loader) == loader.max_batches
+        written = yaml.safe_load(loader.recipe())
+        assert loader.recipe("json") == loader.recipe(format="json")
+    expected = {"epochs": 2, "on_error": "skip", "max_errors": 1.0, "memory": 64 << 20, "prefetch": 3, "order": "completion", "fuse": True}
+    assert written["loader"] == expected
+    with loaded.to("torch").loader(epochs=1, on_error="raise", max_errors=None, order="input", workers=1) as loader:
+        assert type(next(iter(loader))["image"]).__module__ == "torch"
+        written = yaml.safe_load(loader.recipe())["loader"]
+    assert (written["epochs"], written["on_error"], written["order"], written["workers"]) == (1, "raise", "input", 1)
+    assert "max_errors" not in written
+
+
+def test_what_was_loaded_gives_the_same_batches(photos, tmp_path):
+    p = pipeline(photos, seed=5) if "seed" in inspect.signature(pipeline).parameters else pipeline(photos)
+    with p.loader(epochs=1) as loader:
+        want = [batch["image"].tobytes() for batch in loader]
+        state = loader.state_dict()
+        text = loader.recipe()
+    again = hr.load(train(tmp_path, text))
+    with again.loader() as loader:
+        assert [batch["image"].tobytes() for batch in loader] == want
+        loader.load_state_dict(state)  # it is the same pipeline: its states fit
+
+
+def test_steps_may_follow(tmp_path):
+    path = train(tmp_path, "headrace: 1\nsteps:\n  - files: {pattern: a}\n  - decode_image\nloader: {epochs: 3}\n")
+    p = hr.load(path).center_crop(3).batch(2)
+    assert yaml.safe_load(p.recipe())["steps"][2:] == [{"center_crop": {"size": 3}}, {"batch": {"size": 2, "drop_last": False}}]
+    assert yaml.safe_load(p.recipe())["loader"] == {"epochs": 3}
+    assert p != hr.load(train(tmp_path, path.read_text().replace("3", "4"))).center_crop(3).batch(2)
