@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"headrace"
@@ -384,5 +385,36 @@ func TestCommonFolder(t *testing.T) {
 		if got := commonFolder(tiles); got != "" {
 			t.Errorf("%q: %q", keys, got)
 		}
+	}
+}
+
+// Ctrl-C ends it wherever it is, here among more folders than can be listed, and leaves no half of a file.
+func TestPreviewInterrupted(t *testing.T) {
+	endless := t.TempDir() // two ways from each folder to the next
+	for i := range 40 {
+		dir := filepath.Join(endless, fmt.Sprint(i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b"} {
+			if err := os.Symlink(fmt.Sprintf("../%d", i+1), filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Mkdir(filepath.Join(endless, "40"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "sheet.png")
+	var words bytes.Buffer
+	c := exec.Command(program(t), "preview", recipeFile(t, endless+"/0", usualText...), "-o", out)
+	c.Stderr = &words
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() { c.Process.Signal(os.Interrupt) })
+	c.Wait()
+	if _, err := os.Stat(out); c.ProcessState.ExitCode() != exitInterrupted || !os.IsNotExist(err) || words.String() != "headrace: interrupted\n" {
+		t.Errorf("exit code %d, %v: %q", c.ProcessState.ExitCode(), err, words.String())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/opentype"
 	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
 )
 
 // The fonts that the program brings along have Latin, Greek, Cyrillic, and arrows.
@@ -44,6 +45,9 @@ func (l *library) fallback(r rune) *sfnt.Font {
 	var b sfnt.Buffer
 	has := func(f *sfnt.Font) bool {
 		i, err := f.GlyphIndex(&b, r)
+		if err == nil && i != 0 {
+			_, err = f.LoadGlyph(&b, i, fixed.I(16), nil) // coloured ones, and those of variable fonts, cannot be drawn here
+		}
 		return err == nil && i != 0
 	}
 	var found *sfnt.Font

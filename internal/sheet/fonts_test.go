@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"bytes"
+	"encoding/binary"
 	"os"
 	"testing"
 
@@ -26,6 +28,29 @@ func TestFontsOfTheMachine(t *testing.T) {
 	}
 	if len(l.open) != 1 || len(l.files) != 0 {
 		t.Errorf("%d fonts are open, %d to be looked at", len(l.open), len(l.files))
+	}
+}
+
+// A font may have a character in a form that cannot be drawn: here, its outlines are broken.
+func TestAFontThatCannotBeDrawn(t *testing.T) {
+	broken := bytes.Clone(goFont)
+	at := bytes.Index(broken, []byte("glyf")) + 8
+	from, size := binary.BigEndian.Uint32(broken[at:]), binary.BigEndian.Uint32(broken[at+4:])
+	for i := range broken[from : from+size] {
+		broken[int(from)+i] = 0x7f
+	}
+	dir := t.TempDir()
+	write(t, dir+"/broken.ttf", broken)
+	if f := readFont(dir + "/broken.ttf"); f == nil {
+		t.Fatal("the font cannot even be read")
+	}
+	l := &library{folders: []string{dir}}
+	if l.fallback('x') != nil {
+		t.Error("a character without an outline was found")
+	}
+	h := newHand(regular(), 12.5, l)
+	if got := h.visible("x你"); got != `x\u4f60` {
+		t.Errorf("%q", got)
 	}
 }
 
