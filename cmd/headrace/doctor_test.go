@@ -86,7 +86,7 @@ func TestDoctorUnderLimits(t *testing.T) {
 		"few addresses":            {"ulimit -v 16000000;", nil, exitDone, map[string]want{"addresses": {doctor.Low, "limited to 15 GiB", "ulimit -v"}}},
 		"no libavif":               {"", []string{"HEADRACE_AVIF=/nowhere/libavif.so"}, exitDone, map[string]want{"avif": {doctor.Missing, "cannot be opened", "apt-get install"}}},
 		"a limit on instructions":  {"", []string{"HEADRACE_SIMD=plain"}, exitDone, map[string]want{"kernels": {doctor.Low, "plain", "unset"}}},
-		"fewer threads than cores": {"", []string{"GOMAXPROCS=0001"}, exitDone, map[string]want{"shared memory": {doctor.OK, "", ""}}},
+		"fewer threads than cores": {"", []string{"GOMAXPROCS=1"}, exitDone, map[string]want{"cores": {ofOne, "GOMAXPROCS=1", ""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, report, code := examined(t, engine, c.limits, c.env...)

@@ -63,8 +63,12 @@ func (e *examiner) cores() {
 			f.Advice = "loading is as fast as there are cores; " + byAffinity
 		}
 	}
-	if n := runtime.GOMAXPROCS(0); os.Getenv("GOMAXPROCS") != "" && n < here.Cores {
-		f.Status, f.Advice = Low, fmt.Sprintf("GOMAXPROCS=%s is in the environment: %d of the cores are used; unset GOMAXPROCS", os.Getenv("GOMAXPROCS"), n)
+	if given := os.Getenv("GOMAXPROCS"); given != "" {
+		n := runtime.GOMAXPROCS(0)
+		f.Fact += fmt.Sprintf("; GOMAXPROCS=%s is in the environment", given)
+		if n < here.Cores {
+			f.Status, f.Advice = Low, fmt.Sprintf("of the cores %d are used: unset GOMAXPROCS", n)
+		}
 	}
 	e.add(f)
 }
