@@ -46,6 +46,8 @@ func (q QueueStats) minus(r QueueStats) QueueStats {
 	q.Empty -= r.Empty
 	q.Full -= r.Full
 	q.Observed -= r.Observed
+	q.PutWait -= r.PutWait
+	q.GetWait -= r.GetWait
 	q.Mean = 0
 	if q.Observed > 0 {
 		q.Mean = area / float64(q.Observed)

@@ -15,6 +15,9 @@ type MergeOpts struct {
 	Weights []float64 // with ByWeight: how often each input is next, as a share of their sum
 	Seed    uint64    // with ByWeight
 	Until   Until     // when an epoch is over; zero: when all inputs' are
+
+	// Pick says, with ByPick, which input is next; -1 ends the epoch. It has to depend on nothing but its arguments.
+	Pick func(epoch int, turn int64) int
 }
 
 // Order says which input of a Merge is next.
@@ -26,19 +29,20 @@ const (
 	Arrival    Order = iota // who has an item
 	RoundRobin              // one after the other
 	ByWeight                // drawn with Weights and Seed, for each turn of each epoch anew
+	ByPick                  // what Pick says for each turn
 )
 
 func (o Order) String() string {
-	if o < 0 || o > ByWeight {
+	if o < 0 || o > ByPick {
 		return fmt.Sprintf("Order(%d)", int(o))
 	}
-	return [...]string{"by arrival", "round robin", "by weight"}[o]
+	return [...]string{"by arrival", "round robin", "by weight", "by pick"}[o]
 }
 
 // Until says when an epoch of a Merge is over.
 type Until int
 
-// The ends of an epoch. With Shortest, what the other inputs still have of the epoch is disposed of, and their sources go on
+// The ends of an epoch. With Shortest, or when Pick ends it, what the other inputs still have of the epoch is disposed of, and their sources go on
 // with the next one.
 const (
 	Longest  Until = iota // the epochs of all inputs are over
@@ -75,7 +79,7 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 			}
 			return m.out
 		}
-		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), turns: newTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
+		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), custom: o.Order == ByPick, turns: newTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
 		op.books.turns[n.name] = t.turns
 		op.run(st, t.work)
 		return m.out
@@ -86,11 +90,14 @@ func (o MergeOpts) mistakes(n *node, inputs int) {
 	if inputs == 0 {
 		n.mistake("it merges nothing")
 	}
-	if o.Order < Arrival || o.Order > ByWeight {
+	if o.Order < Arrival || o.Order > ByPick {
 		n.mistake("Order is %d", int(o.Order))
 	}
 	if o.Until < Longest || o.Until > Shortest {
 		n.mistake("Until is %d", int(o.Until))
+	}
+	if (o.Pick != nil) != (o.Order == ByPick) {
+		n.mistake("Pick is for ByPick, and ByPick needs one")
 	}
 	if o.Order != ByWeight {
 		if o.Weights != nil {

@@ -10,6 +10,8 @@ type meter struct {
 	area       float64       // messages × nanoseconds
 	full       time.Duration
 	empty      time.Duration
+	putWait    time.Duration
+	getWait    time.Duration
 }
 
 // observe accounts for the time up to now, in which the queue had n messages. Clocks are read by run of items, so now may be
@@ -33,6 +35,7 @@ func (m *meter) stats(n int) QueueStats {
 	q := QueueStats{
 		Cap: m.limit, Len: min(n, m.limit), Puts: m.puts, Gets: m.gets,
 		Empty: m.empty, Full: m.full, Observed: m.at,
+		PutWait: m.putWait, GetWait: m.getWait,
 	}
 	if m.at > 0 {
 		q.Mean = m.area / float64(m.at)

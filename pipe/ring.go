@@ -82,7 +82,7 @@ func (r *ring[T]) reserveUpTo(w *worker, n int) int {
 			r.room.Wait()
 			r.makers--
 		}
-		w.tick(&w.blocked)
+		r.meter.putWait += w.tick(&w.blocked)
 	}
 	if r.aborted {
 		return 0
@@ -121,7 +121,7 @@ func (r *ring[T]) take(w *worker, buf []msg[T]) haul[T] {
 	if !r.takeable() {
 		w.beforeWait()
 		r.await(context.Background())
-		w.tick(&w.starved)
+		r.meter.getWait += w.tick(&w.starved)
 	}
 	h, broken := r.haul(buf, w.last)
 	r.mu.Unlock()
@@ -153,7 +153,7 @@ func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[
 		w.beforeWait()
 		r.await(ctx)
 		stop()
-		w.tick(&w.starved)
+		r.meter.getWait += w.tick(&w.starved)
 	}
 	h, broken := r.haul(buf, w.last)
 	r.mu.Unlock()
@@ -177,7 +177,7 @@ func (r *ring[T]) wait(w *worker) bool {
 	if !r.takeable() {
 		w.beforeWait()
 		r.await(context.Background())
-		w.tick(&w.starved)
+		r.meter.getWait += w.tick(&w.starved)
 		if r.takers > 0 && r.filled > 1 && r.takeable() {
 			r.ready.Signal() // this worker takes one at most
 		}

@@ -59,6 +59,9 @@ type QueueStats struct {
 	Empty    time.Duration `json:"empty_ns"`    // time in which the next stage would have had to wait
 	Full     time.Duration `json:"full_ns"`     // time in which Cap messages were ready
 	Observed time.Duration `json:"observed_ns"` // the time that Mean, Empty and Full are about
+
+	PutWait time.Duration `json:"put_wait_ns"` // time that workers waited for room, together
+	GetWait time.Duration `json:"get_wait_ns"` // time that the next stage's workers, or the consumer, waited for a message, together
 }
 
 func (e *engine) stats() Stats {
@@ -167,6 +170,8 @@ func (q QueueStats) plus(r QueueStats) QueueStats {
 	r.Empty += q.Empty
 	r.Full += q.Full
 	r.Observed += q.Observed
+	r.PutWait += q.PutWait
+	r.GetWait += q.GetWait
 	return r
 }
 

@@ -145,3 +145,65 @@ func TestStatsPlus(t *testing.T) {
 		}
 	})
 }
+
+// Percentiles are of the time that operations run, without waiting for a permit, an item, or room.
+func TestE52Percentiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		op := func(ctx context.Context, v int) (int, error) {
+			d := 10 * time.Millisecond
+			switch {
+			case v%100 >= 98:
+				d = time.Second
+			case v%100 >= 85:
+				d = 100 * time.Millisecond
+			}
+			return v, pipetest.Sleep(ctx, d)
+		}
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 400, Every: time.Millisecond}), op, pipe.Opts{Name: "map", Workers: 4, Gate: pipe.NewGate(1)})
+		run := start(t, pipe.Map(f, takes(20*time.Millisecond), pipe.Opts{Name: "slow"}), pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}})
+		collect(t, run)
+		run.Close()
+		s := run.Stats().Stages[1]
+		near := func(got, want time.Duration) bool { return got >= want && got <= want*17/16 }
+		if !near(s.P50, 10*time.Millisecond) || !near(s.P90, 100*time.Millisecond) || !near(s.P99, time.Second) || s.Sampled {
+			t.Errorf("%+v", s)
+		}
+		if want := (85*10 + 13*100 + 2*1000) * time.Millisecond / 100; s.Mean != want {
+			t.Errorf("the mean is %v, not %v", s.Mean, want)
+		}
+		if life := s.Starved + s.Busy + s.Blocked + s.Gated; s.Gated < s.Busy || life > 4*run.Stats().Elapsed {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Who puts waits for room, who gets waits for messages, and the queue says how long.
+func TestE53QueuesCountWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), takes(time.Second), pipe.Opts{Name: "one", Ordered: true, Buffer: 1})
+		f = pipe.Map(f, takes(3*time.Second), pipe.Opts{Name: "three", Ordered: true, Buffer: 1})
+		run := start(t, f, pipe.Config{})
+		collect(t, run)
+		run.Close()
+		s := run.Stats()
+		source, one, three := s.Queues[0], s.Queues[1], s.Queues[2]
+		if one.PutWait < 180*time.Second || one.PutWait > 200*time.Second || one.GetWait > 2*time.Second {
+			t.Errorf("behind the fast stage: %+v", one)
+		}
+		if three.PutWait > time.Second || three.GetWait < 299*time.Second || three.GetWait != s.Waited {
+			t.Errorf("behind the slow stage: %+v, the consumer waited %v", three, s.Waited)
+		}
+		if source.PutWait < 200*time.Second || source.GetWait != 0 {
+			t.Errorf("behind the source: %+v", source)
+		}
+		if rate := three.Rate(); rate < 0.33 || rate > 0.34 || (pipe.QueueStats{}).Rate() != 0 {
+			t.Errorf("%v", rate)
+		}
+		text := s.String()
+		for _, want := range []string{"one → three", "three → consumer", "put wait", "p90", "mean"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing in\n%s", want, text)
+			}
+		}
+	})
+}

@@ -1,21 +1,28 @@
 package pipe
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing but its number, so a state needs only the numbers of
 // the turns that are finished: after a resume these are left out, and the others find the same items, because those that are
 // not finished come again, in order. Turns of an input whose epoch is over are void; the next turn that is not stands for them.
 type turnMerge[T any] struct {
 	*mergeStage[T]
-	pick  func(epoch int, turn int64) int
-	turns *family // of this epoch
-	skip  ledger  // turns that were finished before the run was resumed
-	epoch int     // as the sources count them
+	pick   func(epoch int, turn int64) int
+	custom bool    // it is the caller's
+	turns  *family // of this epoch
+	skip   ledger  // turns that were finished before the run was resumed
+	epoch  int     // as the sources count them
 }
 
 func (o MergeOpts) picker(inputs int) func(epoch int, turn int64) int {
-	if o.Order == RoundRobin {
+	switch o.Order {
+	case RoundRobin:
 		return func(_ int, turn int64) int { return int(turn % int64(inputs)) }
+	case ByPick:
+		return o.Pick
 	}
 	sums := make([]float64, inputs)
 	total := 0.0
@@ -67,15 +74,28 @@ func (t *turnMerge[T]) work(w *worker) {
 // takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
 func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 	void := int64(0) // the first turn that the next item stands for
+	idle := 0        // turns of inputs whose epoch is over, one after the other
 	for turn := int64(0); turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
 		if t.skip.has(turn) {
 			void = turn + 1
 			continue
 		}
-		in := t.inputs[t.pick(t.epoch, turn)]
+		at, err := t.whose(turn)
+		if idle++; err == nil && t.custom && idle > maxIdle {
+			err = fmt.Errorf("the last %d turns are of inputs whose epoch is over", idle-1)
+		}
+		if err != nil {
+			t.haltAbove()
+			return msg[T]{kind: fatal, news: &news{stage: t.stage, err: err}}, true
+		}
+		if at < 0 {
+			return t.cutShort(w)
+		}
+		in := t.inputs[at]
 		if in.over {
 			continue
 		}
+		idle = 0
 		m, more, ok := t.next(w, in)
 		if !ok {
 			return end, false
@@ -96,6 +116,18 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 		}
 	}
 	return t.endEpoch(), true
+}
+
+// maxIdle is how many turns in a row a Pick may give to inputs whose epoch is over, while another's is not.
+const maxIdle = 1 << 20
+
+// whose turn it is; -1: the epoch is over.
+func (t *turnMerge[T]) whose(turn int64) (at int, err error) {
+	err = guard(func() error { at = t.pick(t.epoch, turn); return nil })
+	if err == nil && (at < -1 || at >= len(t.inputs)) {
+		err = fmt.Errorf("input %d of %d was picked", at, len(t.inputs))
+	}
+	return at, err
 }
 
 // next takes an input's next item, and hands on what comes before it. more is false when the input's epoch is over.
