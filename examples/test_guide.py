@@ -1,9 +1,9 @@
 """Runs what the guide shows, as it stands there, and compares what it prints with what the guide says it prints.
 
-In a page, a Python block with a title is a file of that name; the others are one program, from the page's first to its last. A
-block of shell commands is run where those files lie. A block of text is what the block before it prints: the same words in the
-same lines, but for numbers, which differ from machine to machine, and the folder, which is /home/me/project there. A line that is
-only `…` stands for any number of lines.
+In a page, a block of Python or YAML with a title is a file of that name; the other Python blocks are one program, from the page's
+first to its last. A block of shell commands is run where those files lie. A block of text is what the block before it prints: the
+same words in the same lines, but for numbers, which differ from machine to machine, and the folder, which is /home/me/project
+there. A line that is only `…` stands for any number of lines.
 Of a block of text with a title, which says where it was printed, only the first line must be the same: what follows depends on
 how busy the machine is.
 """
@@ -102,7 +102,7 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
     assert alike(want, printed), f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md", "run.md"])
+@pytest.mark.parametrize("name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md", "run.md", "recipes.md"])
 def test_a_page(name: str, desk: pathlib.Path) -> None:
     page = GUIDE / name
     found = blocks(page)
@@ -110,7 +110,7 @@ def test_a_page(name: str, desk: pathlib.Path) -> None:
     printed = run(desk, "python", "-c", program(one)).split(MARK + "\n") if one else []
     output = ""
     for block in found:
-        if block.language == "python" and block.title:
+        if block.language in ("python", "yaml") and block.title:
             (desk / block.title).write_text(block.code)
         elif block.language == "python":
             output = printed.pop(0)
