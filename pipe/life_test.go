@@ -26,7 +26,7 @@ func TestE17MemoryIsFlat(t *testing.T) {
 		}
 		return new([1000]byte), nil
 	}
-	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 1_000_000}), made, pipe.Opts{Name: "make", Workers: 2, Buffer: 1})
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: aMillion}), made, pipe.Opts{Name: "make", Workers: 2, Buffer: 1})
 	f = pipe.Map(f, func(_ context.Context, b *[1000]byte) (*[1000]byte, error) { return b, nil }, pipe.Opts{Name: "pass", Buffer: 1})
 	b := pipe.Batch(f, 50, pipe.BatchOpts{Name: "batch", Buffer: 1})
 	run := start(t, b, pipe.Config{})
@@ -46,11 +46,11 @@ func TestE17MemoryIsFlat(t *testing.T) {
 		if n += len(batch); n == 1000 {
 			early = heap()
 		}
-		if n%100_000 == 0 {
-			time.Sleep(5 * time.Millisecond)
+		if n%(aMillion/10) == 0 {
+			<-time.After(5 * time.Millisecond)
 		}
 	}
-	if n != 1_000_000 {
+	if n != aMillion {
 		t.Fatalf("%d items", n)
 	}
 	if late := heap(); late > early+1<<20 {

@@ -252,12 +252,23 @@ func TestLimitAndBadManners(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if v, err := pipe.Limit(same, time.Hour, nil)(context.Background(), 3); v != 3 || err != nil || pipe.Limit[int, int](nil, 1, nil) != nil {
-		t.Error(v, err)
-	}
-	late := pipe.Limit(func(context.Context, int) (int, error) { time.Sleep(30 * time.Millisecond); return 0, nil }, time.Millisecond, nil)
-	if _, err := late(context.Background(), 3); !errors.As(err, new(*pipe.LimitError)) {
-		t.Error(err)
-	}
-	time.Sleep(40 * time.Millisecond)
+}
+
+// Outside of a run, a limit is one all the same.
+func TestLimitOutsideOfARun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if v, err := pipe.Limit(same, time.Hour, nil)(context.Background(), 3); v != 3 || err != nil || pipe.Limit[int, int](nil, 1, nil) != nil {
+			t.Error(v, err)
+		}
+		s := newStuck(3)
+		late := (*pipe.LimitError)(nil)
+		if _, err := pipe.Limit(s.do, time.Second, s.made.Gone)(context.Background(), 3); !errors.As(err, &late) || !late.Abandoned {
+			t.Error(err)
+		}
+		close(s.free)
+		synctest.Wait()
+		if faults := s.made.Faults(); len(faults) > 0 {
+			t.Error(faults)
+		}
+	})
 }
