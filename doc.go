@@ -1,16 +1,18 @@
 // Package headrace turns a recipe into a running loader: it reads samples from where they lie, decodes and transforms them with every core, and
 // gives finished batches in shared memory.
 //
-//	r, err := recipe.Parse(text)
-//	loader, err := headrace.Open(ctx, r, headrace.Config{}, headrace.Options{})
+//	file, err := recipe.ReadFile("train.yaml", recipe.Variables{})
+//	loader, err := headrace.Open(ctx, file.Recipe, headrace.Config{}, headrace.Options{})
 //	defer loader.Close()
 //	err = loader.Start(loader.Info().State, nil)
-//	for {
-//		batch, err := loader.Next(ctx)
-//		if err == io.EOF { … the epoch is over; Next goes on with the next one, pipe.ErrDone ends the last }
-//		pixels, _ := batch.Tensor("image")
-//		…
-//		batch.Release()
+//	for epoch := range 10 {
+//		for batch, err := range loader.All(ctx) {
+//			if err != nil { … what stopped the run }
+//			pixels, _ := batch.Tensor("image")
+//			…
+//			saved = loader.State() // for Start, in this process or another
+//			batch.Release()
+//		}
 //	}
 //
 // Python programs reach it through package serve and a process of its own.

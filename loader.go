@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 
@@ -193,6 +194,19 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		l.serial.passed(now.Epoch, now.Position)
 	}
 	return b, err
+}
+
+// All yields the batches that are left of an epoch, for a range loop: each loop is one epoch. An error, as Next returns it, comes last. Batches are the
+// caller's, as those of Next are.
+func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		for {
+			b, err := l.Next(ctx)
+			if err == io.EOF || err == pipe.ErrDone || !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // judged says of a failure if it was one loss too many. A state may bring too many already; then no sample fails.

@@ -324,6 +324,47 @@ func TestDropLastAndPaths(t *testing.T) {
 	}
 }
 
+func TestEveryLoopIsAnEpoch(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 10)
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(3)}, Options{})
+	for epoch, want := range []int{3, 3, 3, 0} {
+		n := 0
+		for b, err := range l.All(t.Context()) {
+			if err != nil || b.Epoch() != epoch {
+				t.Fatalf("%v in epoch %d", err, epoch)
+			}
+			b.Release()
+			if n++; n == 2 && epoch == 1 {
+				break // the rest is for the next loop
+			}
+		}
+		if epoch == 1 {
+			for b, err := range l.All(t.Context()) {
+				if err != nil || b.Step() != 2 {
+					t.Fatalf("%v, batch %d", err, b.Step())
+				}
+				n++
+				b.Release()
+			}
+		}
+		if n != want {
+			t.Errorf("epoch %d has %d batches", epoch, n)
+		}
+	}
+	phototest.Spoil(t, root, "003.jpg")
+	l = openLoader(t, augmented(t, root, `{"size":4}`), Config{}, Options{})
+	var last error
+	for b, err := range l.All(t.Context()) {
+		if last = err; err == nil {
+			b.Release()
+		}
+	}
+	if last == nil || !strings.Contains(last.Error(), "003.jpg") {
+		t.Errorf("the loop ended with %v", last)
+	}
+}
+
 func TestNextEndsWithItsContext(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 40), `{"size":4}`), Config{}, Options{})

@@ -76,8 +76,8 @@ func TestRegisterRefuses(t *testing.T) {
 		`field S of In stands for what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
 		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
-		`a field that only In can have is in Out: headrace.Rand`:         registering(&fake[nothing, withRand, int]{}),
-		`a field that only In can have is in Out: "key,take"`:            registering(&fake[nothing, takes, int]{}),
+		`a field that only In can have is in Out: headrace.Rand`:       registering(&fake[nothing, withRand, int]{}),
+		`a field that only In can have is in Out: "key,take"`:          registering(&fake[nothing, takes, int]{}),
 		`"fake" gives the image "a" and reads none: it needs a method`: registering(&fake[nothing, oneImage, int]{}),
 		`its argument Args is a float32: takes bool, int, int64`:       registering(&fake[nothing, nothing, float32]{}),
 		`its argument Args is a map[string]int: takes`:                 registering(&fake[nothing, nothing, map[string]int]{}),
@@ -119,7 +119,9 @@ type kinds struct {
 func (*kinds) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
 
 func TestArgumentsGoThroughText(t *testing.T) {
-	err := Register("kinds", "Has all.", func() Operation[nothing, nothing] { return &kinds{Float: 0.5, Text: "usual", Own: recipe.Size{Height: 1}, hidden: 3} })
+	err := Register("kinds", "Has all.", func() Operation[nothing, nothing] {
+		return &kinds{Float: 0.5, Text: "usual", Own: recipe.Size{Height: 1}, hidden: 3}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

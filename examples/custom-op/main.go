@@ -1,0 +1,108 @@
+// Command custom-op adds an operation to those of recipes, and uses it between others: noise, and how light each image is.
+//
+//	go run ./examples/custom-op data/train
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"slices"
+
+	"headrace"
+	"headrace/media"
+	"headrace/recipe"
+	"headrace/stats"
+	"headrace/tensor"
+)
+
+// grain is the operation; its fields are the arguments.
+type grain struct {
+	Amount int `json:"amount" doc:"how far a value changes at most, from 0 to 255"`
+}
+
+// before is what it takes of a sample: the image, and random numbers that are the same whenever the sample comes again.
+type before struct {
+	Image media.Pixels `field:"image"`
+	Rand  headrace.Rand
+}
+
+// after is what it gives: the image in its place, and a field that batches have besides.
+type after struct {
+	Image     media.Pixels `field:"image"`
+	Lightness float32      `field:"lightness"`
+}
+
+// Check is asked before anything runs.
+func (g *grain) Check() error {
+	if g.Amount < 0 || g.Amount > 255 {
+		return recipe.Wrong("amount", "is %d: takes 0 to 255", g.Amount)
+	}
+	return nil
+}
+
+// Do works on one sample, in place; samples are worked on at once, as many as there are cores.
+func (g *grain) Do(_ context.Context, in before) (after, error) {
+	sum := 0
+	for y := range in.Image.Height {
+		row := in.Image.Row(y)
+		for x, v := range row {
+			row[x] = uint8(min(max(int(v)+in.Rand.IntN(2*g.Amount+1)-g.Amount, 0), 255))
+			sum += int(row[x])
+		}
+	}
+	return after{in.Image, float32(sum) / float32(in.Image.Height*in.Image.Form().RowBytes()) / 255}, nil
+}
+
+const steps = `
+headrace: 1
+vars: {root: null}
+steps:
+  - files: {pattern: "${root}", label: parent}
+  - decode_image
+  - random_resized_crop: {size: 96}
+  - grain: {amount: 40}
+  - random_flip
+  - batch: {size: 16}
+`
+
+func run(ctx context.Context, folder string, out io.Writer) error {
+	err := headrace.Register("grain", "Puts noise on an image.", func() headrace.Operation[before, after] { return &grain{Amount: 10} })
+	if err != nil {
+		return err
+	}
+	file, err := recipe.Read("steps", []byte(steps), recipe.Variables{Given: map[string]string{"root": folder}})
+	if err != nil {
+		return err
+	}
+	loader, err := headrace.Open(ctx, file.Recipe, headrace.Config{}, headrace.Options{})
+	if err != nil {
+		return file.Locate(err)
+	}
+	defer loader.Close()
+	if err := loader.Start(loader.Info().State, nil); err != nil {
+		return err
+	}
+	for batch, err := range loader.All(ctx) { // one epoch
+		if err != nil {
+			return err
+		}
+		field, _ := batch.Tensor("lightness")
+		lightness, err := tensor.Values[float32](field)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%d images, the darkest %.2f, the lightest %.2f\n", batch.Rows(), slices.Min(lightness), slices.Max(lightness))
+		batch.Release()
+	}
+	_, err = fmt.Fprintln(out, stats.Text(loader.Stats()))
+	return err
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1], os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"headrace"
+	"headrace/internal/phototest"
+	"headrace/media"
+	"headrace/tensor"
+)
+
+func TestCustomOp(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), phototest.Folder(t, 20), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"16 images, the darkest 0.", "4 images, the darkest 0.", "\ngrain "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out.String())
+		}
+	}
+}
+
+// An operation is tested without a loader.
+func TestGrain(t *testing.T) {
+	image := headrace.Canvas{}.Pixels(media.Form{Height: 20, Width: 30, DType: tensor.Uint8})
+	for i := range image.Data {
+		image.Data[i] = 100
+	}
+	out, err := (&grain{Amount: 10}).Do(context.Background(), before{Image: image})
+	if err != nil || out.Lightness < 0.37 || out.Lightness > 0.42 {
+		t.Errorf("%v, %v", out.Lightness, err)
+	}
+	changed := 0
+	for y := range 20 {
+		for _, v := range out.Image.Row(y) {
+			if v < 90 || v > 110 {
+				t.Fatalf("100 became %d", v)
+			}
+			if v != 100 {
+				changed++
+			}
+		}
+	}
+	if changed < 1600 {
+		t.Errorf("%d of 1800 values have changed", changed)
+	}
+	if err := (&grain{Amount: 256}).Check(); err == nil {
+		t.Error("256 is accepted")
+	}
+}
