@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"headrace/internal/bytesize"
 	"headrace/pipe"
 	"headrace/stats"
 )
@@ -78,8 +79,8 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 		add("  and waited for", func(k int) string { return fmt.Sprintf("%.2f", *totals[k].Delayed/totals[k].Seconds) })
 	}
 	add("CPU s per 1,000 samples", func(k int) string { return fmt.Sprintf("%.3g", perThousand(totals[k])) })
-	add("peak memory, RSS", func(k int) string { return binarySize(totals[k].PeakRSS) })
-	add("peak of the byte budget", func(k int) string { return binarySize(totals[k].PeakBudget) })
+	add("peak memory, RSS", func(k int) string { return bytesize.Text(totals[k].PeakRSS) })
+	add("peak of the byte budget", func(k int) string { return bytesize.Text(totals[k].PeakBudget) })
 	for _, t := range totals {
 		if lostIn(t.Stats) > 0 {
 			add("samples lost", func(k int) string { return thousands(lostIn(totals[k].Stats)) })
@@ -128,7 +129,9 @@ func rateText(x float64) string {
 	}
 }
 
-func bytesRate(n int64, seconds float64) string { return binarySize(int64(float64(n)/seconds)) + "/s" }
+func bytesRate(n int64, seconds float64) string {
+	return bytesize.Text(int64(float64(n)/seconds)) + "/s"
+}
 
 // pageCache says what the numbers do not: whether the disk was part of them.
 func pageCache(totals []benchSlice) string {

@@ -51,21 +51,6 @@ func plural(n int64, thing string) string {
 	}
 }
 
-// binarySize writes a number of bytes: 12.3 MiB.
-func binarySize(n int64) string {
-	size, unit := float64(n), "B"
-	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if math.Abs(size) < 999.5 {
-			break
-		}
-		size, unit = size/1024, next
-	}
-	if unit == "B" || math.Abs(size) >= 99.95 {
-		return fmt.Sprintf("%.0f %s", size, unit)
-	}
-	return fmt.Sprintf("%.1f %s", size, unit)
-}
-
 // seconds writes how long something took: 3 ms, 0.6 s, 12 s, 12:34.
 func seconds(d time.Duration) string {
 	switch {

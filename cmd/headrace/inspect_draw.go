@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headrace"
+	"headrace/internal/bytesize"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
@@ -119,8 +120,8 @@ func (i *inspection) drawSizes(p *page) {
 	p.fact("source", e.source())
 	p.fact("epoch", e.epoch(i.Recipe))
 	p.fact("sample", e.sample())
-	p.fact("batch", fmt.Sprintf("%s; room for %d: %s", binarySize(e.BatchBytes), e.Slots, binarySize(int64(e.Slots)*e.BatchBytes)))
-	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", binarySize(e.Memory), binarySize(e.HoldLimit)))
+	p.fact("batch", fmt.Sprintf("%s; room for %d: %s", bytesize.Text(e.BatchBytes), e.Slots, bytesize.Text(int64(e.Slots)*e.BatchBytes)))
+	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", bytesize.Text(e.Memory), bytesize.Text(e.HoldLimit)))
 	p.fact("losses", losses(i.Loader))
 }
 
@@ -177,13 +178,13 @@ func (e *inspectedEngine) sample() string {
 	var parts []string
 	for _, f := range e.Fields {
 		if f.Kind == sample.Tensor {
-			parts = append(parts, f.Name+" "+binarySize(rowBytes(f)))
+			parts = append(parts, f.Name+" "+bytesize.Text(rowBytes(f)))
 		}
 	}
 	if len(parts) < 2 {
-		return binarySize(e.SampleBytes)
+		return bytesize.Text(e.SampleBytes)
 	}
-	return binarySize(e.SampleBytes) + ": " + strings.Join(parts, ", ")
+	return bytesize.Text(e.SampleBytes) + ": " + strings.Join(parts, ", ")
 }
 
 func losses(c headrace.Config) string {
@@ -231,7 +232,7 @@ func (s inspectedSample) facts() string {
 		parts = append(parts, fmt.Sprintf("orientation %d", s.Orientation))
 	}
 	if s.Bytes > 0 {
-		parts = append(parts, binarySize(s.Bytes))
+		parts = append(parts, bytesize.Text(s.Bytes))
 	}
 	for _, v := range s.Values {
 		parts = append(parts, v.text())

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headrace"
+	"headrace/internal/bytesize"
 	"headrace/internal/sheet"
 	"headrace/media"
 	"headrace/recipe"
@@ -110,7 +111,7 @@ func (p *preview) run(ctx context.Context, options *recipeOptions, path string, 
 	if err := os.WriteFile(p.out, data, 0o644); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, plural(int64(len(first.tiles)), "sample"), drawn.Width, drawn.Height, binarySize(int64(len(data))))
+	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, plural(int64(len(first.tiles)), "sample"), drawn.Width, drawn.Height, bytesize.Text(int64(len(data))))
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headrace"
+	"headrace/internal/bytesize"
 	"headrace/internal/export"
 )
 
@@ -94,7 +95,7 @@ func summary(t export.Target, m export.Manifest) string {
 			where += " … " + m.Files[n-1].Name
 		}
 	}
-	text := fmt.Sprintf("Wrote %s, %s in %s: %s", plural(m.Samples, "sample"), binarySize(m.Bytes()), plural(int64(len(m.Files)), "file"), where)
+	text := fmt.Sprintf("Wrote %s, %s in %s: %s", plural(m.Samples, "sample"), bytesize.Text(m.Bytes()), plural(int64(len(m.Files)), "file"), where)
 	if lost := m.Lost(); lost > 0 {
 		text += fmt.Sprintf("; %s lost", thousands(lost))
 	}

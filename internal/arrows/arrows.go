@@ -95,6 +95,7 @@ var arrows = []arrow{
 	{"internal/sheet", "golang.org/x/image", "letters are drawn"},
 	{"internal/sheet", "golang.org/x/text", "which of them stand from right to left"},
 
+	{"internal/doctor", "internal/bytesize", "amounts of memory for people"},
 	{"internal/doctor", "internal/machine", "what a process may use of the machine"},
 	{"internal/doctor", "internal/version", "what is linked into it"},
 	{"internal/doctor", "arena", "shared memory is made as for a batch"},

@@ -1,8 +1,9 @@
-// Package bytesize reads amounts of memory as people write them.
+// Package bytesize reads and writes amounts of memory as people do.
 package bytesize
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -33,4 +34,19 @@ func Parse(text string) (int64, error) {
 		return int64(n), nil
 	}
 	return 0, errSize
+}
+
+// Text writes an amount for people: 12.3 MiB.
+func Text(n int64) string {
+	size, unit := float64(n), "B"
+	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if math.Abs(size) < 999.5 {
+			break
+		}
+		size, unit = size/1024, next
+	}
+	if unit == "B" || math.Abs(size) >= 99.95 {
+		return fmt.Sprintf("%.0f %s", size, unit)
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
 }

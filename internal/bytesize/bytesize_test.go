@@ -16,3 +16,11 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+func TestText(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 KiB", 1536: "1.5 KiB", 12897484: "12.3 MiB", 1 << 30: "1.0 GiB", 5 << 40: "5.0 TiB", 5000 << 40: "5000 TiB", 300 << 20: "300 MiB"} {
+		if got := Text(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}

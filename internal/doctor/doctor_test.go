@@ -57,7 +57,7 @@ func TestFabricatedMachines(t *testing.T) {
 		"one that lacks nothing": {nil, map[string]want{
 			"model":      {OK, "Example 9000, " + runtime.GOARCH, ""},
 			"cores":      {OK, "8 usable", ""},
-			"available":  {OK, "8.0 GiB of 16 GiB, as /proc/meminfo says", ""},
+			"available":  {OK, "8.0 GiB of 16.0 GiB, as /proc/meminfo says", ""},
 			"budget":     {OK, "2.0 GiB for a loader's work, and a consumer may hold 4.0 GiB", ""},
 			"file cache": {OK, "2.0 GiB of files", ""},
 			"Linux":      {OK, "6.1.0-42-amd64", ""},
@@ -73,8 +73,8 @@ func TestFabricatedMachines(t *testing.T) {
 			"sys/fs/cgroup/memory.current": "33554432\n",
 		}, map[string]want{
 			"cores":     {Low, "2 usable of 8, limited by /sys/fs/cgroup/cpu.max", "docker run --cpus"},
-			"available": {OK, "96 MiB of 16 GiB, as /sys/fs/cgroup/memory.max says", ""},
-			"budget":    {Low, "24 MiB for a loader's work", "give the container more memory"},
+			"available": {OK, "96.0 MiB of 16.0 GiB, as /sys/fs/cgroup/memory.max says", ""},
+			"budget":    {Low, "24.0 MiB for a loader's work", "give the container more memory"},
 		}},
 		"two nodes": {map[string]string{"sys/devices/system/node/node1/x": ""}, map[string]want{
 			"NUMA": {OK, "2 nodes", "numactl"},

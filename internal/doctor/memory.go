@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headrace/internal/bytesize"
 	"headrace/internal/machine"
 )
 
@@ -15,15 +16,15 @@ const little = 64 << 20
 
 func (e *examiner) memory() {
 	here := machine.Read(e.Root)
-	f := Finding{Topic: memory, Name: "available", Fact: size(here.Memory), Value: here.Memory}
+	f := Finding{Topic: memory, Name: "available", Fact: bytesize.Text(here.Memory), Value: here.Memory}
 	if all := e.meminfo("MemTotal"); all > 0 {
-		f.Fact += " of " + size(all)
+		f.Fact += " of " + bytesize.Text(all)
 	}
 	f.Fact += ", as " + here.MemoryFrom + " says"
 	e.add(f)
 	budget, hold := here.Budget(1), here.HoldLimit(1)
 	f = Finding{Topic: memory, Name: "budget", Value: budget,
-		Fact: fmt.Sprintf("%s for a loader's work, and a consumer may hold %s of batches: the defaults of memory and hold_limit", size(budget), size(hold))}
+		Fact: fmt.Sprintf("%s for a loader's work, and a consumer may hold %s of batches: the defaults of memory and hold_limit", bytesize.Text(budget), bytesize.Text(hold))}
 	if budget < little {
 		f.Status = Low
 		f.Advice = "few pictures can be worked on at once: give the container more memory (docker run --memory, limits.memory of a pod), end what else uses it, or set memory for the loader"
@@ -38,7 +39,7 @@ func (e *examiner) pageCache() {
 		return
 	}
 	e.add(Finding{Topic: memory, Name: "file cache", Value: cached,
-		Fact: size(cached) + " of files are in memory: a data set that fits is read from the disk in its first epoch alone"})
+		Fact: bytesize.Text(cached) + " of files are in memory: a data set that fits is read from the disk in its first epoch alone"})
 }
 
 // meminfo is a line of /proc/meminfo in bytes; negative where there is none.
@@ -48,16 +49,4 @@ func (e *examiner) meminfo(name string) int64 {
 		return -1
 	}
 	return n * 1024
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n >= 10<<30:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	default:
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
 }

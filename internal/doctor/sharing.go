@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headrace/arena"
+	"headrace/internal/bytesize"
 	"headrace/wire"
 )
 
@@ -52,7 +53,7 @@ func (e *examiner) limits() {
 	}{{"file size", "ulimit -f unlimited", unix.RLIMIT_FSIZE}, {"addresses", "ulimit -v unlimited", unix.RLIMIT_AS}} {
 		var r unix.Rlimit
 		if err := unix.Getrlimit(l.resource, &r); err == nil && r.Cur != unix.RLIM_INFINITY {
-			e.add(Finding{Topic: system, Name: l.name, Status: Low, Fact: "limited to " + size(int64(min(r.Cur, 1<<62))), Value: r.Cur,
+			e.add(Finding{Topic: system, Name: l.name, Status: Low, Fact: "limited to " + bytesize.Text(int64(min(r.Cur, 1<<62))), Value: r.Cur,
 				Advice: "batches lie in shared memory, which the limit counts too: " + l.command})
 		}
 	}
@@ -149,5 +150,5 @@ func (e *examiner) shm() {
 	if err := unix.Statfs("/dev/shm", &s); err != nil {
 		return
 	}
-	e.add(Finding{Topic: system, Name: "/dev/shm", Fact: size(int64(s.Blocks)*s.Bsize) + ", which is not used: docker needs no --shm-size"})
+	e.add(Finding{Topic: system, Name: "/dev/shm", Fact: bytesize.Text(int64(s.Blocks)*s.Bsize) + ", which is not used: docker needs no --shm-size"})
 }
