@@ -47,7 +47,8 @@ manifest.json (of shards: train.manifest.json) says what is there, and is writte
 killed goes on when the same command is given again, and ends with the same bytes as one that was not. With several epochs the samples follow
 each other, each with the augmentation of its epoch; the names in shards then begin with e0-, e1-, ….
 
-Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost (--on-error skip); 130 interrupted.`,
+Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost (--on-error skip); 130 interrupted.
+A file that crashes a C decoder ends the program by a signal: the first goroutine that it prints has the file's name.`,
 		Example: `  headrace run recipe.yaml
   headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
   headrace run recipe.yaml --on-error skip --json > run.jsonl
@@ -79,7 +80,9 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		return wrongUse(err)
 	}
 	w := &walk{watchers: o.watchers(), epochs: *config.Epochs}
-	l, err := headrace.Open(ctx, f.Recipe, config, headrace.Options{Lost: w.sampleLost, Warn: w.warn})
+	options := headrace.Options{Lost: w.sampleLost, Warn: w.warn}
+	nameCrashes(&options)
+	l, err := headrace.Open(ctx, f.Recipe, config, options)
 	if err != nil {
 		return f.Locate(err)
 	}

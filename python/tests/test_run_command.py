@@ -20,7 +20,7 @@ import webdataset as wds
 from PIL import Image
 
 import headrace as hr
-from conftest import PHOTOS
+from conftest import DEBUG_ENGINE, PHOTOS
 from headrace._engine import find_program
 
 EPOCHS = 2
@@ -74,6 +74,10 @@ def yielded() -> list[dict[str, Any]]:
                 ]
     assert len(samples) == EPOCHS * PHOTOS
     return samples
+
+
+def contents(folder: str) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 def bits(array: np.ndarray) -> np.ndarray:
@@ -202,3 +206,18 @@ def test_killed_and_begun_again(recipe):
     assert {path.name: path.read_bytes() for path in Path("cut").iterdir()} == {
         path.name: path.read_bytes() for path in Path("whole").iterdir()
     }
+
+
+@pytest.mark.parametrize("recipe", ["uint8"], indirect=True)
+def test_a_crash_in_c_names_the_sample(recipe):
+    """Whoever sees it knows which file it was; what was written before is safe, and the run goes on."""
+    args = ["run", "recipe.yaml", "--quiet", "--workers", "1", "--checkpoint", "0s", "--out"]
+    environment = {**os.environ, "HEADRACE_TEST_CRASH": "/040.jpg"}
+    done = subprocess.run([DEBUG_ENGINE, *args, "npy:crashed"], env=environment, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGABRT
+    first = next(line for line in done.stderr.splitlines() if line.startswith("goroutine "))
+    assert '{"sample": "photos/bee/040.jpg"}' in first
+    assert not Path("crashed/manifest.json").exists()
+    for folder in ("crashed", "whole"):
+        assert subprocess.run([DEBUG_ENGINE, *args, f"npy:{folder}"]).returncode == 0
+    assert contents("crashed") == contents("whole")
