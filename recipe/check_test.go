@@ -55,6 +55,26 @@ func TestSchemasAlongTheWay(t *testing.T) {
 	}
 }
 
+// Whoever draws a recipe has the schema of each edge, also where there are mistakes.
+func TestSchemas(t *testing.T) {
+	wrong := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 8}, Filter: "area"}}
+	all, err := steps(files, decode, wrong, recipe.Step{Op: "resise"}, crop).Schemas()
+	want := []string{"bytes bytes, label int64, key text", "image uint8 [?, ?, 3], label int64, key text", "image uint8 [?, ?, 3], label int64, key text", "", ""}
+	var got []string
+	for _, s := range all {
+		got = append(got, s.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err == nil || !strings.Contains(err.Error(), "area") || !strings.Contains(err.Error(), "resise") {
+		t.Errorf("the mistakes are %v", err)
+	}
+	if all, err := (recipe.Recipe{}).Schemas(); len(all) != 0 || err == nil {
+		t.Errorf("of nothing: %v, %v", all, err)
+	}
+}
+
 func TestWhatCheckRefuses(t *testing.T) {
 	with := func(args recipe.Args) recipe.Step { return recipe.Step{Args: args} }
 	for _, c := range []struct {

@@ -61,7 +61,7 @@ func join(path, key string) string {
 // args fills the struct that dst points to.
 func (d decoder) args(v value, dst any, path string) {
 	if v.kind() != '{' {
-		d.wrong(path, fmt.Errorf("takes an object of arguments, not %s", v.describe()))
+		d.wrong(path, fmt.Errorf("takes its arguments by name%s, not %s", such(dst), v.describe()))
 		return
 	}
 	fields := make(map[string]func(value, string))
@@ -78,6 +78,14 @@ func (d decoder) args(v value, dst any, path string) {
 		}
 	}
 	d.object(v, path, fields, func(key string) error { return Unknown("argument", key, known) })
+}
+
+// such is an example of an object of arguments, with the first that there is.
+func such(dst any) string {
+	for _, f := range argumentFields(reflect.TypeOf(fieldsOf(dst)).Elem()) {
+		return fmt.Sprintf(", as in {%s: …}", argumentName(f))
+	}
+	return ""
 }
 
 // refuser is implemented by arguments that have none of some names that people look for.

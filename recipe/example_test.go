@@ -37,3 +37,62 @@ func ExampleParse() {
 	// recipe: step "decode_imgae" (#2): there is no operation "decode_imgae": did you mean "decode_image"?
 	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size, filter
 }
+
+func ExampleRead() {
+	f, err := recipe.Read("train.yaml", []byte(`headrace: 1
+vars: {root: data/train, size: 224}
+steps:
+  - files: {pattern: "${root}/*/*.JPEG", label: parent}
+  - decode_image
+  - center_crop: {size: "${size}"}
+  - batch: {size: 32}
+`), recipe.Variables{Given: map[string]string{"size": "192"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	schema, err := f.Check()
+	fmt.Println(f.Recipe)
+	fmt.Println(schema, err)
+	fmt.Println(f.Vars)
+	// Output:
+	// files(pattern="data/train/*/*.JPEG", label="parent") → decode_image → center_crop(size=192) → batch(size=32)
+	// image uint8 [192, 192, 3], label int64, key text <nil>
+	// [{root data/train default} {size 192 given}]
+}
+
+// Mistakes come with their places, as compilers tell them.
+func ExampleFile_Check() {
+	f, err := recipe.Read("train.yaml", []byte(`headrace: 1
+steps:
+  - files: {pattern: data/train}
+  - decode_image: {color: grey}
+  - batch: {size: 32}
+`), recipe.Variables{})
+	if err == nil {
+		_, err = f.Check()
+	}
+	fmt.Println(err)
+	// Output:
+	// train.yaml:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"
+	// train.yaml:5:5: step "batch" (#3): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it
+}
+
+func ExampleRecipe_YAML() {
+	r := recipe.Recipe{Steps: []recipe.Step{
+		{Args: &recipe.Files{Pattern: "data/*.jpg"}},
+		{Op: "shuffle"},
+		{Op: "decode_image"},
+		{Name: "mirror", Args: &recipe.RandomFlip{}},
+	}}
+	fmt.Printf("%s", r.YAML())
+	// Output:
+	// headrace: 1
+	// seed: 0
+	// steps:
+	//   - files: {pattern: "data/*.jpg", max_bytes: 1073741824}
+	//   - shuffle
+	//   - decode_image: {field: bytes, to: image, mode: exact, orient: true, color: rgb, dtype: uint8}
+	//   - random_flip: {p: 0.5}
+	//     name: mirror
+}

@@ -104,7 +104,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 		{steps + "  - shuffle\n  - resize:\n    size: 256\n", `r:5:5: step "resize" (#2): has the key "size" beside resize, of which it is an argument: takes {"resize": {"size": …}}, in YAML two spaces further in`},
 		{steps + "  - {shuffle: , nam: b}\n", `r:3:17: step "shuffle" (#1): unknown key "nam": did you mean "name"?`},
 		{steps + "  - {shuffle: {}, resize: {}}\n", `r:3:19: step "shuffle" (#1): has the operations "shuffle" and "resize": each is a step of its own`},
-		{steps + "  - resize: 256\n", `r:3:13: step "resize" (#1): takes an object of arguments, not 256`},
+		{steps + "  - resize: 256\n", `r:3:13: step "resize" (#1): takes its arguments by name, as in {size: …}, not 256`},
 
 		// Arguments.
 		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},

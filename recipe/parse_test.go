@@ -105,7 +105,7 @@ recipe: step "resise" (#1): there is no operation "resise": did you mean "resize
 		{wrap(`{"resize":{"size":3},"name":["a"]}`), `recipe: step "resize" (#1): name is ["a"]: takes text`},
 		{wrap(`{"resize":{"size":3},"from":3}`), `recipe: step "resize" (#1): from is 3: takes the name of a step, or a list of names`},
 		{wrap(`{"resize":{"size":3},"from":["a",{}]}`), `recipe: step "resize" (#1): from[1] is an object: takes text`},
-		{wrap(`{"resize":[256]}`), `recipe: step "resize" (#1): takes an object of arguments, not [256]`},
+		{wrap(`{"resize":[256]}`), `recipe: step "resize" (#1): takes its arguments by name, as in {size: …}, not [256]`},
 		{wrap(`"files","shuffle",{"resize":{"siz":256}}`), `recipe: step "resize" (#3): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},
 		{wrap(`{"resize":{"interpolation":"cubic"}}`), `recipe: step "resize" (#1): interpolation is not an argument: it is called filter`},
 		{wrap(`{"resize":{"kernel":"cubic"}}`), `recipe: step "resize" (#1): unknown argument "kernel": takes size, max_size, filter`},

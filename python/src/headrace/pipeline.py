@@ -30,7 +30,7 @@ class _Default:
         return "<default>"
 
 
-_DEFAULT: Any = _Default()
+DEFAULT: Any = _Default()
 
 
 def files(
@@ -353,16 +353,16 @@ class Pipeline:
 
     def loader(
         self,
-        epochs: int | None = _DEFAULT,
+        epochs: int | None = DEFAULT,
         rank: int | None = None,
         world_size: int | None = None,
-        workers: int | None = _DEFAULT,
-        order: Literal["input", "completion"] = _DEFAULT,
-        memory: int | str | None = _DEFAULT,
-        hold_limit: int | str | None = _DEFAULT,
-        on_error: Literal["raise", "skip"] = _DEFAULT,
-        max_errors: int | float | None = _DEFAULT,
-        fuse: bool = _DEFAULT,
+        workers: int | None = DEFAULT,
+        order: Literal["input", "completion"] = DEFAULT,
+        memory: int | str | None = DEFAULT,
+        hold_limit: int | str | None = DEFAULT,
+        on_error: Literal["raise", "skip"] = DEFAULT,
+        max_errors: int | float | None = DEFAULT,
+        fuse: bool = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -389,7 +389,7 @@ class Pipeline:
         """
 
         def said(name: str, value: Any, usual: Any = None) -> Any:
-            return self._defaults.get(name, usual) if value is _DEFAULT else value
+            return self._defaults.get(name, usual) if value is DEFAULT else value
 
         environment = os.environ
         config = {
