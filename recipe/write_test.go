@@ -101,6 +101,27 @@ loader: {epochs: 1, order: input}
 	if diff := cmp.Diff(want, string(f.YAML())); diff != "" {
 		t.Error(diff)
 	}
+	long := recipe.File{
+		Recipe: recipe.Recipe{Steps: []recipe.Step{{Args: &recipe.Files{Pairs: []recipe.Pair{{Path: "a", Label: 1}, {Path: recipe.Path(strings.Repeat("x", 120)), Label: 2}}}}}},
+		Loader: json.RawMessage(`{"on_error": "` + strings.Repeat("y", 100) + `", "deep": {"list": []}}`),
+	}
+	want = `headrace: 1
+seed: 0
+steps:
+  - files:
+      pairs:
+        - [a, 1]
+        -
+          - ` + strings.Repeat("x", 120) + `
+          - 2
+      max_bytes: 1073741824
+loader:
+  on_error: ` + strings.Repeat("y", 100) + `
+  deep: {list: []}
+`
+	if diff := cmp.Diff(want, string(long.YAML())); diff != "" {
+		t.Error(diff)
+	}
 	const wantJSON = `{
   "headrace": 1,
   "seed": 0,

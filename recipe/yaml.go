@@ -31,24 +31,36 @@ func parseYAML(text []byte) (source, error) {
 	if at, ok := invalid(text); ok {
 		return source{}, yamlError(1, 1, "is not valid UTF-8").on(text, at)
 	}
-	tokens := lexer.Tokenize(strings.ReplaceAll(string(text), "\r\n", "\n"))
-	if err := admit(tokens); err != nil {
-		return source{}, err
-	}
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
-	if err != nil {
-		return source{}, syntaxError(err)
-	}
-	body, err := document(file)
-	if err != nil {
-		return source{}, err
-	}
-	y := yamlReader{text: text}
-	y.node(body)
-	if len(y.errs) > 0 {
-		return source{}, errors.Join(y.errs...)
-	}
-	return source{doc: y.out, marks: y.marks, text: text}, nil
+	return guard(func() (source, error) {
+		tokens := lexer.Tokenize(strings.ReplaceAll(string(text), "\r\n", "\n"))
+		if err := admit(tokens); err != nil {
+			return source{}, err
+		}
+		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+		if err != nil {
+			return source{}, syntaxError(err)
+		}
+		body, err := document(file)
+		if err != nil {
+			return source{}, err
+		}
+		y := yamlReader{text: text}
+		y.node(body)
+		if len(y.errs) > 0 {
+			return source{}, errors.Join(y.errs...)
+		}
+		return source{doc: y.out, marks: y.marks, text: text}, nil
+	})
+}
+
+// guard makes an error of a panic: the parser is large, and what it reads may come from anywhere.
+func guard(parse func() (source, error)) (s source, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s, err = source{}, yamlError(1, 1, "is no YAML that can be read: %v", p)
+		}
+	}()
+	return parse()
 }
 
 // invalid finds the first byte that is not UTF-8.
@@ -185,8 +197,6 @@ func (y *yamlReader) node(n ast.Node) {
 	case *ast.LiteralNode:
 		y.mark(n.Start.Position)
 		y.out = appendPath(y.out, n.Value.Value)
-	case nil:
-		y.out = append(y.out, "null"...)
 	default:
 		y.scalar(n.GetToken())
 	}

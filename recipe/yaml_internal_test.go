@@ -71,6 +71,39 @@ func TestHostileYAML(t *testing.T) {
 	}
 }
 
+func TestGuard(t *testing.T) {
+	_, err := guard(func() (source, error) { panic("lost") })
+	if err == nil || err.Error() != "recipe:1:1: is no YAML that can be read: lost" {
+		t.Error(err)
+	}
+}
+
+// What a value looks like in YAML must not matter.
+func TestShapesOfYAML(t *testing.T) {
+	for text, want := range map[string]string{
+		"- \n- a\n-\n":                           `[null,"a",null]`,
+		"[a: 1, b]":                              `[{"a":1},"b"]`,
+		"{a, b: , \"c\":1}":                      `{"a":null,"b":null,"c":1}`,
+		"a:\n- 1\n- - 2\n  - b: 3\n    c: 4\n":   `{"a":[1,[2,{"b":3,"c":4}]]}`,
+		"1: a\ntrue: b\n~: c\n'd': e\n":          `{"1":"a","true":"b","~":"c","d":"e"}`,
+		"a: |\n  x\n   y\nb: >-\n  p\n  q\n":     `{"a":"x\n y\n","b":"p q"}`,
+		"a: b\n   c\n":                           `{"a":"b c"}`,
+		"a: \"\\x41\\u00e9\\U0001F600\ufffd\"\n": `{"a":"Aé😀` + "\ufffd" + `"}`,
+		"a: \"x \ufffd\n  y\"\n":                 `{"a":"x ` + "\ufffd" + ` y"}`,
+		"--- \na: 1\n...\n":                      `{"a":1}`,
+		"# c\n---\na: 1 # d\n":                   `{"a":1}`,
+		"a: {}\nb: []\nc: ''\n":                  `{"a":{},"b":[],"c":""}`,
+		"a: 'it''s'\nb: a#b\nc: http://x\n":      `{"a":"it's","b":"a#b","c":"http://x"}`,
+	} {
+		s, err := parseYAML([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+		} else if !reflect.DeepEqual(meaning(t, s.doc), meaning(t, value(want))) {
+			t.Errorf("%q is %s, want %s", text, s.doc, want)
+		}
+	}
+}
+
 func TestHostileJSON(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[", 200_000), strings.Repeat(`{"a":`, 200_000), `{"headrace":1,"steps":[` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `]}`} {
 		if _, err := Read("r", []byte(text), Variables{}); err == nil || len(err.Error()) > 1000 {
