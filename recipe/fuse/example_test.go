@@ -1,0 +1,35 @@
+package fuse_test
+
+import (
+	"fmt"
+
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+)
+
+func Example() {
+	plan, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{
+		{Args: &recipe.Files{Pattern: "data/train"}},
+		{Op: "decode_image"},
+		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
+		{Op: "random_flip"},
+		{Args: &recipe.Batch{Size: 32}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, part := range plan.Parts {
+		fmt.Println(part.Name())
+	}
+	split, err := plan.Split()
+	for _, part := range split.Parts {
+		fmt.Println("-", part.Name(), err)
+	}
+	// Output:
+	// decode_image+random_resized_crop+random_flip+batch
+	// - decode_image <nil>
+	// - random_resized_crop <nil>
+	// - random_flip <nil>
+	// - batch <nil>
+}
