@@ -157,7 +157,7 @@ func (e *Export) readManifest() (done bool, err error) {
 		return false, err
 	}
 	if e.manifest, err = parseManifest(text); err != nil {
-		return false, fmt.Errorf("%w: %s is no manifest of this command (%w); --overwrite begins anew", ErrOther, path, err)
+		return false, fmt.Errorf("%w: %s is no manifest of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
 	}
 	if err := e.same(path, e.manifest.Identity, "wrote"); err != nil {
 		return false, err
@@ -188,7 +188,7 @@ func (e *Export) readJournal() error {
 		return err
 	}
 	if e.journal, err = parseJournal(text); err != nil {
-		return fmt.Errorf("%w: %s is no journal of this command (%w); --overwrite begins anew", ErrOther, path, err)
+		return fmt.Errorf("%w: %s is no journal of this command (%w): write elsewhere, or use --overwrite, which removes it", ErrOther, path, err)
 	}
 	e.saved = e.written()
 	return e.same(path, e.journal.Identity, "began to write")

@@ -522,9 +522,14 @@ func TestRecordsOfSomethingElse(t *testing.T) {
 	for _, name := range []string{"journal.json", "manifest.json"} {
 		j.options.Dir = t.TempDir()
 		os.WriteFile(filepath.Join(j.options.Dir, name), []byte(`{"web": "manifest"}`), 0o666)
-		if _, _, err := j.try(t); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), name) {
+		if _, _, err := j.try(t); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "--overwrite") {
 			t.Errorf("%v", err)
 		}
+		overwriting := j
+		overwriting.options.Overwrite = true
+		l, e := overwriting.open(t)
+		write(t, l, e, 100)
+		e.Close()
 	}
 }
 
