@@ -11,10 +11,15 @@ type books struct {
 	all   []*ledger // of the sources, by number
 	turns map[string]*family
 	open  map[*family]struct{} // those with children of which some are finished, and not all
+	saved map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
 }
 
-func newBooks() *books {
-	return &books{turns: make(map[string]*family), open: make(map[*family]struct{})}
+func newBooks(resumed State) *books {
+	b := &books{turns: make(map[string]*family), open: make(map[*family]struct{}), saved: make(map[string]PartState)}
+	for _, p := range resumed.Parts {
+		b.saved[p.Stage+partKey(p.Source, p.Item)] = p
+	}
+	return b
 }
 
 // finish records that what a message stands for is finished. It returns how many source items that has finished.
@@ -38,6 +43,10 @@ func (b *books) finish(t *ticket) (n int64) {
 
 func (b *books) finishShare(s share) int64 {
 	f := s.family
+	if len(b.saved) > 0 && !f.turns {
+		source, item := f.parent.path()
+		delete(b.saved, f.stage+partKey(b.names[source], item))
+	}
 	f.done.finish(s.span)
 	if f.turns {
 		b.turns[f.stage] = f
@@ -89,6 +98,7 @@ func (b *books) next() {
 		l.next()
 	}
 	clear(b.open)
+	clear(b.saved)
 	for name := range b.turns {
 		b.turns[name] = newTurns(name, Progress{})
 	}
@@ -104,6 +114,9 @@ func (b *books) state() State {
 			s.Merges = make(map[string]Progress)
 		}
 		s.Merges[name] = f.done.progress()
+	}
+	for _, p := range b.saved {
+		s.Parts = append(s.Parts, p)
 	}
 	for f := range b.open {
 		source, item := f.parent.path()

@@ -88,7 +88,7 @@ func TestE55HooksSeeEverything(t *testing.T) {
 func TestE55KindsOfOperations(t *testing.T) {
 	var l log
 	pairs := func(_ context.Context, v int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(v, nil) }
+		return func(yield func(int, error) bool) { _ = yield(v, nil) && yield(v+1, nil) }
 	}
 	f := pipe.Filter(pipe.From("numbers", pipetest.Numbers{N: 2}), func(_ context.Context, v int) (bool, error) { return v > 0, nil }, pipe.Opts{Name: "filter"})
 	f = pipe.FlatMap(f, pairs, pipe.Opts{Name: "pairs"})
@@ -102,7 +102,7 @@ func TestE55KindsOfOperations(t *testing.T) {
 	collect(t, run)
 	run.Close()
 	slices.Sort(l.lines)
-	if want := "[fill(1) = [1 0], <nil> fill(1) = [1 1], <nil> filter(0) = 0, pipe: skip this item filter(1) = 1, <nil> pairs(1) = 2, <nil> with(1) = 1, <nil> with(1) = 1, <nil>]"; fmt.Sprint(l.lines) != want {
+	if want := "[fill(1) = [1 0], <nil> fill(2) = [1 2], <nil> filter(0) = 0, pipe: skip this item filter(1) = 1, <nil> pairs(1) = 2, <nil> with(1) = 1, <nil> with(2) = 2, <nil>]"; fmt.Sprint(l.lines) != want {
 		t.Errorf("%v", l.lines)
 	}
 }

@@ -55,7 +55,7 @@ type opening struct {
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx, c.Hooks), config: c, books: newBooks(), routes: make(map[*node]any)}
+	return &opening{engine: newEngine(ctx, c.Hooks), config: c, books: newBooks(c.Resume), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// Unbatch makes the elements of every slice items of their own, in their order.
+// Unbatch makes the elements of every slice items of their own, in their order. Those that nobody takes are disposed of as the slices are.
 func Unbatch[T any](in Flow[[]T], o UnbatchOpts) Flow[T] {
-	f := FlatMap(in, elements[T], Opts{Name: o.Name, Buffer: o.Buffer, Ordered: true})
+	f := FlatMap(in, elements(in.drop), Opts{Name: o.Name, Buffer: o.Buffer, Ordered: true})
 	f.node.kind = kindUnbatch
 	return f
 }
@@ -18,10 +18,16 @@ type UnbatchOpts struct {
 	Buffer int    // elements kept ready; 0: DefaultBuffer
 }
 
-func elements[T any](_ context.Context, slice []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, v := range slice {
-			if !yield(v, nil) {
+func elements[T any](drop func([]T)) func(context.Context, []T) iter.Seq2[T, error] {
+	return func(_ context.Context, slice []T) iter.Seq2[T, error] {
+		return func(yield func(T, error) bool) {
+			for i, v := range slice {
+				if yield(v, nil) {
+					continue
+				}
+				if drop != nil {
+					drop(slice[i+1:])
+				}
 				return
 			}
 		}

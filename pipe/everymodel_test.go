@@ -1,0 +1,319 @@
+package pipe_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+
+	"headrace/pipe"
+)
+
+// A note is a message of the model: a number, or the loss of one, and the source items that it was made of.
+type note struct {
+	v    int
+	from []string
+	lost string // the stage
+}
+
+// expect is the model: what a chain yields in an epoch, worked out one item after the other.
+func (c chain) expect(epoch int) []note {
+	var all []note
+	if c.inputs == nil {
+		number := int(c.source[len(c.source)-1]) + 16*len(c.source)
+		for pos := range c.items {
+			all = append(all, note{v: numberOf(number, epoch, pos), from: []string{fmt.Sprint(c.source, " ", pos)}})
+		}
+	} else {
+		all = c.expectMerge(epoch)
+	}
+	return expectSteps(c.steps, all)
+}
+
+func (c chain) expectMerge(epoch int) (all []note) {
+	inputs := make([][]note, len(c.inputs))
+	for i, in := range c.inputs {
+		inputs[i] = in.expect(epoch)
+	}
+	over := make([]bool, len(inputs))
+	own := c.merge.pickTurn(len(inputs))
+	for turn := int64(0); slices.Contains(over, false); turn++ {
+		at := int(turn) % len(inputs)
+		if c.merge.turns == "own" {
+			at = own(epoch, turn)
+		}
+		if at < 0 {
+			return all
+		}
+		for !over[at] {
+			if len(inputs[at]) == 0 {
+				if over[at] = true; c.merge.short {
+					return all
+				}
+				break
+			}
+			m := inputs[at][0]
+			all, inputs[at] = append(all, m), inputs[at][1:]
+			if m.lost == "" {
+				break
+			}
+		}
+	}
+	return all
+}
+
+func expectSteps(steps []construct, all []note) []note {
+	for _, s := range steps {
+		all = s.expect(all)
+	}
+	return all
+}
+
+func (c construct) expect(in []note) (out []note) {
+	switch c.kind {
+	case "aggregate", "batch":
+		return c.expectLists(in, func(list []note) []note {
+			if len(list) < c.n && c.dropLast && c.kind == "batch" {
+				return nil
+			}
+			return list
+		})
+	case "divide":
+		return c.expectLists(in, c.expectParts)
+	case "route":
+		return c.expectRoute(in)
+	}
+	for _, m := range in {
+		if m.lost != "" {
+			out = append(out, m)
+			continue
+		}
+		all, err := c.made(m.v)
+		for _, v := range all {
+			out = append(out, note{v: v, from: m.from})
+		}
+		if err != nil && !errors.Is(err, pipe.Skip) {
+			out = append(out, note{from: m.from, lost: c.name})
+		}
+	}
+	if c.kind == "fill" {
+		return c.expectLists(out, func(list []note) []note { return list })
+	}
+	return out
+}
+
+// made is what an operation makes of a number.
+func (c construct) made(v int) ([]int, error) {
+	switch c.kind {
+	case "flat":
+		return c.children(v)
+	case "fill":
+		c.around = ""
+	}
+	out, err := c.becomes(v)
+	if err != nil {
+		return nil, err
+	}
+	if c.kind == "filter" {
+		out = v
+	}
+	return []int{out}, nil
+}
+
+// expectLists lets f make something of each batch. What comes out of a batch was made of all of it.
+func (c construct) expectLists(in []note, make func([]note) []note) (out []note) {
+	var list []note
+	f := func(list []note) (all []note) {
+		var from []string
+		for _, m := range list {
+			from = append(from, m.from...)
+		}
+		for _, m := range make(list) {
+			all = append(all, note{m.v, from, m.lost})
+		}
+		return all
+	}
+	for _, m := range in {
+		if m.lost != "" {
+			out = append(out, m)
+			continue
+		}
+		if list = append(list, m); len(list) == c.n {
+			out, list = append(out, f(list)...), nil
+		}
+	}
+	return append(out, f(list)...)
+}
+
+func (c construct) expectParts(list []note) (out []note) {
+	var parts [2][]note
+	for _, m := range list {
+		k := c.picks(m.v, 2)
+		parts[k] = append(parts[k], m)
+	}
+	for k, part := range parts {
+		var numbers []int
+		for _, m := range part {
+			numbers = append(numbers, m.v)
+		}
+		if numbers == nil {
+			continue
+		}
+		kept, err := c.part(k, numbers)
+		if err == errFault {
+			return []note{{lost: fmt.Sprint(c.name, " branch ", k)}}
+		}
+		out = append(out, part[:len(kept)]...)
+	}
+	return out
+}
+
+// expectRoute is in the order of the input. Where none is kept, nobody asks for it.
+func (c construct) expectRoute(in []note) (out []note) {
+	if !c.ordered {
+		for k, steps := range c.branches {
+			var part []note
+			for _, m := range in {
+				if m.lost == "" && c.picks(m.v, len(c.branches)) == k {
+					part = append(part, m)
+				}
+			}
+			out = append(out, expectSteps(steps, part)...)
+		}
+		for _, m := range in {
+			if m.lost != "" {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	for _, m := range in {
+		if m.lost != "" {
+			out = append(out, m)
+			continue
+		}
+		out = append(out, expectSteps(c.branches[c.picks(m.v, len(c.branches))], []note{m})...)
+	}
+	return out
+}
+
+// An account is what a consumer was given, epoch by epoch, and what it was told to be lost.
+type account struct {
+	yields [][]int
+	lost   map[string]bool
+}
+
+func (c chain) account(epochs int) account {
+	a := account{yields: make([][]int, epochs), lost: make(map[string]bool)}
+	for epoch := range epochs {
+		for _, m := range c.expect(epoch) {
+			if m.lost == "" {
+				a.yields[epoch] = append(a.yields[epoch], m.v)
+				continue
+			}
+			for _, from := range m.from {
+				a.lost[fmt.Sprint(epoch, " ", m.lost, " ", from)] = true
+			}
+		}
+	}
+	return a
+}
+
+func (a account) diff(got account, exact bool) string {
+	for epoch := range a.yields {
+		want, have := slices.Clone(a.yields[epoch]), slices.Clone(got.yields[epoch])
+		if !exact {
+			slices.Sort(want)
+			slices.Sort(have)
+		}
+		if !slices.Equal(want, have) {
+			return fmt.Sprintf("epoch %d: %v, not %v", epoch, have, want)
+		}
+	}
+	if !exact { // then which items a batch is made of is another thing each time
+		return ""
+	}
+	for l := range a.lost {
+		if !got.lost[l] {
+			return "not told to be lost: " + l
+		}
+	}
+	for l := range got.lost {
+		if !a.lost[l] {
+			return "told to be lost: " + l
+		}
+	}
+	return ""
+}
+
+// read lets a run go on for so many items, and tells where it stands then.
+func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, items int, a *account) (pipe.State, bool) {
+	epoch := 0
+	for _, s := range at.Sources {
+		epoch = s.Epoch
+	}
+	run, err := pipe.Start(context.Background(), f, pipe.Config{
+		Resume: at, Epochs: epochs - epoch, Failures: pipe.Policy{Skip: true, Count: -1},
+		Hooks: pipe.Hooks{Lost: func(l pipe.Loss) { a.lost[fmt.Sprintf("%d %s %s %d", l.Epoch, l.Stage, l.Source, l.Pos)] = true }},
+	})
+	if err != nil {
+		t.Error(err)
+		return at, true
+	}
+	defer run.Close()
+	for ; items > 0; items-- {
+		v, err := run.Next(context.Background())
+		switch {
+		case err == io.EOF:
+			epoch++
+		case err == pipe.ErrDone:
+			return at, true
+		case err != nil:
+			t.Error(err)
+			return at, true
+		default:
+			a.yields[epoch] = append(a.yields[epoch], v)
+			e.Gone(v)
+		}
+	}
+	return run.State(), epoch == epochs
+}
+
+// Random definitions of all constructs yield what a sequential model says, each item once and in its order where that is kept, tell each
+// loss with its stage and source items, and leave nothing, wherever they are cut; resumed there, as often as it takes, they yield the
+// rest.
+func TestE27AllConstructsFollowTheModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		d := &draft{T: rt, exact: true}
+		c := d.chain(2)
+		cut := rapid.SampledFrom([]int{1, 2, 5, 9, 1000, 1000}).Draw(rt, "cut")
+		var e every
+		f := e.flow(c)
+		if err := f.Check(); err != nil {
+			rt.Fatalf("%v\n%v", err, f)
+		}
+		const epochs = 2
+		got := account{yields: make([][]int, epochs), lost: make(map[string]bool)}
+		over := false
+		synctest.Test(t, func(t *testing.T) {
+			for state := (pipe.State{}); !over && !t.Failed(); {
+				state, over = e.read(t, f, state, epochs, cut, &got)
+				if !d.exact {
+					break // a batch that is cut is another one afterwards
+				}
+			}
+		})
+		if diff := c.account(epochs).diff(got, d.exact); diff != "" && over {
+			rt.Fatalf("exact %v, cut %d: %s\n%v", d.exact, cut, diff, f)
+		}
+		if faults := e.Faults(); len(faults) > 0 {
+			rt.Fatalf("cut %d: %s\n%v", cut, strings.Join(faults, "; "), f)
+		}
+	})
+}
