@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"slices"
 
@@ -103,6 +102,7 @@ func run(ctx context.Context, folder string, out io.Writer) error {
 
 func main() {
 	if err := run(context.Background(), os.Args[1], os.Stdout); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "custom-op:", err)
+		os.Exit(1)
 	}
 }

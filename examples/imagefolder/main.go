@@ -1,13 +1,10 @@
-// Command imagefolder resizes all pictures of a folder's folders, with every core, and gives them in batches: on the engine and the decoders alone.
-//
-//	go run ./examples/imagefolder data/train
+// Command imagefolder resizes the pictures of a folder with every core, on the engine and the decoders alone (go run ./examples/imagefolder data/train).
 package main
 
 import (
 	"context"
 	"fmt"
 	"iter"
-	"log"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,29 +24,35 @@ func (p paths) Items(_ context.Context, _ int, pos int64) iter.Seq2[string, erro
 	}
 }
 
-var steps = []media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}
-
 func load(_ context.Context, path string) (media.Pixels, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return media.Pixels{}, err
 	}
-	return media.Decode(data, media.Options{Orient: true}, steps, nil)
+	return media.Decode(data, media.Options{Orient: true}, []media.Step{{Op: media.Resize{Size: 256}}, {Op: media.CenterCrop{Height: 224, Width: 224}}}, nil)
 }
 
-func main() {
-	files, _ := filepath.Glob(filepath.Join(os.Args[1], "*", "*"))
+func run(folder string) error {
+	files, _ := filepath.Glob(filepath.Join(folder, "*", "*"))
 	images := pipe.Map(pipe.From("files", paths(files)), load, pipe.Opts{Name: "load", Workers: runtime.NumCPU(), Ordered: true})
 	batches := pipe.Batch(images, 32, pipe.BatchOpts{Name: "batch"})
 	run, err := pipe.Start(context.Background(), batches, pipe.Config{Failures: pipe.Policy{Skip: true, Rate: 0.01}})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer run.Close()
 	for batch, err := range run.All() {
 		if err != nil {
-			log.Panic(err)
+			return err
 		}
 		fmt.Println(len(batch), "pictures of", batch[0].Form())
+	}
+	return nil
+}
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "imagefolder:", err)
+		os.Exit(1)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"strings"
 
@@ -60,6 +59,7 @@ func run(ctx context.Context, path string, given []string, out io.Writer) error 
 
 func main() {
 	if err := run(context.Background(), os.Args[1], os.Args[2:], os.Stdout); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "recipe:", err)
+		os.Exit(1)
 	}
 }
