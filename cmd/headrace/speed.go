@@ -32,8 +32,8 @@ func (s *speed) see(now time.Time, count int64) {
 }
 
 // left is how long so many samples will take; false while nobody knows.
-func (s *speed) left(samples int64) (time.Duration, bool) {
-	seconds := float64(samples) / s.rate
+func (s *speed) left(samples float64) (time.Duration, bool) {
+	seconds := samples / s.rate
 	if s.rate <= 0 || seconds > 1e7 {
 		return 0, false
 	}

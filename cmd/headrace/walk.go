@@ -76,7 +76,6 @@ func (w *walk) take(b *headrace.Batch, l *headrace.Loader) error {
 		}
 	}
 	n := int64(b.Rows())
-	w.now.batches++
 	w.now.totalBatches++
 	w.now.samples += n
 	w.now.total += n
@@ -91,7 +90,7 @@ func (w *walk) epochEnded(s headrace.EpochSummary) {
 		o.epoch(s, w.now)
 	}
 	w.now.epoch++
-	w.now.batches, w.now.samples, w.now.lost, w.now.before = 0, 0, 0, 0
+	w.now.samples, w.now.lost, w.now.before = 0, 0, 0
 	w.now.epochBegun = time.Now()
 }
 
