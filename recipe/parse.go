@@ -106,6 +106,7 @@ func (p *reader) step(number int, v value) (s Step) {
 	var label string // what messages call the step, as long as it has no name
 	d := p.decoder(number, &label)
 	var args value
+	before := len(p.errs) + p.more
 	switch v.kind() {
 	case '"':
 		d.into(v, reflectOf(&s.Op), "")
@@ -132,7 +133,7 @@ func (p *reader) step(number int, v value) (s Step) {
 		}
 	case s.Op != "":
 		d.wrong("op", unknownOp(s.Op))
-	case v.kind() == '{':
+	case v.kind() == '{' || len(p.errs)+p.more == before:
 		d.wrong("", errors.New(`has no operation: takes an object like {"resize": {"size": 256}}`))
 	}
 	return s
