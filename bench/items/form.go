@@ -12,9 +12,17 @@ import (
 // A form is what a pipeline of maps looks like.
 type form struct {
 	stages, workers, buffer int
-	ordered, gate           bool
+	ordered, gate, channels bool
 	batch                   int
 	items                   int // of the epoch; 0: no end
+}
+
+// ahead is how many items lie ready between two stages.
+func (f form) ahead() int {
+	if f.buffer == 0 {
+		return pipe.DefaultBuffer
+	}
+	return f.buffer
 }
 
 func chain(f form) pipe.Flow[int] {

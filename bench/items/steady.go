@@ -16,41 +16,65 @@ type rate struct {
 	Allocs float64 `json:"allocs_per_item"`
 }
 
-// glance is how many items lie between two looks at the clock. A consumer saves a state as often, and looks at the statistics.
+// glance is how many items lie between two looks at the clock, a multiple of a batch. A consumer saves a state as often, and looks at the statistics.
 const glance = 1 << 16
 
 // steady measures the middle of an epoch without an end: what comes before has warmed up, what is left is discarded.
 func steady(f form) (rate, error) {
-	if f.batch > 0 {
-		return read(f, batches(f), f.batch)
+	switch {
+	case f.channels:
+		items := channels(f)
+		return middle(func() error {
+			for range glance {
+				<-items
+			}
+			return nil
+		})
+	case f.batch > 0:
+		return read(f, batches(f), glance/f.batch)
+	default:
+		return read(f, chain(f), glance)
 	}
-	return read(f, chain(f), 1)
 }
 
-func read[T any](f form, flow pipe.Flow[T], of int) (rate, error) {
+// read takes so many at a glance.
+func read[T any](f form, flow pipe.Flow[T], n int) (rate, error) {
 	run, err := pipe.Start(context.Background(), flow, pipe.Config{})
 	if err != nil {
 		return rate{}, err
 	}
 	defer run.Close()
-	if err := take(run, glance/of); err != nil {
+	r, err := middle(func() error {
+		for range n {
+			if _, err := run.Next(context.Background()); err != nil {
+				return err
+			}
+		}
+		if len(run.State().Sources) != 1 || len(run.Stats().Stages) < f.stages {
+			return errors.New("no state, or no statistics")
+		}
+		return nil
+	})
+	return r, errors.Join(err, run.Close())
+}
+
+// middle measures for a while, once everything has warmed up. What it calls takes a glance of items.
+func middle(take func() error) (rate, error) {
+	if err := take(); err != nil {
 		return rate{}, err
 	}
-	before, err := spent(0)
+	before, err := spent()
 	if err != nil {
 		return rate{}, err
 	}
 	items := int64(0)
 	for time.Since(before.at) < *lasting {
-		if err := take(run, glance/of); err != nil {
+		if err := take(); err != nil {
 			return rate{}, err
 		}
-		items += int64(glance / of * of)
-		if len(run.State().Sources) != 1 || len(run.Stats().Stages) < f.stages {
-			return rate{}, errors.New("no state, or no statistics")
-		}
+		items += glance
 	}
-	after, err := spent(items)
+	after, err := spent()
 	if err != nil {
 		return rate{}, err
 	}
@@ -60,14 +84,5 @@ func read[T any](f form, flow pipe.Flow[T], of int) (rate, error) {
 		Rate:   n / after.at.Sub(before.at).Seconds(),
 		CPU:    float64((after.cpu - before.cpu).Nanoseconds()) / 1e3 / n,
 		Allocs: float64(after.mallocs-before.mallocs) / n,
-	}, run.Close()
-}
-
-func take[T any](run *pipe.Run[T], n int) error {
-	for range n {
-		if _, err := run.Next(context.Background()); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, nil
 }
