@@ -4,8 +4,8 @@ In a page, a block of Python or YAML with a title is a file of that name; the ot
 first to its last. A block of shell commands is run where those files lie. A block of text is what the block before it prints: the
 same words in the same lines, but for numbers, which differ from machine to machine, and the folder, which is /home/me/project
 there. A line that is only `…` stands for any number of lines.
-Of a block of text with a title, which says where it was printed, one line has to be the same, as the head of a table is: the others
-depend on how busy the machine is.
+Of a block of text with a title, which says where it was printed, one line has to be the same, as the head of a table is: the
+others depend on how busy the machine is.
 """
 
 from __future__ import annotations
