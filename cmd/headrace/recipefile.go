@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,12 +29,13 @@ type recipeOptions struct {
 	order     string
 	fuse      bool
 
-	flags []*pflag.Flag
+	flags   []*pflag.Flag
+	command *cobra.Command
 }
 
 // recipeFlags adds the flags to a command, but those that it has itself, and completes its arguments.
 func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
-	o := new(recipeOptions)
+	o := &recipeOptions{command: c}
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.StringArrayVarP(&o.set, "set", "s", nil, "give a variable of the recipe its value, as `name=value`; may be repeated")
 	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: the usable cores)")
@@ -100,13 +102,35 @@ func (o *recipeOptions) read(path string) (recipe.File, headrace.Config, error) 
 	if err != nil {
 		return recipe.File{}, headrace.Config{}, wrongUse(err)
 	}
-	f, err := recipe.ReadFile(path, recipe.Variables{Given: given, Environment: os.LookupEnv})
+	f, err := readRecipe(o.command.Context(), path, recipe.Variables{Given: given, Environment: os.LookupEnv})
+	if ctx := o.command.Context(); ctx.Err() != nil {
+		return f, headrace.Config{}, ctx.Err()
+	}
 	if err != nil {
 		return f, headrace.Config{}, wrongUse(err)
 	}
 	_, mistakes := f.Check()
 	config, err := o.config(f)
 	return f, config, wrongUse(errors.Join(mistakes, err))
+}
+
+// readRecipe reads a recipe, or gives up: standard input may be a terminal at which nobody types, and a read knows nothing of signals.
+func readRecipe(ctx context.Context, path string, v recipe.Variables) (recipe.File, error) {
+	type result struct {
+		file recipe.File
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		f, err := recipe.ReadFile(path, v)
+		done <- result{f, err}
+	}()
+	select {
+	case r := <-done:
+		return r.file, r.err
+	case <-ctx.Done():
+		return recipe.File{}, ctx.Err()
+	}
 }
 
 func (o *recipeOptions) variables() (map[string]string, error) {

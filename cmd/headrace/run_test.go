@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"headrace/internal/phototest"
 )
 
@@ -222,6 +224,35 @@ func TestRunIsInterrupted(t *testing.T) {
 		if last["event"] != "end" || last["outcome"] != "interrupted" || last["exit_code"] != 130.0 || last["samples"].(float64) < 20 {
 			t.Errorf("%v: the last event is %v", s, last)
 		}
+	}
+}
+
+// Nobody types the rest of the recipe: that wait ends too.
+func TestRunIsInterruptedBeforeItHasARecipe(t *testing.T) {
+	c := exec.Command(program(t), "run", "-")
+	theirs, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer theirs.Close()
+	var words bytes.Buffer
+	c.Stdin, c.Stderr = theirs, &words
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.WriteString("headrace: 1\n")
+	for left, deadline := 1, time.Now().Add(patience); left > 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) { // until it reads
+		left, err = unix.IoctlGetInt(int(theirs.Fd()), unix.TIOCINQ)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Process.Signal(os.Interrupt)
+	late := time.AfterFunc(patience, func() { c.Process.Kill() })
+	c.Wait()
+	if !late.Stop() || c.ProcessState.ExitCode() != exitInterrupted || words.String() != "headrace: interrupted\n" {
+		t.Errorf("%v: %s", c.ProcessState, words.String())
 	}
 }
 
