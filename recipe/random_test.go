@@ -31,7 +31,7 @@ func drawRecipe(t *rapid.T) recipe.Recipe {
 // builtin are the operations of this package: other tests register their own.
 func builtin() (ops []recipe.Op) {
 	for _, op := range recipe.Ops() {
-		if reflect.TypeOf(op.New()).Elem().PkgPath() == "headrace/recipe" {
+		if t := reflect.TypeOf(op.New()); t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "headrace/recipe" {
 			ops = append(ops, op)
 		}
 	}

@@ -147,11 +147,11 @@ func (s Step) text() string {
 // shown returns the arguments that differ from their defaults.
 func (s Step) shown() []string {
 	op, ok := Find(s.Op)
-	if !ok || reflect.TypeOf(op.New()) != reflect.TypeOf(s.Args) {
+	if !ok || reflect.TypeOf(fieldsOf(op.New())) != reflect.TypeOf(fieldsOf(s.Args)) {
 		return nil
 	}
-	given := reflect.ValueOf(s.Args).Elem()
-	usual := reflect.ValueOf(Recipe{Steps: []Step{{Op: s.Op}}}.Complete().Steps[0].Args).Elem()
+	given := reflect.ValueOf(fieldsOf(s.Args)).Elem()
+	usual := reflect.ValueOf(fieldsOf(Recipe{Steps: []Step{{Op: s.Op}}}.Complete().Steps[0].Args)).Elem()
 	var shown []string
 	for _, f := range argumentFields(given.Type()) {
 		if name := argumentName(f); name != "root" {
