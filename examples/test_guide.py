@@ -125,6 +125,22 @@ def test_a_page(name: str, desk: pathlib.Path) -> None:
             check(page, block, output)
 
 
+def test_the_go_of_a_page() -> None:
+    """A page's blocks of Go are one program, and its blocks of text what that prints."""
+    page = GUIDE / "from-spdl.md"
+    found = blocks(page)
+    (ROOT / "build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / "build", prefix="guide") as name:  # in the module, so that it finds the packages
+        program = pathlib.Path(name) / "main.go"
+        program.write_text("\n".join(block.code for block in found if block.language == "go"))
+        assert not subprocess.run(["gofmt", "-d", program], capture_output=True, text=True).stdout
+        subprocess.run(["go", "vet", program], cwd=ROOT, check=True)
+        done = subprocess.run(["go", "run", program], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    printed = [line.rstrip() for line in done.stdout.splitlines()]
+    assert printed == [line for block in found if block.language == "text" for line in block.code.splitlines()]
+
+
 TWELVE = """
 import headrace as hr
 paths = [f"data/train/fig/fig-{i:02d}.jpg" for i in range(12)]
