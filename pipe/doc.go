@@ -3,8 +3,8 @@
 // # Usage
 //
 // A pipeline is described first and run later. A [Flow] is a description: [From] makes one of a source, [Map], [FlatMap],
-// [Batch], [Aggregate] and [Fill] extend it, [Merge] puts several together, [Route]
-// divides one among branches, and nothing runs until [Start].
+// [Batch], [Aggregate] and [Fill] extend it, [Merge] puts several together, [Route] and [RouteBatch]
+// divide one among branches, and nothing runs until [Start].
 //
 //	samples := pipe.From("train", source)
 //	images := pipe.Map(samples, decode, pipe.Opts{Name: "decode", Workers: 16, Ordered: true})
@@ -31,6 +31,7 @@
 // A [FlatMap] hands on the outputs of an item one by one, and may begin with others meanwhile; a [Merge] goes by arrival, or by turns
 // that depend on nothing but the settings; a [Route] puts its branches together as they finish, or in the order of its
 // input. Whatever a flow is made of, a state is exact: a source item is finished when everything that was made of it is.
+// One thing it needs: batches that are taken apart again are the same in every run, as they are where the stages before them keep order.
 //
 // # Concurrency properties
 //
@@ -50,7 +51,17 @@
 //
 // An operation that returns an error, or panics, has failed for its item. Under the zero [Policy] the first failure stops
 // the run; otherwise items are lost within the policy's limits, counted, and told to [Hooks]. Dropping an item on purpose
-// is the error [Skip]. [Retry], [Replace] and [DeadLetters] are operations around an operation. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it.
+// is the error [Skip]. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it,
+// joined with what has stopped other stages by then.
+//
+// [Retry], [Replace], [DeadLetters] and [Limit] are operations around an operation, and can be put around each other. Go cannot end an operation
+// that does not return: Limit abandons it and goes on, [Run.CloseWithin] goes without it, and both say which stage it is.
+//
+// # Numbers
+//
+// [Run.Stats] are always on: counts, where the workers' time goes, percentiles, and how full each queue is; [Stats.Minus] is an
+// interval of them. [Hooks] see each operation and each stage, where that is asked for. [Profile] lets each stage work alone, with
+// several numbers of workers, and [MeasureHeadspace] tells what a consumer would gain from a faster flow.
 //
 // # Ownership
 //

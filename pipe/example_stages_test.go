@@ -20,12 +20,14 @@ func show[T any](f pipe.Flow[T]) {
 		return
 	}
 	defer run.Close()
+	before := ""
 	for v, err := range run.All() {
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		fmt.Print(v, " ")
+		fmt.Print(before, v)
+		before = " "
 	}
 	fmt.Println()
 }
@@ -81,4 +83,144 @@ func ExampleRetry() {
 	again := pipe.Retry(read, pipe.Backoff{Times: 3, First: time.Millisecond})
 	show(pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 3}), again, pipe.Opts{Name: "read"}))
 	// Output: 0 1 2
+}
+
+func ExampleMap() {
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 5})
+	square := func(_ context.Context, v int) (int, error) { return v * v, nil }
+	show(pipe.Map(numbers, square, pipe.Opts{Name: "square", Workers: 4, Ordered: true}))
+	// Output: 0 1 4 9 16
+}
+
+// Every worker has a buffer of its own.
+func ExampleMapWith() {
+	begin := func(context.Context) (func(context.Context, int) (string, error), func(), error) {
+		var text strings.Builder
+		write := func(_ context.Context, v int) (string, error) {
+			text.Reset()
+			fmt.Fprintf(&text, "<%d>", v)
+			return text.String(), nil
+		}
+		return write, nil, nil
+	}
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 3})
+	show(pipe.MapWith(numbers, begin, pipe.Opts{Name: "write", Workers: 2, Ordered: true}))
+	// Output: <0> <1> <2>
+}
+
+func ExampleFilter() {
+	odd := func(_ context.Context, v int) (bool, error) { return v%2 == 1, nil }
+	show(pipe.Filter(pipe.From("numbers", pipetest.Numbers{N: 6}), odd, pipe.Opts{Name: "odd"}))
+	// Output: 1 3 5
+}
+
+func ExampleBatch() {
+	show(pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 5}), 2, pipe.BatchOpts{Name: "batch"}))
+	// Output: [0 1] [2 3] [4]
+}
+
+func ExampleUnbatch() {
+	pairs := pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 5}), 2, pipe.BatchOpts{Name: "pairs"})
+	show(pipe.Unbatch(pairs, pipe.UnbatchOpts{Name: "flat"}))
+	// Output: 0 1 2 3 4
+}
+
+// Operations write into the rows of a batch.
+func ExampleFill() {
+	write := func(_ context.Context, v int, batch []int, row int) error {
+		batch[row] = 10 * v
+		return nil
+	}
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 4})
+	show(pipe.Fill(numbers, 2, plainStore{2}, write, pipe.FillOpts{Name: "fill", Workers: 4, Ordered: true}))
+	// Output: [0 10] [20 30]
+}
+
+// A batch's even numbers go one way and its odd ones another.
+func ExampleRouteBatch() {
+	even := func(_ context.Context, v int) (int, error) { return v % 2, nil }
+	asIs := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
+	sums := func(f pipe.Flow[[]int]) pipe.Flow[[]int] {
+		return pipe.Map(f, func(_ context.Context, list []int) ([]int, error) {
+			sum := 0
+			for _, v := range list {
+				sum += v
+			}
+			return []int{sum}, nil
+		}, pipe.Opts{Name: "sum", Workers: 2, Ordered: true})
+	}
+	batches := pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 8}), 4, pipe.BatchOpts{Name: "batch"})
+	show(pipe.RouteBatch(batches, even, []func(pipe.Flow[[]int]) pipe.Flow[[]int]{asIs, sums}, pipe.RouteBatchOpts{Name: "route"}))
+	// Output: [0 2 4] [4 6 12]
+}
+
+// What takes too long is replaced.
+func ExampleLimit() {
+	slow := func(ctx context.Context, v int) (int, error) {
+		if v == 1 {
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}
+		return v, nil
+	}
+	within := pipe.Limit(slow, 10*time.Millisecond, nil)
+	instead := func(_ context.Context, v int, _ error) (int, error) { return -v, nil }
+	show(pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 3}), pipe.Replace(within, instead), pipe.Opts{Name: "slow"}))
+	// Output: 0 -1 2
+}
+
+func ExampleDeadLetters() {
+	parse := func(_ context.Context, v int) (int, error) {
+		if v == 1 {
+			return 0, errors.New("no number")
+		}
+		return v, nil
+	}
+	var dead []int
+	kept := pipe.DeadLetters(parse, func(_ context.Context, v int, err error) { dead = append(dead, v) })
+	tolerant := pipe.Policy{Skip: true, Count: 10}
+	show(pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 3}), kept, pipe.Opts{Name: "parse", Failures: &tolerant}))
+	fmt.Println("dead:", dead)
+	// Output:
+	// 0 2
+	// dead: [1]
+}
+
+func ExampleHooks() {
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 3})
+	double := pipe.Map(numbers, func(_ context.Context, v int) (int, error) { return 2 * v, nil }, pipe.Opts{Name: "double"})
+	hooks := pipe.Hooks{Task: func(ctx context.Context, t pipe.Task) (context.Context, func(pipe.Outcome)) {
+		return ctx, func(o pipe.Outcome) { fmt.Println(t.Stage, "of", t.In, "is", o.Out) }
+	}}
+	run, err := pipe.Start(context.Background(), double, pipe.Config{Hooks: hooks})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer run.Close()
+	for _, err := range run.All() {
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// double of 0 is 0
+	// double of 1 is 2
+	// double of 2 is 4
+}
+
+func ExampleProfile() {
+	numbers := pipe.From("numbers", pipetest.Numbers{N: -1})
+	slow := pipe.Map(numbers, func(ctx context.Context, v int) (int, error) {
+		return v, pipetest.Sleep(ctx, time.Millisecond)
+	}, pipe.Opts{Name: "slow"})
+	batches := pipe.Batch(slow, 8, pipe.BatchOpts{Name: "batch"})
+	report, err := pipe.Profile(context.Background(), batches, pipe.ProfileOpts{Items: 40, Workers: []int{1, 4}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// fmt.Print(report) shows all of it.
+	fmt.Println(report.Slowest().Name, "is the slowest, best with", report.Slowest().Best().Workers, "workers")
+	// Output: slow is the slowest, best with 4 workers
 }
