@@ -25,7 +25,7 @@ wheel() {
 	rm -rf "$extras" "$DIST"/headrace-*"$platform.whl"
 	mkdir -p "$extras/share/man/man1"
 	cp -R "build/codecs/$machine/licenses" "$extras/licenses"
-	CGO_ENABLED=0 go run ./cmd/headrace docs man "$extras/share/man/man1"
+	CGO_ENABLED=0 go run -trimpath ./cmd/headrace docs man "$extras/share/man/man1"
 	(
 		cd python
 		export HEADRACE_PLATFORM="$platform" HEADRACE_EXTRAS="$extras"
