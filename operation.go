@@ -48,7 +48,7 @@ type Operation[In, Out any] interface {
 }
 
 // Register adds an operation, so that recipes can name it. New returns one whose fields hold their defaults; they have the tags `json`, the name of the
-// argument, and `doc`, a sentence about it. The random numbers of an operation are those of its step's name in a recipe.
+// argument, and `doc`, a sentence about it; `choices`, `min` and `max` may say what it takes. The random numbers of an operation are those of its step's name in a recipe.
 //
 // A saved state counts arguments as part of the recipe, but not the code: it cannot tell that an operation has been changed.
 func Register[In, Out any](name, doc string, new func() Operation[In, Out]) error {

@@ -221,7 +221,7 @@ type trouble struct {
 	Skip  int `json:"skip" doc:"remainder of the numbers that are dropped"`
 	Fail  int `json:"fail" doc:"of those that fail"`
 	Panic int `json:"panic" doc:"of those that panic"`
-	Of    int `json:"of" doc:"what numbers are divided by"`
+	Of    int `json:"of" doc:"what numbers are divided by" min:"1"`
 }
 
 type troubleIn struct{ ID sample.ID }

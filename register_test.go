@@ -181,6 +181,7 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
 		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
 		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
+		{`step "trouble" (#2): of is 0: takes a number from 1 on`, []recipe.Step{{Args: Args(&trouble{})}}},
 		{`step "asks" (#2): reads "label" as float32: it is int64
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
 recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},

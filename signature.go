@@ -146,7 +146,7 @@ func imageOf(what string, members []member) (image *member, err error) {
 
 // check returns all that is wrong with an operation that is given samples of this schema, and what comes out.
 func (s signature) check(in sample.Schema, op any) (sample.Schema, error) {
-	var wrong []error
+	wrong := []error{recipe.CheckTags(op)}
 	if c, ok := op.(checker); ok {
 		wrong = append(wrong, c.Check())
 	}

@@ -9,7 +9,10 @@ import (
 
 // checkChoice says what is wrong with an argument that takes one of the words in its tag `choices`.
 func checkChoice(args Args, name, got string) error {
-	known := choices(args, name)
+	return oneOf(name, got, choices(args, name))
+}
+
+func oneOf(name, got string, known []string) error {
 	for _, k := range known {
 		if got == k {
 			return nil

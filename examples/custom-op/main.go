@@ -19,7 +19,7 @@ import (
 
 // grain is the operation; its fields are the arguments.
 type grain struct {
-	Amount int `json:"amount" doc:"how far a value changes at most, from 0 to 255"`
+	Amount int `json:"amount" doc:"how far a value changes at most" min:"0" max:"255"`
 }
 
 // before is what it takes of a sample: the image, and random numbers that are the same whenever the sample comes again.
@@ -32,14 +32,6 @@ type before struct {
 type after struct {
 	Image     media.Pixels `field:"image"`
 	Lightness float32      `field:"lightness"`
-}
-
-// Check is asked before anything runs.
-func (g *grain) Check() error {
-	if g.Amount < 0 || g.Amount > 255 {
-		return recipe.Wrong("amount", "is %d: takes 0 to 255", g.Amount)
-	}
-	return nil
 }
 
 // Do works on one sample, in place; samples are worked on at once, as many as there are cores.

@@ -47,7 +47,11 @@ func TestGrain(t *testing.T) {
 	if changed < 1600 {
 		t.Errorf("%d of 1800 values have changed", changed)
 	}
-	if err := (&grain{Amount: 256}).Check(); err == nil {
-		t.Error("256 is accepted")
+}
+
+func TestGrainHasLimits(t *testing.T) {
+	_, err := headrace.Args(&grain{Amount: 256}).Check(nil)
+	if err == nil || !strings.Contains(err.Error(), "is 256: takes a number from 0 to 255") {
+		t.Errorf("%v", err)
 	}
 }
