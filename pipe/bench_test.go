@@ -2,6 +2,7 @@ package pipe_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -35,6 +36,56 @@ func BenchmarkThreeMaps(b *testing.B) {
 		f = pipe.Map(f, same, pipe.Opts{Name: name, Workers: 4, Buffer: 64, Ordered: true})
 	}
 	consume(b, f, b.N)
+}
+
+// Three stages with one worker each, which need not keep an order.
+func BenchmarkThreeMapsInAnyOrder(b *testing.B) {
+	f := numbers(b)
+	for _, name := range []string{"one", "two", "three"} {
+		f = pipe.Map(f, same, pipe.Opts{Name: name, Buffer: 64})
+	}
+	consume(b, f, b.N)
+}
+
+// Depth and width: an item's cost per stage, and among many workers.
+func BenchmarkStages(b *testing.B) {
+	for _, n := range []int{1, 5, 20} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f := numbers(b)
+			for i := range n {
+				f = pipe.Map(f, same, pipe.Opts{Name: fmt.Sprint(i), Buffer: 64})
+			}
+			consume(b, f, b.N)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/stage")
+		})
+	}
+	for _, n := range []int{1, 16, 256} {
+		b.Run(fmt.Sprint("workers=", n), func(b *testing.B) {
+			consume(b, pipe.Map(numbers(b), same, pipe.Opts{Name: "map", Workers: n, Buffer: 64}), b.N)
+		})
+	}
+}
+
+// A thousand items through three stages, from Start to the end of Close: ns/op is for all of it.
+func BenchmarkThousandFromStartToClose(b *testing.B) {
+	f := pipe.From("numbers", pipetest.Numbers{N: 1000})
+	for _, name := range []string{"one", "two", "three"} {
+		f = pipe.Map(f, same, pipe.Opts{Name: name, Buffer: 64})
+	}
+	for b.Loop() {
+		run := start(b, f, pipe.Config{})
+		collect(b, run)
+		if err := run.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRouteBatch(b *testing.B) {
+	asIs := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
+	f := pipe.Batch(numbers(b), 32, pipe.BatchOpts{Name: "batch"})
+	pick := func(_ context.Context, v int) (int, error) { return v & 1, nil }
+	consume(b, pipe.RouteBatch(f, pick, batchBranches{asIs, asIs}, pipe.RouteBatchOpts{Name: "route"}), (b.N+31)/32)
 }
 
 func BenchmarkBatch(b *testing.B) {
