@@ -38,7 +38,7 @@ without_c() {
 	for libraries in "build/codecs/$machine/licenses"/*; do
 		rm "$folder/licenses/${libraries##*/}"
 	done
-	GOARCH="$(goarch "$machine")" CGO_ENABLED=0 go build -trimpath -ldflags "-s -w $(stamp)" -o "$folder/headrace" ./cmd/headrace
+	GOARCH="$(goarch "$machine")" CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -buildid= $(stamp)" -o "$folder/headrace" ./cmd/headrace
 	pack "$folder"
 }
 

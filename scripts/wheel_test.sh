@@ -44,6 +44,7 @@ here() {
 	clean pip install -q --no-index "$DIST"/headrace-*_x86_64.whl
 	clean headrace version
 	[ -f "$WORK/env/share/man/man1/headrace.1" ] || die "the manual was not installed"
+	! grep -qF "$ROOT/" "$WORK"/env/lib/python3*/site-packages/headrace/_bin/headrace || die "the engine has the path of $ROOT inside"
 	[ "$(find "$WORK"/env/lib -path '*/headrace/licenses/lib*.txt' | wc -l)" = 3 ] || die "the licences of libraries were not installed"
 	clean python -I "$ROOT/scripts/wheel_test.py" "$PHOTOGRAPHS" >"$WORK/here"
 }
