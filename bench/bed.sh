@@ -19,6 +19,7 @@ mkdir -p "$BED" build/bench
 gcc -O3 -march=native -Wall -Wextra -Werror -o build/bench/limit bench/limit.c -ljpeg -lpthread -lm
 go build -o build/bench/decode ./bench/decode
 go build -o build/bench/engine ./bench/engine
+go build -o build/bench/items ./bench/items
 contestant venv-spdl spdl spdl-io numpy simplejpeg opencv-python-headless
 contestant venv-grain grain numpy simplejpeg opencv-python-headless
 contestant venv-tf tensorflow-cpu

@@ -26,13 +26,14 @@ ITEMS = ROOT / "build/bench/items"
 LIFE = ["-life", "1000"]
 AHEAD = ["-buffer", "64"]
 
-# Headrace, by the arguments of bench/items.
+# Headrace, by the arguments of bench/items, and what Go itself can do.
 OWN = {
+    "limit, channels of Go": [*AHEAD, "-channels"],
     "headrace, completion order": AHEAD,
     "headrace, completion order, 4 workers": [*AHEAD, "-workers", "4"],
     "headrace, input order, 4 workers": [*AHEAD, "-workers", "4", "-ordered"],
     "headrace, input order, 4 workers, buffers of 2": ["-workers", "4", "-ordered"],
-    "headrace, completion order, batches of 32": [*AHEAD, "-batch", "32"],
+    "headrace, completion order, then batches of 32": [*AHEAD, "-batch", "32"],
 }
 # The others: environment of the bed, and for each way of an engine how many items it is asked for.
 PEERS = {
@@ -56,6 +57,7 @@ def main() -> None:
         "commit": commit(),
         "versions": versions(options.bed),
         "load": os.getloadavg(),
+        "rounds": options.rounds,
         "runs": [],
     }
     for number in range(options.rounds):
@@ -89,7 +91,7 @@ def arguments() -> argparse.Namespace:
 
 def peers(options: argparse.Namespace):
     for label, form in OWN.items():
-        yield own(label, form, options, lives="batch" not in label)
+        yield own(label, form, options, lives="order" in label and "batch" not in label)
     for engine, (environment, ways) in PEERS.items():
         asked = [f"{way}={count // 10 if options.few else count}" for way, count in ways.items()]
         python = options.bed / environment / "bin/python"

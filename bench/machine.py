@@ -71,5 +71,5 @@ PACKAGES = ("spdl", "torch", "torchvision", "grain", "tensorflow-cpu", "simplejp
 def versions(bed: pathlib.Path) -> dict[str, str]:
     """Of the packages that the contestants in the bed's environments use."""
     folders = [str(p) for p in bed.glob("venv-*/lib/python3*/site-packages")]
-    found = {d.name.lower(): d.version for d in importlib.metadata.distributions(path=folders)}
+    found = {d.name.lower().replace("_", "-"): d.version for d in importlib.metadata.distributions(path=folders)}
     return {p: found[p] for p in PACKAGES if p in found}

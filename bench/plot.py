@@ -34,6 +34,9 @@ def main() -> None:
     formats = load("formats")
     if formats["runs"]:
         save("performance-formats", bars("Decoding whole pictures on one core: megapixels per second", format_rows(formats)))
+    if rows := rows_of(load("engine"), "peers", "items_per_s"):
+        values = {label: [r["items_per_s"] for r in runs] for label, runs in rows.items()}
+        save("performance-engine", bars("Integers through three stages that do nothing: items per second", values, least=100))
     compared = load("pixels")["comparisons"]
     for work in ("val", "train"):
         series = {kind: compared.get(f"{work}, fast and exact, {kind}", {}) for kind in MODES}
@@ -53,23 +56,31 @@ def format_rows(formats: dict) -> dict[str, list[float]]:
     return rows
 
 
-def bars(title: str, rows: dict[str, list[float]]) -> Drawing:
-    left, right, top, pitch, thick = 214, 74, 66, 26, 16
+def bars(title: str, rows: dict[str, list[float]], least: float = 0) -> Drawing:
+    """With a least value, where the bars begin, the scale is logarithmic."""
+    left, right, top, pitch, thick = 214 if not least else 284, 74, 66, 26, 16
     d = Drawing(820, top + pitch * len(rows) + 12, title)
     room = d.width - left - right
     most = max(max(values) for values in rows.values())
+
+    def length(value: float) -> float:
+        return room * math.log(value / least) / math.log(most / least) if least else room * value / most
+
     d.text(16, 26, title, "title")
-    d.text(16, 46, f"bar: the median of {rounds_of(rows)}; line: from the least to the greatest", "quiet")
+    scale = "; each line down the page is ten times the one before" if least else ""
+    d.text(16, 46, f"bar: the median of {rounds_of(rows)}; line: from the least to the greatest{scale}", "quiet")
+    for power in range(1, int(math.log10(most / least)) + 1) if least else ():
+        d.line(left + length(least * 10**power), top - 6, left + length(least * 10**power), d.height - 12)
     for number, (label, values) in enumerate(rows.items()):
         y = top + pitch * number
         kind = "limit" if label.startswith("limit") else "own" if label.startswith("headrace") else "other"
         middle = statistics.median(values)
         d.text(left - 10, y + thick - 3, label_of(label), anchor="end")
-        d.bar(left, y, room * middle / most, thick, kind)
+        d.bar(left, y, length(middle), thick, kind)
         for value in (min(values), max(values)):
-            d.line(left + room * value / most, y + 3, left + room * value / most, y + thick - 3, "spread")
-        d.line(left + room * min(values) / most, y + thick / 2, left + room * max(values) / most, y + thick / 2, "spread")
-        d.text(left + room * max(values) / most + 8, y + thick - 3, f"{middle:,.0f}" if middle >= 100 else f"{middle:.1f}")
+            d.line(left + length(value), y + 3, left + length(value), y + thick - 3, "spread")
+        d.line(left + length(min(values)), y + thick / 2, left + length(max(values)), y + thick / 2, "spread")
+        d.text(left + length(max(values)) + 8, y + thick - 3, f"{middle:,.0f}" if middle >= 100 else f"{middle:.1f}")
     return d
 
 

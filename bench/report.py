@@ -21,6 +21,7 @@ PAGE = ROOT / "docs/performance.md"
 CHARTS = {
     **{work: {f"performance-{work}": "Images per second"} for work in ("val", "train", "large", "float")},
     "formats": {"performance-formats": "Megapixels per second"},
+    "engine": {"performance-engine": "Items per second"},
     "pixels-modes": {f"pixels-{work}": f"How far fast and exact differ, {work}" for work in ("val", "train")},
 }
 BLOCK = re.compile(r"(<!-- measured: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -121,6 +122,68 @@ def conditions() -> str | None:
     )
 
 
+# The engine alone.
+
+OWN = "headrace, completion order"
+
+
+def engine() -> str | None:
+    report = load("engine")
+    rows = []
+    for label, runs in rows_of(report, "peers", "items_per_s").items():
+        times = ratios(report, "peers", OWN, label, "items_per_s")
+        rows.append(
+            [
+                name_of(label),
+                spread([r["items_per_s"] for r in runs], ",.0f"),
+                spread(times, ",.0f" if statistics.median(times) >= 10 else ".2f"),
+                spread([r["cpu_us_per_item"] for r in runs], ",.2f"),
+                spread([ms for r in runs for ms in r.get("life_ms", [])], ",.2f"),
+            ]
+        )
+    head = ["", "items/s", "Headrace ÷ it", "CPU µs per item", "1,000 items, from the description to closed, ms"]
+    return table(head, rows) if rows else None
+
+
+def engine_sizes(work: str) -> Callable[[], str | None]:
+    """Headrace alone. A hop is from the source to a stage, from one to the next, or to the consumer."""
+
+    def made() -> str | None:
+        sizes: dict[tuple[int, str], list[dict]] = {}
+        for run in load("engine")["runs"]:
+            if run["work"] == work and "error" not in run:
+                sizes.setdefault((run[work], run["label"]), []).append(run)
+        rows = []
+        for size in dict.fromkeys(size for size, _ in sizes):
+            row = [str(size)]
+            for order in (OWN, "headrace, input order"):
+                runs = sizes[size, order]
+                hops = (size if work == "stages" else 3) + 1
+                row.append(spread([r["items_per_s"] for r in runs], ",.0f"))
+                row.append(spread([r["cpu_us_per_item"] * 1000 / hops for r in runs], ",.0f"))
+                row.append(spread([r["allocs_per_item"] for r in runs], ".4f"))
+            rows.append(row)
+        columns = ("items/s", "CPU ns per hop", "allocations per item")
+        head = [work, *(f"{order} order: {c}" if c == "items/s" else c for order in ("completion", "input") for c in columns)]
+        return table(head, rows) if rows else None
+
+    return made
+
+
+def engine_conditions() -> str | None:
+    report = load("engine")
+    if "versions" not in report:
+        return None
+    others = [r["others"] for r in report["runs"] if "error" not in r]
+    return " ".join(
+        [
+            f"Measured on {report['date'][:10]} at commit {report['commit']}, on {report['machine']['cores']} cores of",
+            f"{report['machine']['cpu']}, {report['rounds']} rounds. Other programs used {statistics.median(others):.0%} of the",
+            f"machine in the median run, {max(others):.0%} at most; the load was {report['load'][0]:.1f} when it began.",
+        ]
+    )
+
+
 # Formats.
 
 
@@ -215,6 +278,10 @@ BLOCKS: dict[str, Callable[[], str | None]] = {
     "start": start,
     "handover": handover,
     "formats": formats,
+    "engine": engine,
+    "engine-stages": engine_sizes("stages"),
+    "engine-workers": engine_sizes("workers"),
+    "engine-conditions": engine_conditions,
     "budget": budget,
     "budget-time": budget_time,
     "pixels-modes": pixels(*(f"{work}, fast and exact, {kind}" for work in ("val", "train") for kind in KINDS)),

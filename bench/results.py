@@ -9,6 +9,7 @@ from machine import HERE
 
 EMPTY = {
     "rates": {"runs": []},
+    "engine": {"runs": []},
     "formats": {"runs": []},
     "memory": {"runs": []},
     "start": {"runs": []},
@@ -22,26 +23,25 @@ def load(name: str) -> dict:
     return json.loads(path.read_text()) if path.exists() else EMPTY.get(name, {})
 
 
-def ratios(report: dict, work: str, label: str, reference: str) -> list[float]:
-    """A contestant's images per second, divided by another's in the same round."""
+def ratios(report: dict, work: str, label: str, reference: str, rate: str = "images_per_s") -> list[float]:
+    """A contestant's rate, divided by another's in the same round."""
     if reference == "own uint8":
         reference = label.rsplit(", ", 1)[0] if label.endswith(("float32", "bfloat16")) else label
     runs = [r for r in report["runs"] if r["work"] == work and "error" not in r]
-    of = {r["round"]: r["images_per_s"] for r in runs if r["label"] == reference}
-    return [r["images_per_s"] / of[r["round"]] for r in runs if r["label"] == label and r["round"] in of]
+    of = {r["round"]: r[rate] for r in runs if r["label"] == reference}
+    return [r[rate] / of[r["round"]] for r in runs if r["label"] == label and r["round"] in of]
 
 
-def rows_of(report: dict, work: str) -> dict[str, list[dict]]:
+def rows_of(report: dict, work: str, rate: str = "images_per_s") -> dict[str, list[dict]]:
     """The runs that ended well, by contestant: the limits, Headrace, then the others, the fastest first."""
     rows: dict[str, list[dict]] = {}
     for run in report["runs"]:
         if run["work"] == work and "error" not in run:
             rows.setdefault(run["label"], []).append(run)
-    return dict(sorted(rows.items(), key=place))
+    return dict(sorted(rows.items(), key=lambda row: place(*row, rate)))
 
 
-def place(row: tuple[str, list[dict]]) -> tuple[int, float]:
-    label, runs = row
+def place(label: str, runs: list[dict], rate: str) -> tuple[int, float]:
     if label.startswith(("limit", "headrace")):
         return (0 if label.startswith("limit") else 1), 0
-    return 2, -statistics.median(r["images_per_s"] for r in runs)
+    return 2, -statistics.median(r[rate] for r in runs)
