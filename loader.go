@@ -72,7 +72,7 @@ type Info struct {
 // Stage is what runs as one: it has a line of its own in the statistics, under the same name.
 type Stage struct {
 	Name    string   `json:"name"`
-	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads what the first stage lists
+	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads files, or waits for memory to decode
 	Workers int      `json:"workers"` // samples in hand at once
 }
 
