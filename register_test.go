@@ -73,6 +73,12 @@ func TestRegisterRefuses(t *testing.T) {
 		`field B of In stands for what another field stands for`: registering(&fake[struct {
 			A, B string `field:"key"`
 		}, nothing, int]{}),
+		`field R of In is a headrace.Rand, which is no field of samples: takes no tag`: registering(&fake[struct {
+			R Rand `field:"image"`
+		}, nothing, int]{}),
+		`field C of In is a headrace.Canvas, which is no field`: registering(&fake[struct {
+			C Canvas `field:"bytes,take"`
+		}, nothing, int]{}),
 		`field S of In stands for what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
 		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),

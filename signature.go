@@ -91,7 +91,9 @@ func memberOf(f reflect.StructField) (member, error) {
 	case !f.IsExported():
 		return m, errors.New("is not exported")
 	case f.Type == randType || f.Type == canvasType || f.Type == idType:
-		m.own = f.Type
+		if m.own = f.Type; f.Tag.Get("field") != "" {
+			return m, fmt.Errorf("is a %v, which is no field of samples: takes no tag `field:…`", f.Type)
+		}
 		return m, nil
 	case name == "":
 		return m, errors.New("has no tag `field:\"…\"` with the name of a field of samples")
