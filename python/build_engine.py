@@ -83,7 +83,8 @@ def build(module: Path, program: Path) -> None:
     if cgo:
         need_headers(environment)
     # Without an identity, which has the compiler's path in it, the same sources make the same bytes in every folder.
-    command = [go, "build", "-trimpath", "-buildvcs=false", f"-ldflags=-s -w -buildid= {stamp(module)}", "-o", str(program), "./cmd/headrace"]
+    flags = ["-trimpath", "-buildvcs=false", f"-ldflags=-s -w -buildid= {stamp(module)}"]
+    command = [go, "build", *flags, "-o", str(program), "./cmd/headrace"]
     done = subprocess.run(command, cwd=module, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         fail(f"go build failed (go version: {version_of(go)}; Headrace needs 1.26 or newer):\n{done.stdout}")
