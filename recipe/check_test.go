@@ -379,6 +379,7 @@ func TestRegister(t *testing.T) {
 		{recipe.Op{Name: "blunt", New: func() recipe.Args { return blunt{} }}, `recipe: operation "blunt": its arguments are recipe_test.blunt: takes a pointer to a struct`},
 		{recipe.Op{Name: "nil", New: func() recipe.Args { return nil }}, `recipe: operation "nil": its arguments are <nil>: takes a pointer to a struct`},
 		{recipe.Op{Name: "a b", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "a b": its name is "a b": takes letters, digits, and _ . - after the first letter`},
+		{recipe.Op{Name: "from", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "from": its name is a key that steps have beside their operation`},
 	} {
 		if err := recipe.Register(c.op); err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)

@@ -89,6 +89,9 @@ func Register(op Op) error {
 	if err := checkName(op.Name); err != nil {
 		return fmt.Errorf("recipe: operation %q: its name %w", op.Name, err)
 	}
+	if slices.Contains(besides, op.Name) {
+		return fmt.Errorf("recipe: operation %q: its name is a key that steps have beside their operation", op.Name)
+	}
 	for _, o := range registry.ops {
 		if o.Name == op.Name {
 			return fmt.Errorf("recipe: there is an operation %q already", op.Name)
