@@ -36,7 +36,7 @@ Ctrl-C prints what was measured so far; the exit code is then 130.`,
 		Example: `  headrace bench train.yaml
   headrace bench train.yaml --seconds 30 --workers 1,2,4,8
   headrace bench train.yaml --set root=/data/val --json | jq '.columns[] | {workers, samples_per_second, verdict}'`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRecipe,
 	}
 	options := recipeFlags(c, "workers", "epochs")
 	c.Flags().IntSliceVar(&workers, "workers", nil, "numbers of workers, a column each (default: up to all cores)")

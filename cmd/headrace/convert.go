@@ -11,14 +11,14 @@ import (
 func convertCommand() *cobra.Command {
 	var to string
 	c := &cobra.Command{
-		Use:   "convert recipe",
+		Use:   "convert RECIPE",
 		Short: "Print a recipe complete, in YAML or JSON",
 		Long: `Print a recipe complete: variables replaced, defaults of all arguments written out, so that it keeps its meaning when a default
 changes. Without --to, YAML becomes JSON and JSON becomes YAML. The recipe is checked on the way; a file named - is standard input.`,
 		Example: `  headrace convert recipe.yaml
   headrace convert --to yaml --set root=/data/train recipe.yaml > fixed.yaml
   headrace convert - < recipe.json`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRecipe,
 	}
 	o := recipeFlags(c, "workers", "epochs", "prefetch", "memory", "on-error", "max-errors", "order", "fuse")
 	c.Flags().StringVar(&to, "to", "", "`notation` to print: yaml or json (default: the other one)")

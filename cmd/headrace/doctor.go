@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -48,10 +47,7 @@ var openAVIF func() (version, codecs string, err error)
 
 func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return printJSON(w, r)
 	}
 	p := reportPrinter{w: w, colours: colours(w)}
 	p.line("headrace %s (commit %s, %s)", r.Build.Version, r.Build.Commit, r.Build.Platform)

@@ -44,6 +44,10 @@ loader:
 	}{
 		{"walk", []string{`headrace: unknown command "walk" for "headrace"`, "headrace --help tells more"}},
 		{"run", []string{"headrace: takes a recipe: the name of a file, or - for standard input", "headrace run --help tells more"}},
+		{"bench", []string{"headrace: takes a recipe: the name of a file"}},
+		{"convert good.yaml good.yaml", []string{"headrace: takes one recipe, and was given"}},
+		{"inspect", []string{"headrace: takes a recipe: the name of a file"}},
+		{"preview -o a.png", []string{"headrace: takes a recipe: the name of a file"}},
 		{"run good.yaml size=3", []string{`headrace: takes one recipe, and was given ["good.yaml" "size=3"]; a variable's value is given by --set`}},
 		{"run good.yaml --speed 3", []string{"headrace: unknown flag: --speed"}},
 		{"run none.yaml", []string{"headrace: recipe: open none.yaml: no such file or directory"}},

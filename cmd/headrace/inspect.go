@@ -27,7 +27,7 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is told with
   headrace inspect train.yaml --set root=data/val --samples 20
   headrace inspect train.yaml --json | jq '.engine.batches_per_epoch'
   headrace inspect train.yaml --mermaid > graph.mmd`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRecipe,
 	}
 	options := recipeFlags(c)
 	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show")

@@ -37,7 +37,7 @@ through. A sample that fails has a tile as well, with the reason in it, and a li
   headrace preview recipe.yaml -o sheet.webp -n 60 --columns 10 --tile 128
   headrace preview recipe.yaml -o again.png --epoch 1            # other crops, another order
   headrace preview recipe.yaml -o val.jpg --set root=data/val`,
-		Args: cobra.ExactArgs(1),
+		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.run(c.Context(), options, args[0], c.OutOrStdout(), c.ErrOrStderr())
 		},

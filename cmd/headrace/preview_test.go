@@ -342,7 +342,7 @@ func TestPreviewMistakes(t *testing.T) {
 		said string
 	}{
 		"no output":         {[]string{good}, exitUsage, `required flag(s) "output" not set`},
-		"no recipe":         {[]string{"-o", dir + "/a.png"}, exitUsage, "accepts 1 arg"},
+		"no recipe":         {[]string{"-o", dir + "/a.png"}, exitUsage, "takes a recipe: the name of a file"},
 		"a format":          {[]string{good, "-o", dir + "/a.tiff"}, exitUsage, "the suffix is to be .jpg, .png or .webp"},
 		"numbers":           {[]string{good, "-o", dir + "/a.png", "-n", "0", "--columns", "-1", "--tile", "9999", "--epoch", "-1"}, exitUsage, "--samples is 0: takes 1 to 10000"},
 		"a mistake":         {[]string{recipeFile(t, root, "decode_imag"), "-o", dir + "/a.png"}, exitUsage, "recipe.yaml:5:5: "},

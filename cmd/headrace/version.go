@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -25,9 +24,7 @@ writes each format. Pixels depend on the decoders, so reports of bugs should hav
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if asJSON {
-				e := json.NewEncoder(c.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(version.Here())
+				return printJSON(c.OutOrStdout(), version.Here())
 			}
 			return printBuild(c.OutOrStdout(), version.Here())
 		},
