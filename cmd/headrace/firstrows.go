@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
+	"headrace/tensor"
 )
 
 // firstRows runs a recipe for its first samples, one by one: no good sample waits for others of its batch that fail, and one that fails has its place
@@ -79,6 +81,15 @@ func oneByOne(r recipe.Recipe) recipe.Recipe {
 		}
 	}
 	return r
+}
+
+// labelOf is the label of a batch of one sample, if samples have one.
+func labelOf(b *headrace.Batch) (int64, bool) {
+	t, ok := b.Tensor("label")
+	if !ok || t.DType != tensor.Int64 || len(t.Shape) != 1 {
+		return 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(t.Data)), true
 }
 
 // reason is what was wrong with a sample, without its name, which stands beside it.

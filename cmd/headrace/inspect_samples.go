@@ -64,6 +64,7 @@ func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, cla
 // fromBatch tells what is in a batch of one sample.
 func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path) inspectedSample {
 	var s inspectedSample
+	label, labelled := labelOf(b)
 	for _, f := range fields {
 		switch {
 		case f.Kind == sample.Text && f.Name == "key":
@@ -74,18 +75,18 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			continue
 		}
 		t, ok := b.Tensor(f.Name)
-		if !ok {
+		switch {
+		case !ok:
+			continue
+		case f.Name == "label" && labelled:
+			s.Label = &label
+			if label >= 0 && label < int64(len(classes)) {
+				s.Class = &classes[label]
+			}
 			continue
 		}
 		t = t.Row(0)
 		values := numbers.SpreadOf(t.DType, t.Data, len(t.Data)/t.DType.Size())
-		if f.Name == "label" && f.DType == tensor.Int64 && len(f.Shape) == 0 {
-			s.Label = new(int64(values.Min))
-			if i := *s.Label; i >= 0 && i < int64(len(classes)) {
-				s.Class = &classes[i]
-			}
-			continue
-		}
 		s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: f.Shape, Spread: values})
 	}
 	return s

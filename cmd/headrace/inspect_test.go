@@ -277,7 +277,7 @@ func TestInspectJSON(t *testing.T) {
 	}
 }
 
-// A picture of one colour has known numbers, in every type.
+// A picture of one colour has known numbers, in every type; a label, which is no double, has all its digits.
 func TestInspectSeesNumbers(t *testing.T) {
 	root := t.TempDir()
 	m := image.NewRGBA(image.Rect(0, 0, 3, 2))
@@ -291,7 +291,7 @@ func TestInspectSeesNumbers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "a.png"), file.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const recipe = "headrace: 1\nsteps: [{files: {pairs: [[a.png, -7]]}}, {decode_image: {dtype: %s}}, {center_crop: {size: [2, 3]}}%s, {batch: {size: 1}}]\n"
+	const recipe = "headrace: 1\nsteps: [{files: {pairs: [[a.png, -9007199254740993]]}}, {decode_image: {dtype: %s}}, {center_crop: {size: [2, 3]}}%s, {batch: {size: 1}}]\n"
 	for _, c := range []struct {
 		decoded, more string
 		want          [3]float64
@@ -304,7 +304,7 @@ func TestInspectSeesNumbers(t *testing.T) {
 	} {
 		recipeIn(t, root, fmt.Sprintf(recipe, c.decoded, c.more))
 		s := inspectJSON(t, root).Samples
-		if len(s) != 1 || *s[0].Label != -7 || s[0].Class != "" {
+		if len(s) != 1 || *s[0].Label != -9007199254740993 || s[0].Class != "" {
 			t.Fatalf("%+v", s)
 		}
 		v := s[0].Values[0]

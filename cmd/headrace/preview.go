@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -209,8 +208,8 @@ func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 	if keys := b.Text("key"); len(keys) > 0 {
 		t.Key = strings.Clone(keys[0])
 	}
-	if labels, ok := b.Tensor("label"); ok && labels.DType == tensor.Int64 && len(labels.Shape) == 1 {
-		t.Label = p.label(labels.Row(0))
+	if label, ok := labelOf(b); ok {
+		t.Label = p.label(label)
 	}
 	images, _ := b.Tensor(p.field.Name)
 	t.Picture, err = sheet.Picture(images.Row(0), p.layout, p.undo)
@@ -218,8 +217,7 @@ func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 }
 
 // label is the name of a class, with its number behind it.
-func (p *pictures) label(row tensor.Tensor) string {
-	n := int64(binary.LittleEndian.Uint64(row.Data))
+func (p *pictures) label(n int64) string {
 	if n < 0 || n >= int64(len(p.classes)) {
 		return fmt.Sprintf("label %d", n)
 	}
