@@ -22,7 +22,11 @@ main() {
 	rm -rf "$INTO" "$INTO.new"
 	mkdir -p "$INTO.new"/{include,lib,licenses}
 	archives "$INTO.new"
-	[ -d "$SPNG/spng" ] || scripts/debian.sh source "$SPNG" libspng
+	if [ ! -d "$SPNG" ]; then
+		rm -rf "$SPNG.new"
+		scripts/debian.sh source "$SPNG.new" libspng
+		mv "$SPNG.new" "$SPNG"
+	fi
 	libspng "$INTO.new"
 	cp "${BASH_SOURCE[0]}" "$INTO.new/made-by"
 	mv "$INTO.new" "$INTO"
