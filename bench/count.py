@@ -19,7 +19,7 @@ import time
 from measure import cpu_seconds
 
 LIFE = 1000
-LIVES = 3
+LIVES = 2
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ PEERS = {
     "spdl": ("venv-spdl", {"one_by_one": 3_000, "four": 3_000, "input_order": 3_000, "chunks": 1_000_000}),
     "grain": ("venv-grain", {"indexed": 300_000, "iterated": 200_000, "threads": 8_000}),
     "tf": ("venv-tf", {"one_by_one": 50_000, "parallel": 50_000, "completion": 50_000, "chunks": 3_000_000}),
-    "torch": ("venv-torch", {"chain": 1_000_000, "workers": 25_000, "chunks": 1_500_000}),
+    "torch": ("venv-torch", {"chain": 400_000, "workers": 25_000, "chunks": 1_500_000}),
 }
 ORDERS = {"completion order": AHEAD, "input order": [*AHEAD, "-ordered"]}
 STAGES = (1, 2, 5, 10, 20)
