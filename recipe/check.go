@@ -56,10 +56,7 @@ func (c *checker) names() {
 		c.errs = append(c.errs, &Error{Err: errors.New("has no steps: it begins with a source such as files")})
 	}
 	for i, s := range c.steps {
-		if s.Name == s.Op {
-			continue // unknown operations are found later
-		}
-		if err := checkName(s.Name); err != nil {
+		if err := checkName(s.Name); err != nil && s.Name != s.Op { // unknown operations are found later
 			c.wrong(i, "name", "%w", err)
 		}
 		if first := c.find(s.Name); first != i {

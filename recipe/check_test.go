@@ -149,6 +149,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		// names and edges
 		{steps(files, recipe.Step{Op: "decode_image", Name: "files"}), []string{`step "files" (#2): name is that of step #1 too`}},
 		{steps(files, decode, flip, flip, recipe.Step{Op: "random_flip", Name: "random_flip_2"}), []string{`step "random_flip_2" (#5): name is that of step #4 too`}},
+		{steps(files, decode, recipe.Step{Op: "random_vertical_flip", Name: "random_flip"}, flip), []string{`step "random_flip" (#4): name is that of step #3 too`}},
 		{steps(files, recipe.Step{Op: "decode_image", Name: "a b"}), []string{`step "a b" (#2): name is "a b": takes letters, digits, and _ . - after the first letter`}},
 		{steps(files, recipe.Step{Op: "decode_image", From: []string{"file"}}, crop), []string{
 			`step "decode_image" (#2): from is "file": there is no step of this name; did you mean "files"?`,
