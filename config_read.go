@@ -122,6 +122,7 @@ func (r *configReader) read(b []byte) (c Config, err error) {
 		name := key.(string)
 		if given[name] {
 			r.wrong(name, true, fmt.Errorf("%s is given twice", name))
+			continue
 		}
 		given[name] = true
 		r.set(&c, name, value)
@@ -165,8 +166,10 @@ func (r *configReader) fill(c *Config, s setting, value json.RawMessage) {
 		}
 		value = fmt.Appendf(nil, "%d", max(1, n))
 	}
-	field := reflect.ValueOf(c).Elem().Field(s.index).Addr().Interface()
+	in := reflect.ValueOf(c).Elem().Field(s.index)
+	field := in.Addr().Interface()
 	if err := json.Unmarshal(value, field); err != nil {
+		in.SetZero()
 		r.wrong(s.name, false, fmt.Errorf("%s is %s: takes %s", s.name, shortened(value), s.takes(field)))
 	}
 }

@@ -67,20 +67,23 @@ func TestConfigOfAFile(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for loader, want := range map[string]string{
-		"loader:\n  epochs: many":           `r.yaml:5:11: loader: epochs is "many": takes a whole number`,
-		"loader:\n  memory: much":           `r.yaml:5:11: loader: memory is "much": takes a number of bytes from 1 on, such as 1073741824, 512MiB or 2GB`,
-		"loader:\n  memory: [1]":            `r.yaml:5:11: loader: memory is [1]: takes a number of bytes`,
-		"loader:\n  wrokers: 3":             `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? takes epochs, workers, order, memory, hold_limit, on_error, max_errors, prefetch, fuse`,
-		"loader:\n  max_errors: 3":          `r.yaml:5:15: loader: max_errors has no meaning with on_error="raise": the first bad sample stops the run; use on_error="skip"`,
-		"loader:\n  fuse: yes":              `r.yaml:5:9: loader: fuse is "yes": takes true or false`,
-		"loader: {a: 1, a: 2}":              "r.yaml:4:16: loader: unknown key \"a\": takes",
+		"loader:\n  epochs: many":  `r.yaml:5:11: loader: epochs is "many": takes a whole number`,
+		"loader:\n  memory: much":  `r.yaml:5:11: loader: memory is "much": takes a number of bytes from 1 on, such as 1073741824, 512MiB or 2GB`,
+		"loader:\n  memory: [1]":   `r.yaml:5:11: loader: memory is [1]: takes a number of bytes`,
+		"loader:\n  wrokers: 3":    `r.yaml:5:3: loader: unknown key "wrokers": did you mean "workers"? takes epochs, workers, order, memory, hold_limit, on_error, max_errors, prefetch, fuse`,
+		"loader:\n  max_errors: 3": `r.yaml:5:15: loader: max_errors has no meaning with on_error="raise": the first bad sample stops the run; use on_error="skip"`,
+		"loader:\n  fuse: yes":     `r.yaml:5:9: loader: fuse is "yes": takes true or false`,
+		"loader: {a: 1, a: 2}": "r.yaml:4:16: loader: unknown key \"a\": takes epochs, workers, order, memory, hold_limit, on_error, max_errors, prefetch, fuse\n" +
+			"r.yaml:4:16: loader: a is given twice",
+		"loader: {memory: 1.0, workers: ']'}": `r.yaml:4:18: loader: memory is 1.0: takes a number of bytes
+r.yaml:4:32: loader: workers is "]": takes a whole number`,
 		"loader: {fuse: false, fuse: true}": `r.yaml:4:23: loader: fuse is given twice`,
 		"loader:\n  rank: 0":                `r.yaml:5:3: loader: rank has no place in a recipe: each process has its own; Python takes it from RANK in the environment`,
 		"loader: {world_size: 2, local_world_size: 2}": `r.yaml:4:10: loader: world_size has no place in a recipe: it belongs to the processes that share the data; Python takes it from WORLD_SIZE in the environment
 r.yaml:4:25: loader: local_world_size has no place in a recipe: it belongs to the machine that runs it; Python takes it from LOCAL_WORLD_SIZE in the environment`,
 	} {
 		c, err := read(loader)
-		if err == nil || !strings.HasPrefix(err.Error(), want) || c != (Config{}) {
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "\n") != strings.Count(want, "\n") || c != (Config{}) {
 			t.Errorf("%s:\ngot  %v\nwant %s", loader, err, want)
 		}
 		if m := (*Mistake)(nil); !errors.As(err, &m) || m.Line < 4 || m.Key == "" || m.Unwrap() == nil {

@@ -79,15 +79,28 @@ func (f *File) read(p *reader) error {
 				d.wrong(path, fmt.Errorf(`is %s: takes an object like {"epochs": 1, "workers": 4}`, v.describe()))
 				return
 			}
-			filled, err := p.vars.filled(v, true)
-			var bad badText
-			if errors.As(err, &bad) {
-				d.wrong(path, err)
-			}
-			f.Loader = json.RawMessage(filled)
+			f.Loader = p.loader(v, path, d)
 		},
 	})
 	return p.err()
+}
+
+// loader replaces the variables of the section "loader", and else leaves it as it is.
+func (p *reader) loader(v value, path string, d decoder) json.RawMessage {
+	out := value{'{'}
+	for quoted, member := range v.members() {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		filled, err := p.vars.filled(member, true)
+		var bad badText
+		if errors.As(err, &bad) {
+			name, _ := unquote(quoted, false)
+			d.wrong(join(path, name), err)
+		}
+		out = append(append(append(out, quoted...), ':'), filled...)
+	}
+	return json.RawMessage(append(out, '}'))
 }
 
 // IsYAML reports whether the file is YAML, beyond what JSON is.

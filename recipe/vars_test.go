@@ -139,8 +139,8 @@ r:2:7: vars declares no variable "width" that could be given: it declares root, 
 	if fmt.Sprint(err) != want {
 		t.Errorf("given, but not declared:\ngot  %v\nwant %s", err, want)
 	}
-	_, err = recipe.Read("r", []byte("headrace: 1\nsteps: [shuffle]\nloader: {epochs: \"${n}\"}"), recipe.Variables{})
-	if want := `r:3:9: loader names the variable "n", which there is not: declare it in the section "vars", or set it in the environment`; fmt.Sprint(err) != want {
+	_, err = recipe.Read("r", []byte("headrace: 1\nsteps: [shuffle]\nloader: {epochs: 1, workers: \"${n}\"}"), recipe.Variables{})
+	if want := `r:3:30: loader.workers names the variable "n", which there is not: declare it in the section "vars", or set it in the environment`; fmt.Sprint(err) != want {
 		t.Errorf("in the section loader: %v", err)
 	}
 }
