@@ -58,17 +58,6 @@ func whole(n int64) string {
 	return count(float64(n))
 }
 
-func bytes(n int64) string {
-	x, unit := float64(n), "B"
-	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if x < 999.5 {
-			break
-		}
-		x, unit = x/1024, next
-	}
-	return digits(x) + " " + unit
-}
-
 // digits writes three digits, more where there are more before the point, and no zeros behind whole numbers.
 func digits(x float64) string {
 	places := 2

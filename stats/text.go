@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"headrace/internal/bytesize"
 )
 
 // Text returns the report for people, without a line break at its end.
@@ -43,7 +45,7 @@ func losses(s Snapshot) string {
 	var parts []string
 	for _, t := range s.Stages {
 		if t.Lost > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", t.Lost, shortName(t.Name)))
+			parts = append(parts, fmt.Sprintf("%d in %s", t.Lost, ShortName(t.Name)))
 		}
 	}
 	if parts == nil {
@@ -53,10 +55,10 @@ func losses(s Snapshot) string {
 }
 
 func memory(m Memory) string {
-	line := fmt.Sprintf("memory: %s of %s, at most %s", bytes(m.Used), bytes(m.Limit), bytes(m.Peak))
+	line := fmt.Sprintf("memory: %s of %s, at most %s", bytesize.Text(m.Used), bytesize.Text(m.Limit), bytesize.Text(m.Peak))
 	var parts []string
 	for _, p := range m.Purposes {
-		parts = append(parts, p.Name+" "+bytes(p.Peak))
+		parts = append(parts, p.Name+" "+bytesize.Text(p.Peak))
 	}
 	if parts != nil {
 		line += " (" + strings.Join(parts, ", ") + ")"

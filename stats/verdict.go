@@ -27,7 +27,7 @@ func Verdict(s pipe.Stats) string {
 		return fmt.Sprintf("The consumer limits: it had to wait for %s of the time.", percent(w))
 	}
 	t, work := busiest(s.Stages)
-	t.Name = shortName(t.Name)
+	t.Name = ShortName(t.Name)
 	switch gated := share(t.Gated, life(t)); {
 	case work < saturated:
 		return fmt.Sprintf("No stage limits clearly: the busiest is %s, at work for %s of the time.", t.Name, percent(work))
@@ -61,8 +61,8 @@ func share(part, whole time.Duration) float64 {
 	return float64(part) / float64(whole)
 }
 
-// shortName fits a stage's name into a sentence: "decode_image+…+batch".
-func shortName(name string) string {
+// ShortName fits a stage's name into a sentence: "decode_image+…+batch".
+func ShortName(name string) string {
 	parts := strings.Split(name, "+")
 	if len(parts) > 2 {
 		name = parts[0] + "+…+" + parts[len(parts)-1]

@@ -91,7 +91,7 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 }
 
 func stageRow(totals []benchSlice, i int) []string {
-	row := []string{shortStage(totals[0].Stats.Stages[i].Name)}
+	row := []string{stats.ShortName(totals[0].Stats.Stages[i].Name)}
 	for _, t := range totals {
 		shares := sharesOf(t.Stats.Stages[i])
 		row = append(row, fmt.Sprintf("%.0f·%.0f·%.0f·%.0f", 100*shares.Starved, 100*shares.Busy, 100*shares.Blocked, 100*shares.Gated))
@@ -116,18 +116,6 @@ func sharesOf(t pipe.StageStats) clockShares {
 }
 
 func perThousand(s benchSlice) float64 { return 1000 * s.CPUSeconds / float64(s.Samples) }
-
-// rateText writes three digits that matter.
-func rateText(x float64) string {
-	switch {
-	case x >= 99.95:
-		return thousands(int64(x + 0.5))
-	case x >= 9.995:
-		return fmt.Sprintf("%.1f", x)
-	default:
-		return fmt.Sprintf("%.2f", x)
-	}
-}
 
 func bytesRate(n int64, seconds float64) string {
 	return bytesize.Text(int64(float64(n)/seconds)) + "/s"

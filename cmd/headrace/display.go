@@ -135,7 +135,7 @@ func speedTexts(p progress, s *speed) (parts []string) {
 		parts = append(parts, thousands(p.totalLost)+" lost")
 	}
 	if s.rate > 0 {
-		parts = append(parts, perSecond(int64(s.rate*1000), 1000*time.Second)+" samples/s")
+		parts = append(parts, rateText(s.rate)+" samples/s")
 	}
 	if left, ok := s.left(p.left()); ok {
 		parts = append(parts, clock(left)+" left")

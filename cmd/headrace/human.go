@@ -28,14 +28,18 @@ func perSecond(n int64, d time.Duration) string {
 	if n == 0 || d <= 0 {
 		return "0"
 	}
-	rate := float64(n) / d.Seconds()
+	return rateText(float64(n) / d.Seconds())
+}
+
+// rateText writes three digits that matter.
+func rateText(x float64) string {
 	switch {
-	case rate >= 99.95:
-		return thousands(int64(math.Round(rate)))
-	case rate >= 9.995:
-		return strconv.FormatFloat(rate, 'f', 1, 64)
+	case x >= 99.95:
+		return thousands(int64(math.Round(x)))
+	case x >= 9.995:
+		return strconv.FormatFloat(x, 'f', 1, 64)
 	default:
-		return strconv.FormatFloat(rate, 'f', 2, 64)
+		return strconv.FormatFloat(x, 'f', 2, 64)
 	}
 }
 

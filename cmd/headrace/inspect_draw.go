@@ -12,6 +12,7 @@ import (
 	"headrace/internal/bytesize"
 	"headrace/recipe"
 	"headrace/sample"
+	"headrace/stats"
 	"headrace/tensor"
 )
 
@@ -74,7 +75,7 @@ func (i *inspection) drawGraph(p *page) {
 }
 
 // title is the name under which statistics know a stage, short.
-func (b inspectedBox) title() string { return shortStage(b.stage.Name) }
+func (b inspectedBox) title() string { return stats.ShortName(b.stage.Name) }
 
 // note says who works in a stage, and what was fused.
 func (b inspectedBox) note() string {
@@ -89,15 +90,6 @@ func (b inspectedBox) note() string {
 		note += fmt.Sprintf(" · %d steps, fused into one pass", n)
 	}
 	return note
-}
-
-// shortStage is like "decode_image+…+batch".
-func shortStage(name string) string {
-	parts := strings.Split(name, "+")
-	if len(parts) > 2 {
-		return parts[0] + "+…+" + parts[len(parts)-1]
-	}
-	return name
 }
 
 // result is what comes out at the end: batches, where the engine makes them.

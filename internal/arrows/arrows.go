@@ -105,6 +105,7 @@ var arrows = []arrow{
 	{"internal/doctor", "golang.org/x/sys", "instructions of the processor, limits, seals"},
 
 	{"stats", "pipe", "it turns the engine's numbers into text"},
+	{"stats", "internal/bytesize", "amounts of memory as every command writes them"},
 
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
 

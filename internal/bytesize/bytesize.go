@@ -3,7 +3,6 @@ package bytesize
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ func Parse(text string) (int64, error) {
 	return 0, errSize
 }
 
-// Text writes an amount for people: 12.3 MiB.
+// Text writes an amount for people, in three digits: 12.3 MiB, 512 KiB.
 func Text(n int64) string {
 	size, unit := float64(n), "B"
 	for _, next := range []string{"KiB", "MiB", "GiB", "TiB"} {
@@ -45,8 +44,12 @@ func Text(n int64) string {
 		}
 		size, unit = size/1024, next
 	}
-	if unit == "B" || math.Abs(size) >= 99.95 {
-		return fmt.Sprintf("%.0f %s", size, unit)
+	scale := 100.0
+	switch {
+	case math.Abs(size) >= 99.95:
+		scale = 1
+	case math.Abs(size) >= 9.995:
+		scale = 10
 	}
-	return fmt.Sprintf("%.1f %s", size, unit)
+	return strconv.FormatFloat(math.Round(size*scale)/scale, 'f', -1, 64) + " " + unit
 }

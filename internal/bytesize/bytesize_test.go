@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 KiB", 1536: "1.5 KiB", 12897484: "12.3 MiB", 1 << 30: "1.0 GiB", 5 << 40: "5.0 TiB", 5000 << 40: "5000 TiB", 300 << 20: "300 MiB"} {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "0.98 KiB", 1536: "1.5 KiB", 12897484: "12.3 MiB", 1 << 30: "1 GiB", 5 << 40: "5 TiB", 10234 << 10: "9.99 MiB", 10235 << 10: "10 MiB", -2000: "-1.95 KiB", 5000 << 40: "5000 TiB", 300 << 20: "300 MiB"} {
 		if got := Text(n); got != want {
 			t.Errorf("%d: %s", n, got)
 		}

@@ -57,9 +57,9 @@ func TestFabricatedMachines(t *testing.T) {
 		"one that lacks nothing": {nil, map[string]want{
 			"model":      {OK, "Example 9000, " + runtime.GOARCH, ""},
 			"cores":      {OK, "8 usable", ""},
-			"available":  {OK, "8.0 GiB of 16.0 GiB, as /proc/meminfo says", ""},
-			"budget":     {OK, "2.0 GiB for a loader's work, and a consumer may hold 4.0 GiB", ""},
-			"file cache": {OK, "2.0 GiB of files", ""},
+			"available":  {OK, "8 GiB of 16 GiB, as /proc/meminfo says", ""},
+			"budget":     {OK, "2 GiB for a loader's work, and a consumer may hold 4 GiB", ""},
+			"file cache": {OK, "2 GiB of files", ""},
 			"Linux":      {OK, "6.1.0-42-amd64", ""},
 		}},
 		"some of the cores": {map[string]string{"proc/self/status": "Cpus_allowed_list:\t2,4\n"}, map[string]want{
@@ -73,8 +73,8 @@ func TestFabricatedMachines(t *testing.T) {
 			"sys/fs/cgroup/memory.current": "33554432\n",
 		}, map[string]want{
 			"cores":     {Low, "2 usable of 8, limited by /sys/fs/cgroup/cpu.max", "docker run --cpus"},
-			"available": {OK, "96.0 MiB of 16.0 GiB, as /sys/fs/cgroup/memory.max says", ""},
-			"budget":    {Low, "24.0 MiB for a loader's work", "give the container more memory"},
+			"available": {OK, "96 MiB of 16 GiB, as /sys/fs/cgroup/memory.max says", ""},
+			"budget":    {Low, "24 MiB for a loader's work", "give the container more memory"},
 		}},
 		"two nodes": {map[string]string{"sys/devices/system/node/node1/x": ""}, map[string]want{
 			"NUMA": {OK, "2 nodes", "numactl"},
@@ -88,7 +88,7 @@ func TestFabricatedMachines(t *testing.T) {
 		"one that says nothing": {map[string]string{"proc/self/status": "", "proc/meminfo": "", "proc/cpuinfo": "", "proc/sys/kernel/osrelease": "", "sys/devices/system/cpu/online": "x-y"}, map[string]want{
 			"model":     {OK, "unknown, ", ""},
 			"cores":     {OK, fmt.Sprint(runtime.NumCPU()) + " usable", ""},
-			"available": {OK, "1.0 GiB, as a guess", ""},
+			"available": {OK, "1 GiB, as a guess", ""},
 			"Linux":     {OK, "unknown", ""},
 		}},
 	} {
