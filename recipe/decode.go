@@ -72,12 +72,12 @@ func (d decoder) args(v value, dst any, path string) {
 		known = append(known, argumentName(f))
 		fields[argumentName(f)] = func(v value, path string) { d.into(v, field, path) }
 	}
-	if r, ok := dst.(refuser); ok {
-		for name, why := range r.refused() {
-			fields[name] = func(_ value, path string) { d.wrong(path, errors.New("is not an argument: "+why)) }
+	d.object(v, path, fields, func(key string) error {
+		if r, ok := dst.(refuser); ok && r.refused()[key] != "" {
+			return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
 		}
-	}
-	d.object(v, path, fields, func(key string) error { return Unknown("argument", key, known) })
+		return Unknown("argument", key, known)
+	})
 }
 
 // such is an example of an object of arguments, with the first that there is.

@@ -109,7 +109,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 		// Arguments.
 		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},
 		{steps + "  - resize: {size: big}\n", `r:3:20: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
-		{steps + "  - resize: {size: 3, interpolation: cubic}\n", `r:3:38: step "resize" (#1): interpolation is not an argument: it is called filter`},
+		{steps + "  - resize: {size: 3, interpolation: cubic}\n", `r:3:23: step "resize" (#1): interpolation is not an argument: it is called filter`},
 		{steps + "  - resize: {size: 3, size: 4}\n", `r:3:23: step "resize" (#1): size is given twice`},
 		{steps + "  - batch: {drop_last: yes}\n", `r:3:24: step "batch" (#1): drop_last is "yes": takes true or false`},
 		{steps + "  - batch: {size: 256.0}\n", `r:3:19: step "batch" (#1): size is 256.0: takes a whole number`},
