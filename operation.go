@@ -36,13 +36,14 @@ import (
 // An error is the failure of the sample, as is a panic; the error pipe.Skip drops it without one. The context ends when the loader is stopped. At most
 // as many operations run at once as there are cores to use, so Do should compute and not wait.
 //
-// An operation may have two methods more, both called before anything runs:
+// An operation may have two methods more, called before anything runs:
 //
 //	Check() error                                // what is wrong with the arguments; recipe.Wrong names one
 //	Result(media.Form) (media.Form, error)       // what becomes of the form of the image
 //
 // Without Result the image that Out gives has the form of the one in In. Result is given that form, or the zero Form where In has no image;
-// a height or width may be media.Unknown, before and after.
+// a height or width may be media.Unknown, before and after. It is asked again for each sample, by several goroutines at once, for how much
+// memory will be needed.
 type Operation[In, Out any] interface {
 	Do(ctx context.Context, in In) (Out, error)
 }
