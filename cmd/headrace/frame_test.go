@@ -145,11 +145,17 @@ steps:
 	os.Mkdir(programs, 0o755)
 	os.Symlink(programWithC(t), filepath.Join(programs, "headrace"))
 	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
-	for _, c := range rootCommand().Commands() {
-		if c.Name() == "bench" || c.Example == "" { // it takes its seconds, and has tests of its own
+	root := rootCommand()
+	for _, c := range append(root.Commands(), root) {
+		if c.Name() == "bench" || c.Hidden { // it takes its seconds, and has tests of its own
 			continue
 		}
-		t.Run(c.Name(), func(t *testing.T) { runExamples(t, c, folder) })
+		t.Run(c.Name(), func(t *testing.T) {
+			if c.Example == "" {
+				t.Error("its help has no example")
+			}
+			runExamples(t, c, folder)
+		})
 	}
 }
 
