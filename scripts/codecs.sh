@@ -17,8 +17,8 @@ INTO="$ROOT/build/codecs/$MACHINE"
 SPNG="$ROOT/build/codecs/libspng"
 
 main() {
-	# What was made by this file as it is now is made.
-	cmp -s "${BASH_SOURCE[0]}" "$INTO/made-by" && return
+	# What was made by these files as they are now is made.
+	makers | cmp -s - "$INTO/made-by" && return
 	rm -rf "$INTO" "$INTO.new"
 	mkdir -p "$INTO.new"/{include,lib,licenses}
 	archives "$INTO.new"
@@ -28,9 +28,11 @@ main() {
 		mv "$SPNG.new" "$SPNG"
 	fi
 	libspng "$INTO.new"
-	cp "${BASH_SOURCE[0]}" "$INTO.new/made-by"
+	makers >"$INTO.new/made-by"
 	mv "$INTO.new" "$INTO"
 }
+
+makers() { cat scripts/codecs.sh scripts/zig.sh scripts/wheel/requirements.txt; }
 
 archives() {
 	local into="$1" package
