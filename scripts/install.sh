@@ -7,7 +7,7 @@
 #   python  .venv with everything that the tests import (PyTorch is the large part)
 #   tools   staticcheck in build/tools
 #   docs    .venv with what the guide is built with
-#   wheel   build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels
+#   wheel   build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels; the keys of Debian's packages
 #   demo    .venv with only what the demo imports
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -133,6 +133,8 @@ make_venv() {
 # install_wheel makes an environment of its own: wheels are made of pinned versions, whatever the tests import.
 install_wheel() {
 	local list="$ROOT/scripts/wheel/requirements.txt" into="$ROOT/build/wheel-tools"
+	# Debian has the keys of its packages; Ubuntu has them in a package.
+	[ -r /usr/share/keyrings/debian-archive-keyring.gpg ] || apt_install debian-archive-keyring
 	cmp -s "$list" "$into/installed" && return
 	rm -rf "$into"
 	make_venv
