@@ -155,7 +155,12 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 		"epochs":   func() { config.Epochs = &o.epochs },
 		"prefetch": func() { config.Prefetch = o.prefetch },
 		"memory":   func() { config.Memory = &o.memory },
-		"on-error": func() { config.OnError = headrace.OnError(o.onError) },
+		"on-error": func() {
+			config.OnError = headrace.OnError(o.onError)
+			if config.OnError == headrace.Raise && !o.command.Flags().Changed("max-errors") {
+				config.MaxErrors = headrace.MaxErrors{} // what the recipe says of skip
+			}
+		},
 		"order":    func() { config.Order = headrace.Order(o.order) },
 		"fuse":     func() { config.Fuse = &o.fuse },
 		"max-errors": func() {

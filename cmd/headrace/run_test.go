@@ -163,6 +163,16 @@ func TestRunFails(t *testing.T) {
 	if got.code != exitFailed || !strings.Contains(got.stderr, "too many samples lost") {
 		t.Errorf("%+v", got)
 	}
+	skipping := photographs(t, "loader: {on_error: skip, max_errors: 3}")
+	phototest.Spoil(t, skipping, "003.jpg")
+	got = invoke(t, skipping, "run", "r.yaml", "--on-error", "raise") // whatever the recipe says of skip
+	if got.code != exitFailed || !strings.Contains(got.stderr, `sample "class1/003.jpg"`) {
+		t.Errorf("%+v", got)
+	}
+	got = invoke(t, skipping, "run", "r.yaml", "--on-error", "raise", "--max-errors", "3")
+	if got.code != exitUsage || !strings.Contains(got.stderr, "max_errors has no meaning") {
+		t.Errorf("%+v", got)
+	}
 	if got = invoke(t, t.TempDir(), "run", filepath.Join(folder, "r.yaml")); got.code != exitFailed || !strings.Contains(got.stderr, "no files") {
 		t.Errorf("%+v", got)
 	}
