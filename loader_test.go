@@ -279,6 +279,29 @@ func TestResumeAfterEveryBatchIsTheUninterruptedRun(t *testing.T) {
 	}
 }
 
+// The amount that a refusal names is enough, and none below it is.
+func TestTheMemoryThatIsAskedForIsEnough(t *testing.T) {
+	root := phototest.Folder(t, 6)
+	open := func(memory int64) error {
+		l, err := Open(t.Context(), augmented(t, root, `{"size":4}`), Config{Memory: &memory}, Options{})
+		if err == nil {
+			l.Close()
+		}
+		return err
+	}
+	var needed int64
+	refusal := fmt.Sprint(open(1))
+	if _, err := fmt.Sscanf(refusal[max(0, strings.Index(refusal, "takes ")):], "takes %d", &needed); err != nil {
+		t.Fatal(refusal)
+	}
+	if err := open(needed - 1); err == nil {
+		t.Errorf("%s, but %d are enough", refusal, needed-1)
+	}
+	if err := open(needed); err != nil {
+		t.Errorf("%s, but: %v", refusal, err)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	root := phototest.Folder(t, 6)
 	empty := t.TempDir()

@@ -148,9 +148,9 @@ func (l *Loader) makeMemory() error {
 	l.arena, err = arena.New(arena.Options{
 		Slots: l.config.Prefetch + 1 + 2, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.options.Announce,
 	})
-	if errors.Is(err, budget.ErrTooSmall) {
+	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
-			ErrConfig, limit, l.layout.rows, l.layout.bytes)
+			ErrConfig, limit, l.layout.rows, small.Need)
 	}
 	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held}
 	return err
