@@ -161,8 +161,8 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 				config.MaxErrors = headrace.MaxErrors{} // what the recipe says of skip
 			}
 		},
-		"order":    func() { config.Order = headrace.Order(o.order) },
-		"fuse":     func() { config.Fuse = &o.fuse },
+		"order": func() { config.Order = headrace.Order(o.order) },
+		"fuse":  func() { config.Fuse = &o.fuse },
 		"max-errors": func() {
 			err = json.Unmarshal([]byte(o.maxErrors), &config.MaxErrors)
 		},
