@@ -325,7 +325,7 @@ loader: {epochs: 2, on_error: skip, max_errors: 1.0, memory: 64MiB, prefetch: 3,
         assert loader.recipe("json") == loader.recipe(format="json")
     expected = {"epochs": 2, "on_error": "skip", "max_errors": 1.0, "memory": 64 << 20, "prefetch": 3, "order": "completion", "fuse": True}
     assert written["loader"] == expected
-    with loaded.to("torch").loader(epochs=1, on_error="raise", max_errors=None, order="input", workers=1) as loader:
+    with loaded.to("torch").loader(epochs=1, on_error="raise", order="input", workers=1) as loader:
         assert type(next(iter(loader))["image"]).__module__ == "torch"
         written = yaml.safe_load(loader.recipe())["loader"]
     assert (written["epochs"], written["on_error"], written["order"], written["workers"]) == (1, "raise", "input", 1)

@@ -391,6 +391,8 @@ class Pipeline:
         def said(name: str, value: Any, usual: Any = None) -> Any:
             return self._defaults.get(name, usual) if value is DEFAULT else value
 
+        if on_error == "raise" and max_errors is DEFAULT:
+            max_errors = None  # what the recipe says of skip
         environment = os.environ
         config = {
             "epochs": _optional("epochs", said("epochs", epochs)),
