@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -90,7 +91,11 @@ func (h *held[In, Out]) Check(in sample.Schema) (sample.Schema, error) {
 	if err != nil {
 		return in, err
 	}
-	return sig.check(in, h.op)
+	out, err := sig.check(in, h.op)
+	if _, unwritten := h.MarshalJSON(); unwritten != nil { // states tell recipes apart by what is written of them
+		err = errors.Join(err, fmt.Errorf("has arguments that cannot be written: %w", unwritten))
+	}
+	return out, err
 }
 
 // resulter and checker are what an operation may have besides Do.

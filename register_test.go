@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -47,6 +48,13 @@ type (
 )
 
 func (*omits) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
+// share has an argument that JSON cannot always write.
+type share struct {
+	P float64 `json:"p"`
+}
+
+func (*share) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
 
 type notAStruct int
 
@@ -180,10 +188,14 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 	if err := Register("asks", "Asks.", func() Operation[asks, nothing] { return new(fake[asks, nothing, string]) }); err != nil {
 		t.Fatal(err)
 	}
+	if err := Register("share", "Shares.", func() Operation[nothing, nothing] { return new(share) }); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		want  string
 		steps []recipe.Step
 	}{
+		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: Args(&share{math.NaN()})}}},
 		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
 		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
 		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
