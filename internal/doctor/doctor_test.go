@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -148,8 +147,8 @@ func TestPictures(t *testing.T) {
 
 func TestAVIF(t *testing.T) {
 	var f Finding
-	e := examiner{Machine: Machine{AVIF: func() (string, string, error) { return "", "", errors.New("no such file") }}}
-	if e.avif(&f); f.Status != Missing || !strings.Contains(f.Advice, "apt-get install") || f.Essential {
+	e := examiner{Machine: Machine{AVIF: func() (string, string, error) { return "", "", fmt.Errorf("%w: no such file", media.ErrUnsupported) }}}
+	if e.avif(&f); f.Status != Missing || f.Fact != "no such file" || f.Advice != "AVIF pictures would be decoded" || f.Essential {
 		t.Errorf("%+v", f)
 	}
 	f = Finding{}

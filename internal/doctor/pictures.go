@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"headrace/media"
 	"headrace/tensor"
@@ -71,8 +72,8 @@ func (e *examiner) avif(f *Finding) {
 	}
 	version, codecs, err := e.AVIF()
 	if err != nil {
-		f.Status, f.Essential, f.Fact = Missing, false, "libavif cannot be opened"
-		f.Advice = "AVIF pictures would be decoded: apt-get install -y libavif16 (libavif15 on Debian 12), or set HEADRACE_AVIF to the library's path"
+		f.Status, f.Essential, f.Fact = Missing, false, strings.TrimPrefix(err.Error(), media.ErrUnsupported.Error()+": ")
+		f.Advice = "AVIF pictures would be decoded"
 		return
 	}
 	f.Fact = "libavif-" + version + ", AV1 by " + codecs
