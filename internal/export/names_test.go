@@ -100,3 +100,34 @@ func TestAnyKeyGivesAName(t *testing.T) {
 		}
 	})
 }
+
+// Whatever a target is, it knows its own shards, takes no other file for one, and means the same when it is read again.
+func FuzzParseTarget(f *testing.F) {
+	for _, text := range []string{"tar:out/train-%06d.tar", "tar:%d.tar", "npy:out", "tar:a/b-%d.x.tar", "tar:%018d-.tar", "npy:", "tar:x.tar", "tar:%%d.tar", "zip:x"} {
+		f.Add(text, 7)
+	}
+	f.Fuzz(func(t *testing.T, text string, number int) {
+		target, err := ParseTarget(text)
+		if err != nil {
+			return
+		}
+		if again, err := ParseTarget(target.String()); err != nil || again != target {
+			t.Errorf("%q became %v, and that %v, %v", text, target, again, err)
+		}
+		for _, own := range []string{"manifest.json", "journal.json", "lock"} {
+			if _, ok := target.isShard(target.beside(own)); ok {
+				t.Errorf("%v: %s is a shard", target, target.beside(own))
+			}
+		}
+		if target.Kind != "tar" {
+			return
+		}
+		number = max(0, number, -number-1)
+		if got, ok := target.isShard(target.shard(number)); !ok || got != number {
+			t.Errorf("%v: shard %d is %q, which is read as %d, %v", target, number, target.shard(number), got, ok)
+		}
+		if got, ok := target.isShard(text); ok && target.shard(got) != text {
+			t.Errorf("%v: %q is taken for shard %d", target, text, got)
+		}
+	})
+}
