@@ -137,10 +137,18 @@ func TestMaxErrors(t *testing.T) {
 
 func FuzzParseConfig(f *testing.F) {
 	f.Add(`{"epochs":1,"on_error":"skip","max_errors":0.1}`)
+	f.Add(`{"memory":"1.5 GiB","rank":1,"rank":null,"fuse":"x"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseConfig([]byte(text))
 		if err == nil && c.Check() != nil {
 			t.Fatal("accepted, and then refused")
+		}
+		ofFile, err := FileConfig(recipe.File{Name: "r", Loader: json.RawMessage(text)})
+		if err == nil && ofFile.Check() != nil {
+			t.Fatal("accepted in a file, and then refused")
+		}
+		if m := (*Mistake)(nil); err != nil && (!errors.As(err, &m) || m.File != "r") {
+			t.Fatalf("without the file: %v", err)
 		}
 	})
 }
