@@ -62,6 +62,7 @@ loader:
 		{"run good.yaml --out out", []string{`headrace: --out is "out": takes tar:PATTERN, such as tar:out/train-%06d.tar, or npy:FOLDER`}},
 		{"run good.yaml --shard-size 1GB", []string{"headrace: --shard-size has no meaning without --out"}},
 		{"run good.yaml --out npy:x --images png", []string{"headrace: --images has no meaning with --out npy"}},
+		{"run good.yaml --out npy:x --checkpoint -1s", []string{"headrace: --checkpoint is -1s: takes a duration such as 5s"}},
 		{"run good.yaml --out npy:x --order completion", []string{"headrace: --out with the order completion"}},
 		{"serve", []string{`headrace: required flag(s) "fd" not set`}},
 	} {

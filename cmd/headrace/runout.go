@@ -59,6 +59,9 @@ func (o *outOptions) check(c headrace.Config) (err error) {
 	if c.Order == headrace.CompletionOrder {
 		return errors.New("--out with the order completion: a run that goes on could not end with the same files; use --order input")
 	}
+	if o.every < 0 {
+		return fmt.Errorf("--checkpoint is %v: takes a duration such as 5s, or 0 for one after every batch", o.every)
+	}
 	for _, name := range []string{"shard-size", "shard-samples", "images", "quality"} {
 		if o.target.Kind == "npy" && o.command.Flags().Changed(name) {
 			return fmt.Errorf("--%s has no meaning with --out npy: it is for shards", name)

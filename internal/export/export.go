@@ -97,8 +97,10 @@ func (o Options) check() error {
 		return fmt.Errorf("%w: --quality is %d: takes 1 to 100", ErrOptions, o.Quality)
 	case o.Quality != 0 && o.Images != "jpg" && o.Images != "webp":
 		return fmt.Errorf("%w: --quality has no meaning with --images %s: takes jpg or webp", ErrOptions, o.Images)
-	case o.ShardBytes < 0 || o.ShardSamples < 0:
-		return fmt.Errorf("%w: --shard-size is %d and --shard-samples %d: both take a number from 1 on", ErrOptions, o.ShardBytes, o.ShardSamples)
+	case o.ShardBytes < 0:
+		return fmt.Errorf("%w: --shard-size is %d: takes a number of bytes from 1 on", ErrOptions, o.ShardBytes)
+	case o.ShardSamples < 0:
+		return fmt.Errorf("%w: --shard-samples is %d: takes a number from 1 on", ErrOptions, o.ShardSamples)
 	}
 	return nil
 }
