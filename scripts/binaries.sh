@@ -11,6 +11,7 @@ VERSION="$(sed -n 's/^const Version = "\(.*\)"$/\1/p' internal/version/version.g
 main() {
 	local machine
 	same_bytes
+	rm -f "$DIST"/headrace-*.tar.gz # of other versions, too
 	for machine in x86_64 aarch64; do
 		with_libraries "$machine"
 		without_c "$machine"

@@ -22,7 +22,7 @@ main() {
 wheel() {
 	local machine="$1" extras="$ROOT/build/wheel-extras/$1" platform="manylinux_2_17_$1"
 	scripts/codecs.sh "$machine"
-	rm -rf "$extras" "$DIST"/headrace-*"$platform.whl"
+	rm -rf "$extras" "$DIST"/headrace-*_"$machine.whl"
 	mkdir -p "$extras/share/man/man1"
 	cp -R "build/codecs/$machine/licenses" "$extras/licenses"
 	CGO_ENABLED=0 go run -trimpath ./cmd/headrace docs man "$extras/share/man/man1"
