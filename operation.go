@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,15 +113,22 @@ func checkArguments(op any) error {
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("is %T: takes a pointer to a struct, whose fields are the arguments", op)
 	}
+	seen := map[string]bool{}
 	for _, f := range reflect.VisibleFields(v.Elem().Type()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || f.Anonymous || name == "-" {
+			continue
+		}
+		name = cmp.Or(name, f.Name)
 		switch {
-		case !f.IsExported() || f.Anonymous || name == "-":
-		case strings.Contains(options, "omit"):
-			return fmt.Errorf("its argument %s has the tag json:%q: takes a name alone, since what is left out is read as the default", f.Name, f.Tag.Get("json"))
+		case seen[name]:
+			return fmt.Errorf("two of its arguments are called %q", name)
+		case options != "": // what is left out would be read as the default, and text as no number
+			return fmt.Errorf("its argument %s has the tag json:%q: takes a name alone", f.Name, f.Tag.Get("json"))
 		case !writable(f.Type):
 			return fmt.Errorf("its argument %s is a %v: takes bool, int, int64, uint64, float64, string, and pointers, lists and arrays of these", f.Name, f.Type)
 		}
+		seen[name] = true
 	}
 	return nil
 }

@@ -49,6 +49,19 @@ type (
 
 func (*omits) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
 
+type quotes struct {
+	Level int `json:"level,string"`
+}
+
+func (*quotes) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
+type twice struct {
+	Level int `json:"Depth"`
+	Depth int
+}
+
+func (*twice) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
 // share has an argument that JSON cannot always write.
 type share struct {
 	P float64 `json:"p"`
@@ -97,6 +110,8 @@ func TestRegisterRefuses(t *testing.T) {
 		`its argument Args is a map[string]int: takes`:                 registering(&fake[nothing, nothing, map[string]int]{}),
 		`its argument Args is a [][2]uint8: takes`:                     registering(&fake[nothing, nothing, [][2]uint8]{}),
 		`its argument Level has the tag json:"level,omitempty"`:        registering(&omits{}),
+		`its argument Level has the tag json:"level,string"`:           registering(&quotes{}),
+		`two of its arguments are called "Depth"`:                      registering(&twice{}),
 		`is headrace.notAStruct: takes a pointer to a struct`:          registering(notAStruct(0)),
 		`is *headrace.omits: takes a pointer`:                          registering((*omits)(nil)),
 		`its function is nil`:                                          Register[nothing, nothing]("fake", "", nil),
