@@ -116,6 +116,9 @@ func checkArguments(op any) error {
 	seen := map[string]bool{}
 	for _, f := range reflect.VisibleFields(v.Elem().Type()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && (f.Type.Kind() != reflect.Struct || f.Tag.Get("json") != "") {
+			return fmt.Errorf("it embeds %v: takes structs without a tag, whose fields are arguments too", f.Type)
+		}
 		if !f.IsExported() || f.Anonymous || name == "-" {
 			continue
 		}

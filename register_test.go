@@ -69,6 +69,10 @@ type share struct {
 
 func (*share) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
 
+type embeds struct{ *share }
+
+func (*embeds) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
+
 type notAStruct int
 
 func (notAStruct) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
@@ -111,6 +115,7 @@ func TestRegisterRefuses(t *testing.T) {
 		`its argument Args is a [][2]uint8: takes`:                     registering(&fake[nothing, nothing, [][2]uint8]{}),
 		`its argument Level has the tag json:"level,omitempty"`:        registering(&omits{}),
 		`its argument Level has the tag json:"level,string"`:           registering(&quotes{}),
+		`it embeds *headrace.share: takes structs without a tag`:       registering(&embeds{}),
 		`two of its arguments are called "Depth"`:                      registering(&twice{}),
 		`is headrace.notAStruct: takes a pointer to a struct`:          registering(notAStruct(0)),
 		`is *headrace.omits: takes a pointer`:                          registering((*omits)(nil)),
