@@ -29,8 +29,11 @@ func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkA
 // checkAfter is Check, where the steps before are known.
 func (b *Batch) checkAfter(in sample.Schema, before []Step) (sample.Schema, error) {
 	var errs []error
-	if (b.Size == 0) == (b.GlobalSize == 0) {
-		errs = append(errs, errors.New("takes either size or global_size"))
+	switch {
+	case b.Size == 0 && b.GlobalSize == 0:
+		errs = append(errs, errors.New("has no size, or 0: takes either size or global_size, a number from 1 on"))
+	case b.Size != 0 && b.GlobalSize != 0:
+		errs = append(errs, errors.New("has both size and global_size: takes either of them"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
 	for _, f := range in {
