@@ -39,7 +39,7 @@ changes. Without --to, YAML becomes JSON and JSON becomes YAML. The recipe is ch
 			text = f.YAML()
 		}
 		if to == "yaml" && len(text) > recipe.MaxYAML {
-			return fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: take --to json", len(text), recipe.MaxYAML)
+			return wrongUse(fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: take --to json", len(text), recipe.MaxYAML))
 		}
 		_, err = c.OutOrStdout().Write(text)
 		return err

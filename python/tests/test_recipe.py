@@ -270,6 +270,10 @@ def test_mistakes_are_told_with_their_places(tmp_path):
         hr.load(train(tmp_path, "headrace: 1: 2"))
     with pytest.raises(hr.RecipeError, match=r"recipe\('toml'\): takes 'yaml' or 'json'"):
         hr.files("a").recipe("toml")
+    many = hr.files([f"{i:040d}" for i in range(30000)]).decode_image().center_crop(3).batch(2)
+    with pytest.raises(hr.RecipeError, match=r"bytes of YAML, more than the 1048576 that are read again: take recipe\(\"json\"\)$"):
+        many.recipe()
+    assert len(json.loads(many.recipe("json"))["steps"]) == 4
     with pytest.raises(hr.RecipeError, match=r'^recipe: step "resize" \(#2\): has no image to work on, only'):
         hr.files("a").resize(3).recipe()
 

@@ -40,8 +40,9 @@ def write(recipe: dict[str, Any], loader: dict[str, Any], format: str) -> str:
     doc = _texts(recipe | ({"loader": loader} if loader else {}), lambda text: text.replace("$", "$$"))
     try:
         return _convert(["--to", format, "-"], json.dumps(doc).encode()).decode()
-    except RecipeError as e:  # nobody has seen the text in which it has a line and a column
-        raise RecipeError(re.sub(r"^stdin:\d+:\d+: ", "recipe: ", str(e), flags=re.MULTILINE)) from None
+    except RecipeError as e:  # nobody has seen the text in which it has a line and a column, nor the command line
+        text = str(e).replace("take --to json", 'take recipe("json")')
+        raise RecipeError(re.sub(r"^stdin:\d+:\d+: ", "recipe: ", text, flags=re.MULTILINE)) from None
 
 
 def _convert(args: list[str], given: bytes | None) -> bytes:
