@@ -31,11 +31,11 @@ they run them, measure them and explain them.
 
 Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost that the recipe allows to
 lose; 130 interrupted.`,
-		Example: `  headrace doctor                                       # what this machine has, and what is missing
-  headrace inspect recipe.yaml                          # the steps, what is fused, the fields on every edge
-  headrace preview recipe.yaml -o sheet.png             # look at what comes out
-  headrace bench recipe.yaml --seconds 2 --workers 1,2  # how fast it is, and what limits
-  headrace run recipe.yaml --set root=/data/train       # every file once: are all of them good?`,
+		Example: `  headrace doctor                                       # what this machine has
+  headrace inspect recipe.yaml                          # steps, stages, fields
+  headrace preview recipe.yaml -o sheet.png             # what comes out
+  headrace bench recipe.yaml --seconds 2 --workers 1,2  # what limits
+  headrace run recipe.yaml --set root=/data/train       # is every file good?`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
