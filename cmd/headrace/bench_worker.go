@@ -131,10 +131,9 @@ func newBench(ctx context.Context, line []byte) (*benchRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.Info().BatchesPerEpoch == 0 {
+	if err := someBatch(l.Info()); err != nil {
 		l.Close()
-		return nil, fmt.Errorf("%w: an epoch of %s has no batch of %d: use a smaller batch, or drop_last=false",
-			headrace.ErrConfig, plural(l.Info().Samples, "sample"), l.Info().Rows)
+		return nil, err
 	}
 	return &benchRun{l}, nil
 }

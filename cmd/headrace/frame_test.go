@@ -38,6 +38,7 @@ loader:
 `), 0o644)
 	os.Symlink(filepath.Join(phototest.Folder(t, 2), "class0", "000.jpg"), filepath.Join(folder, "photo.jpg"))
 	os.WriteFile(filepath.Join(folder, "good.yaml"), []byte("headrace: 1\nsteps: [{files: {pattern: .}}, decode_image, {center_crop: {size: 8}}, {batch: {size: 4}}]\n"), 0o644)
+	os.WriteFile(filepath.Join(folder, "few.yaml"), []byte("headrace: 1\nsteps: [{files: {pattern: photo.jpg}}, decode_image, {center_crop: {size: 8}}, {batch: {size: 4, drop_last: true}}]\n"), 0o644)
 	for _, c := range []struct {
 		args string
 		want []string // one a line
@@ -64,6 +65,7 @@ loader:
 		{"run good.yaml --out npy:x --images png", []string{"headrace: --images has no meaning with --out npy"}},
 		{"run good.yaml --out npy:x --checkpoint -1s", []string{"headrace: --checkpoint is -1s: takes a duration such as 5s"}},
 		{"run good.yaml --out npy:x --order completion", []string{"headrace: --out with the order completion"}},
+		{"run few.yaml", []string{"headrace: configuration does not fit: an epoch of 1 sample has no batch of 4: use a smaller batch, or drop_last=false"}},
 		{"serve", []string{`headrace: required flag(s) "fd" not set`}},
 	} {
 		got := invoke(t, folder, strings.Fields(c.args)...)

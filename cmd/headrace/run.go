@@ -84,6 +84,9 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		return f.Locate(err)
 	}
 	defer l.Close()
+	if err := someBatch(l.Info()); err != nil {
+		return err
+	}
 	if w.out, err = o.out.open(l.Info(), config); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -93,7 +94,8 @@ func run(ctx context.Context, folder string, out io.Writer) error {
 }
 
 func main() {
-	if err := run(context.Background(), os.Args[1], os.Stdout); err != nil {
+	flag.Parse()
+	if err := run(context.Background(), flag.Arg(0), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "custom-op:", err)
 		os.Exit(1)
 	}

@@ -51,7 +51,7 @@ func run(folder string) error {
 }
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	if err := run(filepath.Join(os.Args[1:]...)); err != nil {
 		fmt.Fprintln(os.Stderr, "imagefolder:", err)
 		os.Exit(1)
 	}

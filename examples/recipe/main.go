@@ -58,6 +58,10 @@ func run(ctx context.Context, path string, given []string, out io.Writer) error 
 }
 
 func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: recipe FILE [NAME=VALUE]…")
+		os.Exit(2)
+	}
 	if err := run(context.Background(), os.Args[1], os.Args[2:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "recipe:", err)
 		os.Exit(1)
