@@ -8,6 +8,8 @@ VENV="$ROOT/.venv"
 PYTHON="$VENV/bin/python"
 TOOLS="$ROOT/build/tools"
 
+# Where Go's own archive is unpacked, whether a shell has been told or not.
+command -v go >/dev/null || PATH="$PATH:/usr/local/go/bin"
 # A version stamp from git is wanted nowhere, and fails in a checkout owned by another user.
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 export PIP_DISABLE_PIP_VERSION_CHECK=1

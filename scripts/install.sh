@@ -43,7 +43,6 @@ install_system() {
 
 # need_go: Go is the one thing that no package of Debian stable has in a version that is new enough.
 need_go() {
-	command -v go >/dev/null || PATH="$PATH:/usr/local/go/bin"
 	command -v go >/dev/null || die "Go is not installed. Headrace needs Go 1.26 or newer: https://go.dev/dl/"
 	local have
 	have="$(go env GOVERSION)"
