@@ -175,10 +175,11 @@ def engine_conditions() -> str | None:
     if "versions" not in report:
         return None
     others = [r["others"] for r in report["runs"] if "error" not in r]
+    rounds = max(r["round"] for r in report["runs"]) + 1
     return " ".join(
         [
             f"Measured on {report['date'][:10]} at commit {report['commit']}, on {report['machine']['cores']} cores of",
-            f"{report['machine']['cpu']}, {report['rounds']} rounds. Other programs used {statistics.median(others):.0%} of the",
+            f"{report['machine']['cpu']}, {rounds} rounds (the last of which may be incomplete). Other programs used {statistics.median(others):.0%} of the",
             f"machine in the median run, {max(others):.0%} at most; the load was {report['load'][0]:.1f} when it began.",
         ]
     )
