@@ -179,8 +179,9 @@ def engine_conditions() -> str | None:
     return " ".join(
         [
             f"Measured on {report['date'][:10]} at commit {report['commit']}, on {report['machine']['cores']} cores of",
-            f"{report['machine']['cpu']}, {rounds} rounds (the last of which may be incomplete). Other programs used {statistics.median(others):.0%} of the",
-            f"machine in the median run, {max(others):.0%} at most; the load was {report['load'][0]:.1f} when it began.",
+            f"{report['machine']['cpu']}, {rounds} rounds (the last of which may be incomplete). Other programs used",
+            f"{statistics.median(others):.0%} of the machine in the median run, {max(others):.0%} at most; the load was",
+            f"{report['load'][0]:.1f} when it began.",
         ]
     )
 
