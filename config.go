@@ -17,7 +17,7 @@ type Config struct {
 	Rank           int       `json:"rank"`                                                                                                                                                              // this consumer among WorldSize that share the data
 	WorldSize      int       `json:"world_size"`                                                                                                                                                        // 0: 1
 	LocalWorldSize int       `json:"local_world_size"`                                                                                                                                                  // consumers that share this machine; 0: 1
-	Workers        *int      `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: as many as there are usable cores"`                                                                  // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: as many
+	Workers        *int      `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`                                                                  // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: one and a half times as many
 	Order          Order     `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`                                 // "": InputOrder
 	Memory         *int64    `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`                   // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
 	HoldLimit      *int64    `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`                                  // bytes of batches that the consumer may hold; nil: half of what is available
@@ -134,7 +134,7 @@ func (c Config) Check() error {
 	refuse(c.WorldSize < 1, "world_size is %d: takes a number from 1 on", c.WorldSize)
 	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: takes 0 to %d, for world_size is %d", c.Rank, c.WorldSize-1, c.WorldSize)
 	refuse(c.LocalWorldSize < 1, "local_world_size is %d: takes a number from 1 on", c.LocalWorldSize)
-	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: takes 1 to %d, or null for the usable cores", deref(c.Workers), maxWorkers)
+	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: takes 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
 	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: takes %q or %q", c.Order, InputOrder, CompletionOrder)
 	refuse(c.OnError != Raise && c.OnError != Skip, "on_error is %q: takes %q or %q", c.OnError, Raise, Skip)
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))

@@ -21,7 +21,7 @@ type Mistake struct {
 	stray bool // the key itself is wrong, not its value
 }
 
-// Error is like `headrace: workers is 0: takes 1 to 256, or null for the usable cores`; of a recipe's file, it begins with the place.
+// Error is like `headrace: workers is 0: takes 1 to 256, or null for the default`; of a recipe's file, it begins with the place.
 func (m *Mistake) Error() string {
 	if m.File != "" || m.Line > 0 {
 		return m.Position.String() + ": loader: " + m.Err.Error()

@@ -158,7 +158,7 @@ func (l *Loader) makeMemory() error {
 
 func (l *Loader) makeWork(p fuse.Plan) {
 	share := min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers)
-	l.info.Workers = share
+	l.info.Workers = min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
 	if l.config.Workers != nil {
 		l.info.Workers = *l.config.Workers
 	}

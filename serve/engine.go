@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"sync"
 	"syscall"
 
@@ -61,7 +60,6 @@ func Serve(ctx context.Context, o Options) error {
 	defer control.Close()
 	defer context.AfterFunc(ctx, func() { control.Close() })()
 	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores, parent: parent}
-	sparePs(e.cpus)
 	if o.Page >= 0 {
 		if e.page, err = mapPage(o.Page); err != nil {
 			return err
@@ -74,15 +72,6 @@ func Serve(ctx context.Context, o Options) error {
 
 // exit ends the process when the client has ended: nobody is left to whom anything could be told.
 func exit() { os.Exit(0) }
-
-// sparePs lets Go code run on more threads than there are cores. With every P in a call into C, the runtime's monitor wakes each 20 µs to take one
-// away, in case Go code waits for it; with one to spare it sleeps. That is 2 to 3 % of the CPU of decoding on two cores (bench/run.py, CPU seconds
-// per 1,000 images with GOMAXPROCS=2 and 4). Work is bounded by the gate, not by this.
-func sparePs(cpus int) {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(cpus + 2)
-	}
-}
 
 // control greets the client and takes in sessions, until the client ends the connection or breaks the protocol, which it is told.
 func (e *engine) control(ctx context.Context, conn *wire.Conn) error {

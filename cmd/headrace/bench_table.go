@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"headrace/internal/bytesize"
+	"headrace/internal/machine"
 	"headrace/pipe"
 	"headrace/stats"
 )
@@ -44,7 +45,7 @@ func (m benchResult) table(p *page) {
 	}
 	p.blank()
 	p.line("", plainInk, pageCache(totals))
-	if text := disturbed(totals); text != "" {
+	if text := disturbed(totals, machine.CPUs()); text != "" {
 		p.line("", plainInk, text)
 	}
 }
@@ -141,11 +142,12 @@ func pageCache(totals []benchSlice) string {
 	}
 }
 
-// disturbed says that processors were missing for other reasons than the recipe.
-func disturbed(totals []benchSlice) string {
-	const much = 0.25
+// disturbed says that processors were missing for other reasons than the recipe. Threads of a run that uses all of them wait for each other; those of
+// one that does not wait for somebody else.
+func disturbed(totals []benchSlice, cores int) string {
+	const much, most = 0.25, 0.85
 	for _, t := range totals {
-		if t.Delayed != nil && *t.Delayed > much*t.CPUSeconds {
+		if t.Delayed != nil && *t.Delayed > much*t.CPUSeconds && t.CPUSeconds < most*float64(cores)*t.Seconds {
 			return "Threads that could run had to wait for a processor: something else uses the cores, and these rates are lower than the machine's."
 		}
 	}

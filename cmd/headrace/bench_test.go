@@ -202,7 +202,7 @@ func TestBenchRefuses(t *testing.T) {
 		code     int
 		words    string
 	}{
-		{"", "", []string{"--workers", "0"}, 2, `^headrace: workers is 0: takes 1 to 256, or null for the usable cores\n$`},
+		{"", "", []string{"--workers", "0"}, 2, `^headrace: workers is 0: takes 1 to 256, or null for the default\n$`},
 		{"", "", []string{"--workers", "2,1,2"}, 2, `^headrace: --workers names a number twice\n$`},
 		{"", "", []string{"--workers", "257"}, 2, `workers is 257`},
 		{"", "", []string{"--workers", "two"}, 2, `^headrace: invalid argument "two"`},
@@ -357,7 +357,7 @@ func TestBenchWorkerRefuses(t *testing.T) {
 // The sentences below the table say what numbers alone do not.
 func TestBenchSaysWhatDisturbed(t *testing.T) {
 	slice := func(disk *int64, delayed *float64) benchSlice {
-		return benchSlice{CPUSeconds: 4, DiskBytes: disk, Delayed: delayed, Stats: pipe.Stats{Stages: []pipe.StageStats{{Bytes: 1000}}}}
+		return benchSlice{Seconds: 3, CPUSeconds: 4, DiskBytes: disk, Delayed: delayed, Stats: pipe.Stats{Stages: []pipe.StageStats{{Bytes: 1000}}}}
 	}
 	cold, warm := slice(new(int64(900)), new(0.5)), slice(new(int64(9)), nil)
 	for _, c := range []struct {
@@ -372,11 +372,14 @@ func TestBenchSaysWhatDisturbed(t *testing.T) {
 		if got := pageCache(c.totals); !strings.Contains(got, c.words) {
 			t.Errorf("%q, want %q", got, c.words)
 		}
-		if got := disturbed(c.totals); got != "" {
+		if got := disturbed(c.totals, 2); got != "" {
 			t.Errorf("%q", got)
 		}
 	}
-	if got := disturbed([]benchSlice{warm, slice(nil, new(1.5))}); !strings.Contains(got, "something else uses the cores") {
+	if got := disturbed([]benchSlice{slice(nil, new(1.5))}, 1); got != "" {
+		t.Errorf("threads wait for each other: %q", got)
+	}
+	if got := disturbed([]benchSlice{warm, slice(nil, new(1.5))}, 2); !strings.Contains(got, "something else uses the cores") {
 		t.Errorf("%q", got)
 	}
 	if got := addKnown(new(int64(1)), nil); got != nil {

@@ -38,7 +38,7 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	o := &recipeOptions{command: c}
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.StringArrayVarP(&o.set, "set", "s", nil, "give a variable of the recipe its value, as `name=value`; may be repeated")
-	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: the usable cores)")
+	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: one and a half times the usable cores, which is how many are worked on)")
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
 	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
 	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of what is available, at most 2 GiB)")

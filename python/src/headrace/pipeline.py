@@ -372,8 +372,8 @@ class Pipeline:
             epochs: how many times to go through the source; None, the default: without end.
             rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or 0.
             world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or 1.
-            workers: samples in hand at once; None, the default: the cores that this process may use, divided by `LOCAL_WORLD_SIZE`. No more
-                than these are worked on at the same time, whatever the number.
+            workers: samples in hand at once; None, the default: one and a half times the cores that are this process's: those it may
+                use, divided by `LOCAL_WORLD_SIZE`. No more than there are cores are worked on at the same time, whatever the number.
             order: `"input"`, the default: batches are the same in every run; `"completion"`: fast samples pass slow ones.
             memory: bytes that the engine may use for samples and batches, a number or text like `"2GiB"`; None, the default: a quarter of
                 what is available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
