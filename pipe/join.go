@@ -9,20 +9,23 @@ type orderedJoin[T any] struct {
 	choices *choices[int]
 }
 
-func (j *orderedJoin[T]) work(w *worker) {
-	for j.out.reserve(w) {
-		m, ok := j.next(w)
+func (j *orderedJoin[T]) work(w *worker) { j.join(w, j.next) }
+
+// join hands on message after message, each of which next takes from the branches.
+func (m *mergeStage[T]) join(w *worker, next func(*worker) (msg[T], bool)) {
+	for m.out.reserve(w) {
+		v, ok := next(w)
 		if !ok {
 			return
 		}
-		if m.kind == item {
+		if v.kind == item {
 			w.out.Add(1)
 		}
-		if m.kind == fatal {
-			j.haltAbove()
+		if v.kind == fatal {
+			m.haltAbove()
 		}
 		w.timeItem()
-		j.out.put(m, w.last)
+		m.out.put(v, w.last)
 	}
 }
 

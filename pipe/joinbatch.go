@@ -7,28 +7,13 @@ type batchJoin[T any] struct {
 	sets *choices[branchSet]
 }
 
-func (j *batchJoin[T]) work(w *worker) {
-	for j.out.reserve(w) {
-		set, ok := j.sets.take(w)
-		if !ok {
-			return
-		}
-		m, ok := j.next(w, set)
-		if !ok {
-			return
-		}
-		if m.kind == item {
-			w.out.Add(1)
-		}
-		if m.kind == fatal {
-			j.haltAbove()
-		}
-		w.timeItem()
-		j.out.put(m, w.last)
-	}
-}
+func (j *batchJoin[T]) work(w *worker) { j.join(w, j.next) }
 
-func (j *batchJoin[T]) next(w *worker, set branchSet) (m msg[[]T], ok bool) {
+func (j *batchJoin[T]) next(w *worker) (m msg[[]T], ok bool) {
+	set, ok := j.sets.take(w)
+	if !ok {
+		return m, false
+	}
 	switch {
 	case set.divided:
 		w.in.Add(1)
