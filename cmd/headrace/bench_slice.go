@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headrace"
+	"headrace/internal/machine"
 	"headrace/pipe"
 )
 
@@ -110,7 +111,7 @@ func runDelay() *time.Duration {
 
 // diskBytes is what the process had to wait for a disk or a server for.
 func diskBytes() *int64 {
-	n, ok := procNumber("/proc/self/io", "read_bytes:")
+	n, ok := procNumber("/proc/self/io", "read_bytes")
 	if !ok {
 		return nil
 	}
@@ -118,7 +119,7 @@ func diskBytes() *int64 {
 }
 
 func peakRSS() int64 {
-	n, _ := procNumber("/proc/self/status", "VmHWM:")
+	n, _ := procNumber("/proc/self/status", "VmHWM")
 	return n * 1024
 }
 
@@ -128,11 +129,7 @@ func procNumber(file, name string) (int64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
-			n, err := strconv.ParseInt(fields[1], 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
+	value, _ := machine.Field(string(text), name)
+	n, err := strconv.ParseInt(strings.TrimSuffix(value, " kB"), 10, 64)
+	return n, err == nil
 }

@@ -44,7 +44,8 @@ func (e *examiner) pageCache() {
 
 // meminfo is a line of /proc/meminfo in bytes; negative where there is none.
 func (e *examiner) meminfo(name string) int64 {
-	n, err := strconv.ParseInt(strings.TrimSuffix(field(e.read("proc/meminfo"), name), " kB"), 10, 64)
+	text, _ := machine.Field(e.read("proc/meminfo"), name)
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, " kB"), 10, 64)
 	if err != nil || n < 0 || n > 1<<50 {
 		return -1
 	}

@@ -17,9 +17,11 @@ const processor = "processor"
 
 func (e *examiner) processor() {
 	info := e.read("proc/cpuinfo")
-	model := field(info, "model name")
+	model, _ := machine.Field(info, "model name")
 	if model == "" { // ARM has numbers
-		model = strings.TrimSpace(strings.Join([]string{"implementer", field(info, "CPU implementer"), "part", field(info, "CPU part")}, " "))
+		implementer, _ := machine.Field(info, "CPU implementer")
+		part, _ := machine.Field(info, "CPU part")
+		model = strings.TrimSpace(strings.Join([]string{"implementer", implementer, "part", part}, " "))
 	}
 	if model == "implementer  part" {
 		model = "unknown"
@@ -106,14 +108,4 @@ func (e *examiner) kernels() {
 		f.Advice = "this processor has none of the instructions that there are kernels for"
 	}
 	e.add(f)
-}
-
-// field finds "name : value" in files of /proc; empty where there is none.
-func field(text, name string) string {
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

@@ -9,7 +9,7 @@ import (
 
 // affinity is the number of CPUs that the process may be scheduled on.
 func affinity(root fs.FS) (int, bool) {
-	list, ok := procField(readText(root, "proc/self/status"), "Cpus_allowed_list")
+	list, ok := Field(readText(root, "proc/self/status"), "Cpus_allowed_list")
 	if !ok {
 		return 0, false
 	}
@@ -23,7 +23,7 @@ func Online(root fs.FS) (n int, ok bool) {
 
 // memAvailable is the kernel's estimate of what can be had without swapping.
 func memAvailable(root fs.FS) (int64, bool) {
-	text, ok := procField(readText(root, "proc/meminfo"), "MemAvailable")
+	text, ok := Field(readText(root, "proc/meminfo"), "MemAvailable")
 	if !ok {
 		return 0, false
 	}
@@ -31,10 +31,10 @@ func memAvailable(root fs.FS) (int64, bool) {
 	return min(n, math.MaxInt64/1024) * 1024, ok
 }
 
-// procField finds "Name:  value" in the files of /proc that consist of such lines.
-func procField(text, name string) (string, bool) {
+// Field finds "Name : value" in the text of a file of /proc that consists of such lines.
+func Field(text, name string) (string, bool) {
 	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(line, ":"); ok && key == name {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value), true
 		}
 	}
