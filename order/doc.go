@@ -14,6 +14,9 @@
 //		x := key.Float64(order.OpID("random_flip"), 0)
 //	}
 //
+// Where the number of ranks changes inside an epoch, what was finished before is a list of ranges of places ([Share.Finished]), and what
+// remains is split anew ([Split.Over]).
+//
 // [Version] names all of these functions together. It goes into every saved state; a change of any number that they return needs
 // another version.
 //
@@ -24,7 +27,8 @@
 // # Testing
 //
 // Philox is held against its published vectors, the permutation against being one (every small size whole, large ones by inverse)
-// and against chance (chi-square over seeds and epochs), the split against a list that is really cut into pieces. Golden vectors pin Version.
+// and against chance (chi-square over seeds and epochs), the split and the shares of what
+// remains against lists that are really cut into pieces. Golden vectors pin Version.
 package order
 
 // Version is the number of the algorithms in this package. Whoever saves a position saves it too: under another version

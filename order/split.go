@@ -71,6 +71,15 @@ func (s Split) Rows(k int64) int {
 
 // At returns the place in the epoch of this rank's sample number pos, and whether the epoch had to begin again for it.
 func (s Split) At(pos int64) (place int64, wrapped bool) {
+	place, wrapped = s.row(pos)
+	if wrapped {
+		place %= s.Samples
+	}
+	return place, wrapped
+}
+
+// row is the place of a sample as if the epoch went on behind its end, and whether it has come to that.
+func (s Split) row(pos int64) (place int64, wrapped bool) {
 	share := s.share()
 	if k := pos / share; k < s.full() {
 		return k*s.Batch + s.cut(s.Batch, s.Rank) + pos%share, false
@@ -81,7 +90,7 @@ func (s Split) At(pos int64) (place int64, wrapped bool) {
 	}
 	// One sample per rank, so rest is 0.
 	place = s.full()*s.Batch + int64(s.Rank)
-	return place % s.Samples, place >= s.Samples
+	return place, place >= s.Samples
 }
 
 // Wrapped returns how many samples of this rank's epoch come from the epoch's start once more.
