@@ -20,6 +20,8 @@ var arrows = []arrow{
 
 	{"pipe/pipetest", "pipe", "the suite that every source has to pass"},
 
+	{"group", "pipe", "what it makes are aggregators of the engine"},
+
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 
 	{"media", "tensor", "pixels have a dtype"},

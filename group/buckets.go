@@ -1,0 +1,141 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"headrace/pipe"
+)
+
+// BucketOpts are the settings of [Buckets]. A batch is handed on when it has Size samples, or as many as Tokens allow.
+type BucketOpts struct {
+	// Lengths are the greatest length of each bucket, rising. None: one bucket, for all lengths up to Tokens.
+	Lengths []int
+	// Size is the most samples of a batch; 0: no limit.
+	Size int
+	// Tokens is the most samples times their padded length; 0: no limit. It may be in bytes, if Lengths are.
+	Tokens int
+	// Longest pads to the longest sample of a batch, and not to the greatest length of its bucket. Without Lengths it is always so.
+	Longest bool
+	// Overlong says what becomes of samples that are longer than the last bucket's.
+	Overlong Overlong
+}
+
+// Limit is the greatest length that fits.
+func (o BucketOpts) Limit() int {
+	if n := len(o.Lengths); n > 0 {
+		return o.Lengths[n-1]
+	}
+	if o.Tokens > 0 {
+		return o.Tokens
+	}
+	return math.MaxInt
+}
+
+// Check returns what is wrong with the settings, all of it.
+func (o BucketOpts) Check() error {
+	errs := []error{o.Overlong.check()}
+	if o.Size < 0 || o.Tokens < 0 {
+		errs = append(errs, fmt.Errorf("group: batches of %d samples and %d tokens: takes no limit below 0", o.Size, o.Tokens))
+	}
+	if o.Size == 0 && o.Tokens == 0 {
+		errs = append(errs, errors.New("group: has neither size nor tokens: without a limit no batch would end"))
+	}
+	for i, n := range o.Lengths {
+		if n < 1 || i > 0 && n <= o.Lengths[i-1] {
+			errs = append(errs, fmt.Errorf("group: the buckets' lengths are %v: takes rising numbers from 1 on", o.Lengths))
+			break
+		}
+	}
+	if o.Tokens > 0 && len(o.Lengths) > 0 && o.Limit() > o.Tokens {
+		errs = append(errs, fmt.Errorf("group: a sample of length %d alone is more than %d tokens", o.Limit(), o.Tokens))
+	}
+	return errors.Join(errs...)
+}
+
+// Buckets makes aggregators that gather samples of like lengths. The shape of a batch is the length to which its samples are padded. At
+// the end of an epoch each bucket gives what it has, shortest first, or drops it, as [pipe.AggregateOpts] say.
+//
+// Buckets know nothing of each other, and a bucket begins anew behind each of its batches. A batch ends before the first sample
+// that does not fit, which is then the first that its bucket holds.
+func Buckets[T any](length func(T) int, o BucketOpts) (begin func() pipe.Aggregator[T, Placed[T, int]], err error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	o.Lengths = slices.Clone(o.Lengths)
+	return func() pipe.Aggregator[T, Placed[T, int]] {
+		b := &buckets[T]{length: length, opts: o}
+		for _, n := range o.Lengths {
+			b.all = append(b.all, bucket[T]{opts: &b.opts, greatest: n})
+		}
+		if len(o.Lengths) == 0 {
+			b.opts.Longest = true
+			b.all = []bucket[T]{{opts: &b.opts, greatest: o.Limit()}}
+		}
+		return b
+	}, nil
+}
+
+type buckets[T any] struct {
+	length func(T) int
+	opts   BucketOpts
+	all    []bucket[T]
+}
+
+func (b *buckets[T]) Add(_ context.Context, v pipe.Held[T], e *pipe.Emitter[T, Placed[T, int]]) error {
+	n, err := b.opts.Overlong.fit(b.length(v.Value), b.opts.Limit())
+	if err != nil {
+		return err
+	}
+	at, _ := slices.BinarySearch(b.opts.Lengths, n)
+	to := &b.all[at]
+	if !to.takes(n) {
+		to.emit(e)
+	}
+	to.held, to.longest = append(to.held, v), max(to.longest, n)
+	if !to.takes(to.longest) { // nor anything else
+		to.emit(e)
+	}
+	return nil
+}
+
+func (b *buckets[T]) Flush(_ context.Context, e *pipe.Emitter[T, Placed[T, int]]) error {
+	for i := range b.all {
+		b.all[i].emit(e)
+	}
+	return nil
+}
+
+// bucket is the batch that is being gathered of lengths up to greatest.
+type bucket[T any] struct {
+	opts     *BucketOpts
+	greatest int
+	longest  int
+	held     []pipe.Held[T]
+}
+
+// takes tells whether one more sample of length n fits.
+func (b *bucket[T]) takes(n int) bool {
+	rows := len(b.held) + 1
+	if b.opts.Size > 0 && rows > b.opts.Size {
+		return false
+	}
+	if b.opts.Longest {
+		n = max(b.longest, n, 1) // empty samples take room, too: a batch of them would not end
+	} else {
+		n = b.greatest
+	}
+	return b.opts.Tokens == 0 || n <= b.opts.Tokens/rows
+}
+
+func (b *bucket[T]) emit(e *pipe.Emitter[T, Placed[T, int]]) {
+	to := b.greatest
+	if b.opts.Longest {
+		to = b.longest
+	}
+	emit(e, to, b.held)
+	b.held, b.longest = b.held[:0], 0
+}
