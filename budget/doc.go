@@ -16,7 +16,10 @@
 // because everything behind it may be waiting for it to finish; this is why a budget cannot deadlock, and why it can be overshot. How far
 // it was is part of [Stats].
 //
-// All orders of one Budget must be comparable: one Budget serves one run. Runs whose consumers wait for each other would need one each.
+// Orders are compared within a [Lane] alone. Items of several sources, of which a merge takes one when its turn has come, need a lane for each source:
+// the oldest of every lane is admitted. An item that itself waits for others, in a bucket until a batch is full, is parked ([Grant.Park]): its
+// bytes count, but nobody waits for it. So the sum exceeds the limit by the largest item of each lane and by what is parked, at most.
+// Runs whose consumers wait for each other need a Budget each.
 //
 // Memory that is held as long as the run is not an item's. It is set aside by [Budget.Reserve], which refuses instead of waiting.
 //
@@ -31,5 +34,6 @@
 //
 // # Testing
 //
-// A model test walks random histories beside a naive list of holders and waiters; blocking and cancelling run in synctest's bubble.
+// A model test walks random histories beside a naive list of holders and waiters; blocking and cancelling run in synctest's bubble. Random runs in
+// miniature, with merges, buckets, short queues and slow consumers, must come to their end with budgets of next to nothing.
 package budget

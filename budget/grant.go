@@ -4,27 +4,43 @@ import "fmt"
 
 // Grant is a number of bytes that an item may hold. Copies are the same grant. The zero Grant is one of nothing, already released.
 type Grant struct {
-	b      *Budget
+	lane   *Lane
 	id     int
 	serial uint64
 }
 
 // Release gives the bytes back. Releasing again does nothing.
 func (g Grant) Release() {
-	if g.b == nil {
+	if g.lane == nil {
 		return
 	}
-	g.b.mu.Lock()
-	defer g.b.mu.Unlock()
-	g.b.release(g)
-	g.b.admit()
+	b := g.lane.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.release(g)
+	b.admit()
 }
 
 // release is Release under the lock, before others are admitted.
 func (b *Budget) release(g Grant) {
-	if h := b.holders.find(g.id, g.serial); h != nil {
+	if h := g.lane.holders.find(g.id, g.serial); h != nil {
 		b.charge(h.purpose, -h.n)
-		b.holders.remove(g.id)
+		g.lane.holders.remove(g.id)
+	}
+}
+
+// Park says that the item waits for others of its kind: in a bucket, until a batch is full. Its bytes still count, but it is no longer one for
+// which younger items wait, since it may be waiting for them. Parking again, or after the release, does nothing.
+func (g Grant) Park() {
+	if g.lane == nil {
+		return
+	}
+	b := g.lane.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := g.lane.holders.find(g.id, g.serial); h != nil && h.at != nowhere {
+		g.lane.holders.park(g.id)
+		b.admit()
 	}
 }
 
@@ -34,26 +50,27 @@ func (g Grant) Resize(n int64) {
 	if n < 0 {
 		panic(fmt.Sprintf("budget: grant resized to %d bytes", n))
 	}
-	if g.b == nil {
+	if g.lane == nil {
 		return
 	}
-	g.b.mu.Lock()
-	defer g.b.mu.Unlock()
-	if h := g.b.holders.find(g.id, g.serial); h != nil {
-		g.b.charge(h.purpose, n-h.n)
+	b := g.lane.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := g.lane.holders.find(g.id, g.serial); h != nil {
+		b.charge(h.purpose, n-h.n)
 		h.n = n
-		g.b.admit()
+		b.admit()
 	}
 }
 
 // Bytes is what the grant holds; 0 after its release.
 func (g Grant) Bytes() int64 {
-	if g.b == nil {
+	if g.lane == nil {
 		return 0
 	}
-	g.b.mu.Lock()
-	defer g.b.mu.Unlock()
-	if h := g.b.holders.find(g.id, g.serial); h != nil {
+	g.lane.b.mu.Lock()
+	defer g.lane.b.mu.Unlock()
+	if h := g.lane.holders.find(g.id, g.serial); h != nil {
 		return h.n
 	}
 	return 0

@@ -25,8 +25,13 @@ func wantEmpty(t interface {
 }, b *Budget) {
 	t.Helper()
 	s := b.Stats()
-	if s.Used != 0 || s.Waiting != 0 || b.holders.len() != 0 {
-		t.Fatalf("left behind: %+v, %d holders", s, b.holders.len())
+	if s.Used != 0 || s.Waiting != 0 {
+		t.Fatalf("left behind: %+v", s)
+	}
+	for i, l := range b.lanes {
+		if l.holders.len() != 0 || len(l.holders.free) != len(l.holders.records) || l.waiters.len() != 0 {
+			t.Fatalf("left behind in lane %d: %d holders, %d records of %d free", i, l.holders.len(), len(l.holders.free), len(l.holders.records))
+		}
 	}
 	for _, p := range s.Purposes {
 		if p.Used != 0 {

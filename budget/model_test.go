@@ -18,6 +18,7 @@ func TestModel(t *testing.T) {
 		rapid.Check(withoutDeadline{t}, func(rt *rapid.T) {
 			limit := rapid.Int64Range(0, 100).Draw(rt, "limit")
 			m := &model{ctx: t.Context(), budget: New(limit), limit: limit}
+			m.lanes = []*Lane{m.budget.first, m.budget.Lane(), m.budget.Lane()}
 			defer m.end(rt)
 			rt.Repeat(map[string]func(*rapid.T){
 				"acquire":   m.acquire,
@@ -25,6 +26,7 @@ func TestModel(t *testing.T) {
 				"cancel":    m.cancel,
 				"release":   m.release,
 				"resize":    m.resize,
+				"park":      m.park,
 				"reserve":   m.reserve,
 				"unreserve": m.unreserve,
 				"":          m.check,
@@ -39,6 +41,7 @@ type withoutDeadline struct{ testing.TB }
 type model struct {
 	ctx      context.Context
 	budget   *Budget
+	lanes    []*Lane
 	limit    int64
 	used     int64
 	reserved int64
@@ -51,7 +54,9 @@ type model struct {
 
 // request is an acquisition, as the model sees it and as its goroutine does.
 type request struct {
+	lane    int
 	order   uint64
+	parked  bool
 	n       int64
 	cancel  context.CancelCauseFunc
 	grant   Grant
@@ -62,32 +67,52 @@ type request struct {
 var errCancelled = errors.New("cancelled")
 
 func (m *model) acquire(rt *rapid.T) {
-	r := &request{order: rapid.Uint64Range(0, 6).Draw(rt, "order"), n: rapid.Int64Range(0, 60).Draw(rt, "n")}
+	r := &request{
+		lane:  rapid.IntRange(0, len(m.lanes)-1).Draw(rt, "lane"),
+		order: rapid.Uint64Range(0, 6).Draw(rt, "order"),
+		n:     rapid.Int64Range(0, 60).Draw(rt, "n"),
+	}
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	r.cancel = cancel
 	go func() {
-		r.grant, r.err = m.budget.Acquire(ctx, r.order, "item", r.n)
+		r.grant, r.err = m.lanes[r.lane].Acquire(ctx, r.order, "item", r.n)
 		r.arrived = true
 	}()
 	m.waiters = append(m.waiters, r)
 	m.admit()
 }
 
-// admit is the rule, in its plainest form.
+// admit is the rule, in its plainest form: first whoever leads its lane, then the heads of the lanes as they came, while they fit.
 func (m *model) admit() {
-	for len(m.waiters) > 0 {
-		r := slices.MinFunc(m.waiters, func(a, b *request) int { return cmp.Compare(a.order, b.order) }) // the first of equals
-		fits := m.used+r.n <= m.limit
-		oldest := !slices.ContainsFunc(m.holders, func(h *request) bool { return h.order < r.order })
-		if !fits && !oldest {
-			return
+	for {
+		var heads []*request
+		for lane := range m.lanes {
+			if line := slices.DeleteFunc(slices.Clone(m.waiters), func(w *request) bool { return w.lane != lane }); len(line) > 0 {
+				heads = append(heads, slices.MinFunc(line, func(a, b *request) int { return cmp.Compare(a.order, b.order) })) // the first of equals
+			}
 		}
-		m.waiters = slices.DeleteFunc(m.waiters, func(w *request) bool { return w == r })
-		m.holders = append(m.holders, r)
-		m.use(r.n)
-		if m.used > m.limit {
-			m.forced++
+		i := slices.IndexFunc(heads, m.leads)
+		if i < 0 {
+			come := func(r *request) int { return slices.Index(m.waiters, r) }
+			slices.SortFunc(heads, func(a, b *request) int { return come(a) - come(b) })
+			if i = 0; len(heads) == 0 || m.used+heads[0].n > m.limit {
+				return
+			}
 		}
+		m.admitOne(heads[i])
+	}
+}
+
+func (m *model) leads(r *request) bool {
+	return !slices.ContainsFunc(m.holders, func(h *request) bool { return h.lane == r.lane && h.order < r.order && !h.parked })
+}
+
+func (m *model) admitOne(r *request) {
+	m.waiters = slices.DeleteFunc(m.waiters, func(w *request) bool { return w == r })
+	m.holders = append(m.holders, r)
+	m.use(r.n)
+	if m.used > m.limit {
+		m.forced++
 	}
 }
 
@@ -136,6 +161,19 @@ func (m *model) resize(rt *rapid.T) {
 	r.grant.Resize(n)
 	m.use(n - r.n)
 	r.n = n
+	m.admit()
+}
+
+func (m *model) park(rt *rapid.T) {
+	if len(m.done) > 0 {
+		rapid.SampledFrom(m.done).Draw(rt, "done").grant.Park()
+	}
+	if len(m.holders) == 0 {
+		return
+	}
+	r := rapid.SampledFrom(m.holders).Draw(rt, "holder")
+	r.grant.Park()
+	r.parked = true
 	m.admit()
 }
 

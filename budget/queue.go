@@ -12,7 +12,7 @@ type holder struct {
 	n       int64
 	serial  uint64 // which grant this is: ids are used again
 	purpose int
-	at      int // place in the heap
+	at      int // place in the heap; nowhere where it is parked
 }
 
 // holders is a heap of grants. Their records stay where they are, under their id, and are used again.
@@ -52,8 +52,16 @@ func (h *holders) find(id int, serial uint64) *holder {
 	return &h.records[id]
 }
 
-func (h *holders) remove(id int) {
+// park takes a grant out of the heap, and keeps its record.
+func (h *holders) park(id int) {
 	takeOut(h, h.records[id].at)
+	h.records[id].at = nowhere
+}
+
+func (h *holders) remove(id int) {
+	if h.records[id].at != nowhere {
+		takeOut(h, h.records[id].at)
+	}
 	h.records[id] = holder{at: nowhere}
 	h.free = append(h.free, id)
 }
@@ -84,8 +92,7 @@ type waiter struct {
 
 // waiters is a heap of waiters.
 type waiters struct {
-	heap     []*waiter
-	arrivals uint64
+	heap []*waiter
 }
 
 func (w *waiters) oldest() *waiter {
@@ -100,9 +107,8 @@ func (w *waiters) olderThan(order uint64) bool {
 	return len(w.heap) > 0 && w.heap[0].order <= order
 }
 
-func (w *waiters) add(order uint64, purpose Purpose, n int64) *waiter {
-	w.arrivals++
-	late := &waiter{order: order, arrival: w.arrivals, purpose: purpose, n: n, at: len(w.heap), admitted: make(chan struct{})}
+func (w *waiters) add(order, arrival uint64, purpose Purpose, n int64) *waiter {
+	late := &waiter{order: order, arrival: arrival, purpose: purpose, n: n, at: len(w.heap), admitted: make(chan struct{})}
 	w.heap = append(w.heap, late)
 	siftUp(w, len(w.heap)-1)
 	return late

@@ -14,12 +14,12 @@ func TestHeaps(t *testing.T) {
 	var w waiters
 	var ids []int
 	var waiting []*waiter
-	for range 20_000 {
+	for i := range 20_000 {
 		order := r.Uint64N(1000)
 		if n := r.IntN(100); n >= len(ids) {
 			id, _ := h.add(order, 0, 0)
 			ids = append(ids, id)
-			waiting = append(waiting, w.add(order, "test", 0))
+			waiting = append(waiting, w.add(order, uint64(i), "test", 0))
 		} else {
 			h.remove(ids[n])
 			w.remove(waiting[n])

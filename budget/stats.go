@@ -24,7 +24,7 @@ type PurposeStats struct {
 func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Stats{Limit: b.limit, Used: b.used, Peak: b.peak, Forced: b.forced, Waiting: b.waiters.len(), Purposes: slices.Clone(b.purposes)}
+	return Stats{Limit: b.limit, Used: b.used, Peak: b.peak, Forced: b.forced, Waiting: b.waiting, Purposes: slices.Clone(b.purposes)}
 }
 
 // Overshoot is the number of bytes by which the limit was exceeded at the worst moment.
