@@ -3,11 +3,10 @@ package headrace
 import (
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"headrace/pipe"
+	"headrace/recipe"
 )
 
 // Config says how a recipe is run: for whom, how often, with how much. Its zero value runs endless epochs for one consumer, in input order,
@@ -49,72 +48,14 @@ const (
 	Skip  OnError = "skip"
 )
 
-// MaxErrors bounds the samples lost in an epoch: by Count, or by Rate, a share in (0, 1]. In JSON a whole number is a count, a number with a
-// decimal point a rate, and null the default.
-type MaxErrors struct {
-	Count int
-	Rate  float64
-	set   bool
-}
+// MaxErrors bounds the samples lost in an epoch: by their number or their share.
+type MaxErrors = recipe.MaxErrors
 
 // ErrorCount bounds the losses of an epoch by their number.
-func ErrorCount(n int) MaxErrors { return MaxErrors{Count: n, set: true} }
+func ErrorCount(n int) MaxErrors { return recipe.ErrorCount(n) }
 
 // ErrorRate bounds the losses of an epoch by their share.
-func ErrorRate(r float64) MaxErrors { return MaxErrors{Rate: r, set: true} }
-
-// UnmarshalJSON reads a count, a rate or null.
-func (m *MaxErrors) UnmarshalJSON(b []byte) error {
-	text := string(b)
-	switch {
-	case text == "null":
-		*m = MaxErrors{}
-		return nil
-	case strings.ContainsAny(text, ".eE"):
-		r, err := strconv.ParseFloat(text, 64)
-		*m = ErrorRate(r)
-		return wrapMaxErrors(text, err)
-	default:
-		n, err := strconv.Atoi(text)
-		*m = ErrorCount(n)
-		return wrapMaxErrors(text, err)
-	}
-}
-
-func wrapMaxErrors(text string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("max_errors is %s: takes a whole number of samples or a rate like 0.01", text)
-}
-
-// MarshalJSON writes what UnmarshalJSON reads.
-func (m MaxErrors) MarshalJSON() ([]byte, error) {
-	switch {
-	case !m.set:
-		return []byte("null"), nil
-	case m.Rate != 0:
-		text := strconv.FormatFloat(m.Rate, 'g', -1, 64)
-		if !strings.ContainsAny(text, ".e") {
-			text += ".0"
-		}
-		return []byte(text), nil
-	default:
-		return strconv.AppendInt(nil, int64(m.Count), 10), nil
-	}
-}
-
-// limit is the number of losses that an epoch of n samples may have.
-func (m MaxErrors) limit(n int64) int {
-	switch {
-	case !m.set:
-		return int(max(10, (n+99)/100))
-	case m.Rate != 0:
-		return int(m.Rate * float64(n) * (1 + 0x1p-51)) // 0.29 of 100 is 29, though the product of the nearest binary numbers is less
-	default:
-		return m.Count
-	}
-}
+func ErrorRate(r float64) MaxErrors { return recipe.ErrorRate(r) }
 
 // maxWorkers is the number of cells on the crash page (docs/protocol.md).
 const maxWorkers = 256
@@ -140,9 +81,9 @@ func (c Config) Check() error {
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))
 	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: takes a number of bytes", deref(c.HoldLimit))
 	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: takes 1 to 1000 batches", c.Prefetch)
-	refuse(c.OnError == Raise && c.MaxErrors.set, "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q", Raise, Skip)
-	refuse(c.MaxErrors.Count < 0, "max_errors is %d: takes a number of samples from 0 on", c.MaxErrors.Count)
-	refuse(c.MaxErrors.Rate < 0 || c.MaxErrors.Rate > 1 || math.IsNaN(c.MaxErrors.Rate), "max_errors is %v: a rate lies in (0, 1]", c.MaxErrors.Rate)
+	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q", Raise, Skip)
+	bad := c.MaxErrors.Check()
+	refuse(bad != nil, "max_errors %w", bad)
 	// Ranks that lose different samples would yield different numbers of batches, and the collective operations of training would hang.
 	refuse(c.OnError == Skip && c.WorldSize > 1, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q", Skip, c.WorldSize, Raise)
 	return errors.Join(mistakes...)
@@ -165,7 +106,7 @@ func (c Config) withDefaults() Config {
 
 // policy is the engine's form of OnError and MaxErrors for an epoch of n samples.
 func (c Config) policy(n int64) pipe.Policy {
-	limit := c.MaxErrors.limit(n)
+	limit := c.MaxErrors.Limit(n)
 	if c.OnError == Raise || limit == 0 {
 		return pipe.Policy{} // the first failure is one too many
 	}

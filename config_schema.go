@@ -12,6 +12,3 @@ func ConfigSchema() map[string]any {
 	s["description"] = "how the recipe is run: what loader(…) takes in Python, and the flags of headrace run"
 	return s
 }
-
-// JSONSchema implements [recipe.Schemer].
-func (MaxErrors) JSONSchema() map[string]any { return map[string]any{"type": "number", "minimum": 0} }

@@ -107,7 +107,7 @@ func TestMaxErrors(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.limit(4000); got != want {
+		if got := m.Limit(4000); got != want {
 			t.Errorf("max_errors %s of 4000 samples tolerates %d, expected %d", text, got, want)
 		}
 		again, err := json.Marshal(m)
@@ -129,7 +129,7 @@ func TestMaxErrors(t *testing.T) {
 		{ErrorRate(0.57), 101, 57},
 		{ErrorRate(1), 1 << 40, 1 << 40},
 	} {
-		if got := c.m.limit(c.n); got != c.tolerated {
+		if got := c.m.Limit(c.n); got != c.tolerated {
 			t.Errorf("%+v tolerates %d of %d samples, expected %d", c.m, got, c.n, c.tolerated)
 		}
 	}

@@ -215,7 +215,7 @@ func (l *Loader) judged(err error) error {
 	if l.config.OnError != Skip || !errors.As(err, &failed) {
 		return err
 	}
-	if !errors.As(err, &bad) && l.count.Lost <= int64(l.config.MaxErrors.limit(l.info.SamplesPerEpoch)) {
+	if !errors.As(err, &bad) && l.count.Lost <= int64(l.config.MaxErrors.Limit(l.info.SamplesPerEpoch)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrTooManyLost, err)

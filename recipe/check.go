@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 
 	"headrace/sample"
 )
@@ -13,33 +12,64 @@ import (
 // Check returns every mistake in r, joined, each an [*Error]; and, where there is none, the schema of what the last step gives: of a row, if
 // that is a batch.
 func (r Recipe) Check() (sample.Schema, error) {
-	all, err := r.Schemas()
+	_, out, err := r.follow()
 	if err != nil {
 		return nil, err
 	}
-	return all[len(all)-1], nil
+	return out, nil
 }
 
-// Schemas returns the schema of what each step gives, in their order, and every mistake as [Recipe.Check] does. Where one of them hides what a step
-// gives, its schema is nil.
+// Schemas returns the schema of what each step gives, in the order of [Recipe.All], and every mistake as [Recipe.Check] does. Where one of them
+// hides what a step gives, its schema is nil.
 func (r Recipe) Schemas() ([]sample.Schema, error) {
-	c := checker{steps: r.Complete().Steps}
+	all, _, err := r.follow()
+	return all, err
+}
+
+func (r Recipe) follow() (all []sample.Schema, out sample.Schema, err error) {
+	r = r.Complete()
+	c := newChecker(r.Steps)
 	c.names()
-	c.follow()
-	c.readers()
-	return c.schemas, errors.Join(c.errs...)
+	out = c.chain(r.Steps, surroundings{begins: true}, nil)
+	return c.schemas, out, errors.Join(c.errs...)
+}
+
+// checkAlone checks an operation and what is in it, apart from a recipe.
+func checkAlone(args Args, in sample.Schema) (sample.Schema, error) {
+	steps := Recipe{Steps: []Step{{Args: args}}}.Complete().Steps
+	c := newChecker(steps)
+	c.next = 1
+	out := c.nested(0, steps[0].Args.(nesting), in)
+	return out, errors.Join(c.errs...)
 }
 
 type checker struct {
-	steps   []Step
+	steps   []Step          // of the whole tree
 	schemas []sample.Schema // of the steps' outputs; nil: not known, because of a mistake
 	ops     []Op
+	next    int // which step is the next on the way through the tree
 	errs    []error
+}
+
+func newChecker(steps []Step) *checker {
+	c := &checker{}
+	for _, s := range (Recipe{Steps: steps}).All() {
+		c.steps = append(c.steps, s)
+	}
+	c.schemas, c.ops = make([]sample.Schema, len(c.steps)), make([]Op, len(c.steps))
+	return c
 }
 
 // wrong records what is wrong with step i, counted from 0.
 func (c *checker) wrong(i int, path, format string, args ...any) {
 	c.errs = append(c.errs, &Error{Step: i + 1, Name: c.steps[i].Name, Path: path, Err: fmt.Errorf(format, args...)})
+}
+
+// found records what a part of step i found wrong with itself.
+func (c *checker) found(i int, part string, err error) {
+	if err != nil {
+		c.errs = append(c.errs, place(i+1, c.steps[i].Name, part, err)...)
+	}
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
@@ -55,39 +85,73 @@ func (c *checker) names() {
 	if len(c.steps) == 0 {
 		c.errs = append(c.errs, &Error{Err: errors.New("has no steps: it begins with a source such as files")})
 	}
+	first := make(map[string]int)
 	for i, s := range c.steps {
 		if err := checkName(s.Name); err != nil && s.Name != s.Op { // unknown operations are found later
 			c.wrong(i, "name", "%w", err)
 		}
-		if first := c.find(s.Name); first != i {
-			c.wrong(i, "name", "is that of step #%d too", first+1)
+		if f, taken := first[s.Name]; taken {
+			c.wrong(i, "name", "is that of step #%d too", f+1)
+		} else {
+			first[s.Name] = i
 		}
 	}
 }
 
-// find returns the first step of a name.
-func (c *checker) find(name string) int {
-	return slices.IndexFunc(c.steps, func(s Step) bool { return s.Name == name })
-}
-
-// follow goes along the edges. After a mistake it goes on with what would come out but for it, so
+// chain goes along a chain and returns the schema of what comes out of it. After a mistake it goes on with what would come out but for it, so
 // that one attempt shows all of them.
-func (c *checker) follow() {
-	c.schemas, c.ops = make([]sample.Schema, len(c.steps)), make([]Op, len(c.steps))
-	for i, s := range c.steps {
-		if c.ops[i] = c.op(i); c.ops[i].Name == "" {
-			continue
+func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sample.Schema {
+	before := around.step
+	for k := range steps {
+		i := c.next
+		c.next++
+		if c.ops[i] = c.op(i); c.ops[i].Name != "" {
+			c.place(i, before, k == 0, around)
+			if s := c.steps[i]; s.Failures != nil {
+				c.found(i, "failures", s.Failures.checkFor(c.ops[i]))
+			}
 		}
-		in, ok := c.input(i)
-		if !ok {
-			continue
-		}
-		out, err := c.check(i, in)
-		if err != nil {
-			c.errs = append(c.errs, place(i+1, s.Name, err)...)
-		}
-		c.schemas[i] = out
+		in = c.step(i, in)
+		before = i
 	}
+	return in
+}
+
+// step returns the schema of what step i gives; nil: that is not known.
+func (c *checker) step(i int, in sample.Schema) (out sample.Schema) {
+	if c.ops[i].Place == Source {
+		in = nil
+	}
+	known := c.ops[i].Name != "" && (in != nil || c.ops[i].Place == Source)
+	switch n, ok := c.steps[i].Args.(nesting); {
+	case ok:
+		out = c.nested(i, n, in)
+	case known:
+		var err error
+		out, err = c.check(i, in)
+		c.found(i, "args", err)
+	}
+	if !known {
+		return nil
+	}
+	c.schemas[i] = out
+	return out
+}
+
+// nested checks the chains that step i holds, and then what it says itself.
+func (c *checker) nested(i int, n nesting, in sample.Schema) sample.Schema {
+	around := n.inside()
+	around.step = i
+	var outs []sample.Schema
+	for _, chain := range n.chains() {
+		outs = append(outs, c.chain(chain, around, in))
+	}
+	if in == nil && !around.begins {
+		return nil
+	}
+	out, err := n.join(in, outs)
+	c.found(i, "args", err)
+	return out
 }
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
@@ -115,96 +179,32 @@ func (c *checker) op(i int) Op {
 	return op
 }
 
-// input returns the schema of what step i reads. It is not ok where that is not known, for a mistake that has been recorded.
-func (c *checker) input(i int) (in sample.Schema, ok bool) {
-	s := c.steps[i]
-	switch place := c.ops[i].Place; {
-	case place == Source && i > 0 && s.From == nil:
-		c.wrong(i, "", "is a source and can only begin a recipe")
-		return nil, true
-	case place == Source && len(s.From) > 0:
-		c.wrong(i, "from", "is %q: a source reads no other step", s.From)
-		return nil, true
-	case place == Source:
-		return nil, true
-	case i == 0 && s.From == nil:
+// place checks whether step i may stand where it does. It comes after another, or is the first in what the other holds.
+func (c *checker) place(i, before int, first bool, around surroundings) {
+	place := c.ops[i].Place
+	if place == Source {
+		if !first || !around.begins {
+			c.wrong(i, "", "is a source and can only begin a recipe, or what merge puts together")
+		}
+		return
+	}
+	switch {
+	case first && around.begins && around.op == "":
 		c.wrong(i, "", "has nothing to read: a recipe begins with a source such as files")
-		return nil, false
+		return
+	case first && around.begins:
+		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
+		return
+	case c.ops[before].Place == Batching:
+		c.wrong(i, "", "comes after %q, which makes batches: that has to be the last step", c.steps[before].Name)
+		return
 	}
-	from, ok := c.from(i)
-	if !ok {
-		return nil, false
-	}
-	c.order(i, from)
-	return c.schemas[from], c.schemas[from] != nil
-}
-
-// from returns the one step that step i reads.
-func (c *checker) from(i int) (int, bool) {
-	s := c.steps[i]
-	if s.From == nil {
-		return i - 1, true
-	}
-	if len(s.From) != 1 {
-		c.wrong(i, "from", "is %q: %s reads one step", s.From, s.Op)
-		return 0, false
-	}
-	from := c.find(s.From[0])
 	switch {
-	case from < 0:
-		c.wrong(i, "from", "is %q: there is no step of this name%s", s.From[0], c.hint(s.From[0], i))
-	case from >= i:
-		c.wrong(i, "from", "is %q, which does not come before it", s.From[0])
-	default:
-		return from, true
-	}
-	return 0, false
-}
-
-func (c *checker) hint(name string, before int) string {
-	var known []string
-	for _, s := range c.steps[:before] {
-		known = append(known, s.Name)
-	}
-	if near := nearest(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return ""
-}
-
-// order checks what may follow what.
-func (c *checker) order(i, from int) {
-	before := c.steps[from]
-	switch {
-	case c.ops[from].Place == Batching:
-		c.wrong(i, "", "comes after %q, which makes batches: that has to be the last step", before.Name)
-	case c.ops[i].Place == Ordering && c.ops[from].Place != Source:
-		c.wrong(i, "", "comes after %q: it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others", before.Name)
-	}
-}
-
-// readers checks that what each step gives is read, and once.
-func (c *checker) readers() {
-	readers := make(map[int][]string)
-	for i, s := range c.steps {
-		if c.ops[i].Place == Source || i == 0 {
-			continue
-		}
-		from := i - 1
-		if len(s.From) == 1 {
-			// Where it is wrong, which was found already, the step before counts as read.
-			if f := c.find(s.From[0]); f >= 0 && f < i {
-				from = f
-			}
-		}
-		readers[from] = append(readers[from], s.Name)
-	}
-	for i := range c.steps {
-		switch {
-		case len(readers[i]) > 1:
-			c.wrong(i, "", "is read by several steps: %s", list(readers[i]))
-		case len(readers[i]) == 0 && i < len(c.steps)-1 && c.ops[i+1].Place != Source:
-			c.wrong(i, "", "is read by no step")
-		}
+	case place == Batching && around.op != "":
+		c.wrong(i, "", "makes batches inside of %q: takes its place behind it", c.steps[around.step].Name)
+	case place == Ordering && c.ops[before].Name == mergeOp.Name:
+		c.wrong(i, "", "comes after %q: it has to follow the sources directly, inside of it, since it says in which order a source is read", c.steps[before].Name)
+	case place == Ordering && (c.ops[before].Place != Source || first):
+		c.wrong(i, "", "comes after %q: it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others", c.steps[before].Name)
 	}
 }

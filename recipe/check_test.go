@@ -144,27 +144,13 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(files, recipe.Step{Op: "shuffle"}, recipe.Step{Op: "shuffle"}), []string{
 			`step "shuffle_2" (#3): comes after "shuffle": it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others`,
 		}},
-		{steps(files, files), []string{`step "files_2" (#2): is a source and can only begin a recipe`}},
+		{steps(files, files), []string{`step "files_2" (#2): is a source and can only begin a recipe, or what merge puts together`}},
 
 		// names and edges
 		{steps(files, recipe.Step{Op: "decode_image", Name: "files"}), []string{`step "files" (#2): name is that of step #1 too`}},
 		{steps(files, decode, flip, flip, recipe.Step{Op: "random_flip", Name: "random_flip_2"}), []string{`step "random_flip_2" (#5): name is that of step #4 too`}},
 		{steps(files, decode, recipe.Step{Op: "random_vertical_flip", Name: "random_flip"}, flip), []string{`step "random_flip" (#4): name is that of step #3 too`}},
 		{steps(files, recipe.Step{Op: "decode_image", Name: "a b"}), []string{`step "a b" (#2): name is "a b": takes letters, digits, and _ . - after the first letter`}},
-		{steps(files, recipe.Step{Op: "decode_image", From: []string{"file"}}, crop), []string{
-			`step "decode_image" (#2): from is "file": there is no step of this name; did you mean "files"?`,
-		}},
-		{steps(files, recipe.Step{Op: "decode_image", From: []string{"center_crop"}}, crop), []string{
-			`step "decode_image" (#2): from is "center_crop", which does not come before it`,
-		}},
-		{steps(files, decode, crop, recipe.Step{Op: "random_flip", From: []string{"decode_image"}}), []string{
-			`step "decode_image" (#2): is read by several steps: center_crop, random_flip`,
-			`step "center_crop" (#3): is read by no step`,
-		}},
-		{steps(files, decode, recipe.Step{Op: "random_flip", From: []string{"decode_image", "files"}}), []string{
-			`step "random_flip" (#3): from is ["decode_image" "files"]: random_flip reads one step`,
-		}},
-		{steps(recipe.Step{Args: files.Args, From: []string{"x"}}), []string{`step "files" (#1): from is ["x"]: a source reads no other step`}},
 
 		// what only Go programs can write
 		{steps(recipe.Step{}), []string{`step #1: has no operation`}},
@@ -201,13 +187,10 @@ func TestCompleteChangesNothing(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	r := steps(files, decode, flip, recipe.Step{Op: "random_flip", Name: "mirror"}, flip, recipe.Step{Op: "random_flip", From: []string{"random_flip_3"}}).Complete()
+	r := steps(files, decode, flip, recipe.Step{Op: "random_flip", Name: "mirror"}, flip, flip).Complete()
 	var got []string
 	for _, s := range r.Steps {
 		got = append(got, s.Name)
-		if s.From != nil {
-			t.Errorf("%q reads %q, which is the step before", s.Name, s.From)
-		}
 	}
 	if diff := cmp.Diff([]string{"files", "decode_image", "random_flip", "mirror", "random_flip_3", "random_flip_4"}, got); diff != "" {
 		t.Error(diff)
@@ -236,7 +219,6 @@ func TestString(t *testing.T) {
 			steps(recipe.Step{Args: &recipe.Files{Pattern: recipe.Path(strings.Repeat("long/", 50))}}),
 			`files(pattern="long/long/long/long/long/long…g/long/long/long/long/long/")`,
 		},
-		{steps(files, decode, recipe.Step{Op: "random_flip", From: []string{"files"}}), "files(pattern=\"data\", label=\"parent\")\ndecode_image\nrandom_flip ← files"},
 		{steps(recipe.Step{Op: "what"}), "what"},
 	} {
 		if got := c.r.String(); got != c.want {
@@ -261,7 +243,7 @@ func TestFingerprint(t *testing.T) {
 	for name, r := range map[string]recipe.Recipe{
 		"root":                edit(0, recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
 		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(5))}}),
-		"defaults":            edit(2, recipe.Step{Name: "decode_image", From: []string{"shuffle"}, Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0)}}),
+		"defaults":            edit(2, recipe.Step{Name: "decode_image", Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0)}}),
 		"the filter":          edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}}),
 		"a square":            edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
 	} {
@@ -380,7 +362,7 @@ func TestRegister(t *testing.T) {
 		{recipe.Op{Name: "blunt", New: func() recipe.Args { return blunt{} }}, `recipe: operation "blunt": its arguments are recipe_test.blunt: takes a pointer to a struct`},
 		{recipe.Op{Name: "nil", New: func() recipe.Args { return nil }}, `recipe: operation "nil": its arguments are <nil>: takes a pointer to a struct`},
 		{recipe.Op{Name: "a b", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "a b": its name is "a b": takes letters, digits, and _ . - after the first letter`},
-		{recipe.Op{Name: "from", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "from": its name is a key that steps have beside their operation`},
+		{recipe.Op{Name: "failures", New: func() recipe.Args { return new(blunt) }}, `recipe: operation "failures": its name is a key that steps have beside their operation`},
 	} {
 		if err := recipe.Register(c.op); err == nil || err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", err, c.want)

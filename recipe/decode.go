@@ -16,6 +16,7 @@ import (
 type decoder struct {
 	vars  *vars // what "${name}" in text stands for; nil: itself
 	wrong func(path string, err error)
+	chain func(steps value, path string) Chain // reads a list of steps; nil: none can stand here
 }
 
 // keyed is a mistake of which a key of the object is the place, not the object.
@@ -64,20 +65,35 @@ func (d decoder) args(v value, dst any, path string) {
 		d.wrong(path, fmt.Errorf("takes its arguments by name%s, not %s", such(dst), v.describe()))
 		return
 	}
-	fields := make(map[string]func(value, string))
-	var known []string
-	s := reflect.ValueOf(fieldsOf(dst)).Elem()
-	for _, f := range argumentFields(s.Type()) {
-		field := s.FieldByIndex(f.Index)
-		known = append(known, argumentName(f))
-		fields[argumentName(f)] = func(v value, path string) { d.into(v, field, path) }
-	}
+	fields, known := d.fields(reflect.ValueOf(fieldsOf(dst)).Elem())
 	d.object(v, path, fields, func(key string) error {
 		if r, ok := dst.(refuser); ok && r.refused()[key] != "" {
 			return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
 		}
 		return Unknown("argument", key, known)
 	})
+}
+
+// fields are the arguments of a struct, and their names.
+func (d decoder) fields(s reflect.Value) (fields map[string]func(value, string), known []string) {
+	fields = make(map[string]func(value, string))
+	for _, f := range argumentFields(s.Type()) {
+		field := s.FieldByIndex(f.Index)
+		known = append(known, argumentName(f))
+		fields[argumentName(f)] = func(v value, path string) { d.into(v, field, path) }
+	}
+	return fields, known
+}
+
+// inner fills a struct inside of an argument.
+func (d decoder) inner(v value, s reflect.Value, path string) {
+	fields, known := d.fields(s)
+	given := d.object(v, path, fields, func(key string) error { return fmt.Errorf("has an %w", Unknown("key", key, known)) })
+	for _, f := range argumentFields(s.Type()) {
+		if f.Tag.Get("required") == "true" && !given[argumentName(f)] {
+			d.wrong(path, missingKey(argumentName(f)))
+		}
+	}
 }
 
 // such is an example of an object of arguments, with the first that there is.
@@ -120,9 +136,14 @@ func takes(t reflect.Type) string {
 	if own, ok := reflect.New(t).Interface().(taker); ok {
 		return own.takes()
 	}
+	if t == reflect.TypeFor[Chain]() {
+		return "a list of steps"
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		return takes(t.Elem())
+	case reflect.Struct:
+		return fmt.Sprintf("an object like {%s: …}", argumentName(argumentFields(t)[0]))
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64:
@@ -168,6 +189,13 @@ func (d decoder) fill(v value, dst reflect.Value, path string) error {
 	if d.vars != nil && (whole || v.kind() == '"') && bytes.IndexByte(v, '$') >= 0 {
 		return d.fillReplaced(v, dst, path)
 	}
+	if dst.Type() == reflect.TypeFor[Chain]() {
+		if d.chain == nil || v.kind() != '[' {
+			return errKind
+		}
+		dst.Set(reflect.ValueOf(d.chain(v, path)))
+		return nil
+	}
 	if whole {
 		if v.kind() == 'n' {
 			return errKind
@@ -190,6 +218,9 @@ func (d decoder) fill(v value, dst reflect.Value, path string) error {
 		return nil
 	case kind == reflect.Array && v.kind() == '[':
 		return d.array(v, dst, path)
+	case kind == reflect.Struct && v.kind() == '{':
+		d.inner(v, dst, path)
+		return nil
 	case v.kind() == '0':
 		return number(v, dst)
 	}
@@ -207,7 +238,7 @@ func (e replaced) Unwrap() error { return e.error }
 // fillReplaced fills an argument with a value that has variables in it. What takes text gets the text of a variable; else it is what that
 // spells.
 func (d decoder) fillReplaced(v value, dst reflect.Value, path string) error {
-	plain := decoder{nil, d.wrong}
+	plain := decoder{wrong: d.wrong}
 	text, err := d.vars.filled(v, false)
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ func Read(name string, doc []byte, v Variables) (File, error) {
 	}
 	p := reader{vars: &vars{Variables: v}}
 	err = f.read(&p)
+	f.source.steps = p.steps
 	f.Vars = p.vars.all
 	if err != nil {
 		return File{Name: name, Vars: f.Vars}, f.Locate(err) // the variables, for those who complete a command line

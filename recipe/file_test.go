@@ -118,7 +118,6 @@ func TestMistakesHavePlaces(t *testing.T) {
 		{steps + "  - files:\n      pairs: [[é, 1], [a, b]]\n", `r:4:23: step "files" (#1): pairs[1] is ["a","b"]: takes a [path, label] pair`},
 		{steps + "  - random_resized_crop: {size: 9, scale: [0.5, x]}\n", `r:3:49: step "random_resized_crop" (#1): scale[1] is "x": takes a number`},
 		{steps + "  - {shuffle: , name: [a]}\n", `r:3:23: step "shuffle" (#1): name is ["a"]: takes text`},
-		{steps + "  - {shuffle: , from: [a, 3]}\n", `r:3:27: step "shuffle" (#1): from[1] is 3: takes text`},
 
 		// What YAML has and recipes have not.
 		{"headrace: &a 1\nseed: *a\n", "r:1:11: has an anchor: recipes have none; a value for several places is a variable"},
@@ -143,7 +142,6 @@ r:2:37: has the number .nan: takes finite decimal numbers, or text in quotes`},
 		{steps + "  - files: {pattern: a, label: x,\n            max_bytes: -1}\n", "r:3:32: step \"files\" (#1): label is \"x\": takes \"parent\" or null\nr:4:24: step \"files\" (#1): max_bytes is -1: takes a number from 1 on"},
 		{steps + "  - files:\n      paths: [a, \"\"]\n", `r:4:18: step "files" (#1): paths[1] is empty`},
 		{steps + "  - files: {pattern: a}\n  - {shuffle: , name: files}\n", `r:4:23: step "files" (#2): name is that of step #1 too`},
-		{steps + "  - files: {pattern: a}\n  - {shuffle: , from: nobody}\n", `r:4:23: step "shuffle" (#2): from is "nobody": there is no step of this name`},
 		{steps + "  - files: {pattern: a}\n  - decode_image\n  - center_crop\n", `r:5:5: step "center_crop" (#3): lacks the argument size`},
 		{"headrace: 1\nsteps: []\n", `r:1:1: has no steps: it begins with a source such as files`},
 		{"{\"headrace\": 1, \"steps\": [\n  {\"files\": {\"pattern\": \"é\",   \"label\": \"x\"}}]}", `r:2:41: step "files" (#1): label is "x": takes "parent" or null`},

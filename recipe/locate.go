@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -81,8 +80,10 @@ func (f File) whole(p Position, step int, path, key string) Position {
 // find returns the part of the document that is at a path from a step, or else what is nearest above it.
 func (s source) find(step int, path, key string) value {
 	v := s.doc
-	if step > 0 {
-		v = v.follow(fmt.Sprintf("steps[%d]", step-1))
+	if step > len(s.steps) {
+		v = v.follow("steps")
+	} else if step > 0 {
+		v = s.steps[step-1]
 		op := ""
 		if v.kind() == '{' {
 			op = v.operation()

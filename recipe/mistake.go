@@ -8,9 +8,9 @@ import (
 // Error is one mistake in a recipe. Where there are several, they come joined.
 type Error struct {
 	Position
-	Step int    // which one, counted from 1; 0: the recipe as a whole
+	Step int    // which one, counted from 1 as [Recipe.All] does; 0: the recipe as a whole
 	Name string // of the step
-	Path string // from the step to what is wrong: "args.size", "args.paths[3]", "from", "op" for the operation; "": the step as a whole
+	Path string // from the step to what is wrong: "args.size", "args.paths[3]", "failures.wait", "name", "op" for the operation; "": the step as a whole
 	Err  error
 
 	key string // of the object at Path, which is what is wrong; "": the whole of it
@@ -63,21 +63,23 @@ func (e at) Unwrap() error { return e.error }
 
 // arg says what is wrong with an argument. The text goes on after the argument's name: "is 0: takes a number from 1 on".
 func arg(name, format string, values ...any) error {
-	return at{"args." + name, fmt.Errorf(format, values...)}
+	return at{name, fmt.Errorf(format, values...)}
 }
 
-// place turns what an operation found wrong into mistakes of its step.
-func place(step int, name string, err error) []error {
+// place turns what a part of a step, "args" or "failures", found wrong into mistakes of the step.
+func place(step int, name, part string, err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		for _, e := range many.Unwrap() {
-			all = append(all, place(step, name, e)...)
+			all = append(all, place(step, name, part, e)...)
 		}
 		return all
 	}
 	e := &Error{Step: step, Name: name, Err: err}
 	if a, ok := err.(at); ok {
-		e.Path, e.Err = a.path, a.error
+		e.Path, e.Err = join(part, a.path), a.error
+	} else if part != "args" {
+		e.Path = part
 	}
 	return []error{e}
 }

@@ -23,7 +23,7 @@ type Place uint8
 // The places.
 const (
 	Between  Place = iota // it takes samples and gives samples
-	Source                // it takes nothing and begins the recipe
+	Source                // it takes nothing and begins the recipe, or a chain that merge holds
 	Ordering              // it says in which order the source gives its samples, and follows it directly
 	Batching              // it makes batches, and ends the recipe
 )
@@ -71,7 +71,7 @@ var registry = struct {
 	sync.RWMutex
 	ops []Op
 }{ops: []Op{
-	filesOp, shuffleOp, decodeImageOp,
+	filesOp, mergeOp, shuffleOp, routeOp, decodeImageOp,
 	resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 	randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
 	colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp, batchOp,

@@ -24,9 +24,11 @@ func Parse(doc []byte) (Recipe, error) {
 
 // reader collects the mistakes of a recipe.
 type reader struct {
-	errs []error
-	more int   // mistakes that are only counted
-	vars *vars // nil: "${" stands for itself
+	errs  []error
+	more  int     // mistakes that are only counted
+	vars  *vars   // nil: "${" stands for itself
+	steps []value // as they come: the first is step 1
+	depth int     // of chains around the step that is read
 }
 
 // maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever wrote it.
@@ -41,7 +43,7 @@ func (p *reader) err() error {
 
 // decoder returns one whose mistakes are those of a step; step 0 is the recipe.
 func (p *reader) decoder(step int, name *string) decoder {
-	return decoder{p.vars, func(path string, err error) {
+	wrong := func(path string, err error) {
 		if len(p.errs) == maxMistakes {
 			p.more++
 			return
@@ -51,7 +53,35 @@ func (p *reader) decoder(step int, name *string) decoder {
 			e.key, e.Err = k.key, k.error
 		}
 		p.errs = append(p.errs, e)
-	}}
+	}
+	d := decoder{vars: p.vars, wrong: wrong}
+	d.chain = func(v value, path string) Chain { return p.chain(d, v, path) }
+	return d
+}
+
+// What trees may come to. Nobody writes such ones; who sends them means harm.
+const (
+	maxDepth = 16
+	maxSteps = 100_000
+)
+
+// chain reads a list of steps.
+func (p *reader) chain(d decoder, v value, path string) Chain {
+	if p.depth == maxDepth {
+		d.wrong(path, fmt.Errorf("is nested more than %d deep", maxDepth))
+		return nil
+	}
+	p.depth++
+	defer func() { p.depth-- }()
+	all := Chain{}
+	for _, e := range v.elements() {
+		if len(p.steps) == maxSteps {
+			d.wrong(path, fmt.Errorf("has more than %d steps, with those before", maxSteps))
+			break
+		}
+		all = append(all, p.step(e))
+	}
+	return all
 }
 
 // recipe reads all of a recipe. Sections are the keys that it may have besides its own.
@@ -73,9 +103,7 @@ func (p *reader) recipe(v value, sections map[string]func(value, string)) (r Rec
 				d.wrong(path, fmt.Errorf("is %s: takes a list of steps", v.describe()))
 				return
 			}
-			for i, e := range v.elements() {
-				r.Steps = append(r.Steps, p.step(i+1, e))
-			}
+			r.Steps = p.chain(d, v, path)
 		},
 	}
 	known := []string{"headrace", "seed", "steps"}
@@ -102,9 +130,10 @@ func missingKey(key string) error {
 }
 
 // step reads the name of an operation, or an object with one key for it, whose value are the arguments.
-func (p *reader) step(number int, v value) (s Step) {
+func (p *reader) step(v value) (s Step) {
+	p.steps = append(p.steps, v)
 	var label string // what messages call the step, as long as it has no name
-	d := p.decoder(number, &label)
+	d := p.decoder(len(p.steps), &label)
 	var args value
 	before := len(p.errs) + p.more
 	switch v.kind() {
@@ -116,9 +145,9 @@ func (p *reader) step(number int, v value) (s Step) {
 		label = v.text("name", op)
 		s.Op = op
 		d.object(v, "", map[string]func(value, string){
-			op:     func(v value, _ string) { args = v },
-			"name": func(v value, path string) { d.into(v, reflectOf(&s.Name), path) },
-			"from": func(v value, path string) { s.From = d.from(v, path) },
+			op:         func(v value, _ string) { args = v },
+			"name":     func(v value, path string) { d.into(v, reflectOf(&s.Name), path) },
+			"failures": func(v value, path string) { d.into(v, reflectOf(&s.Failures), path) },
 		}, func(key string) error { return stranger(op, key) })
 	default:
 		d.wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.describe()))
@@ -158,7 +187,7 @@ func (v value) operation() string {
 }
 
 // besides are the keys that a step may have besides its operation.
-var besides = []string{"name", "from"}
+var besides = []string{"name", "failures"}
 
 // stranger says what is wrong with another key of a step.
 func stranger(op, key string) error {
@@ -172,7 +201,7 @@ func stranger(op, key string) error {
 	if near := nearest(key, besides); near != "" {
 		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
 	}
-	return fmt.Errorf("unknown key %q: takes an operation, name, from", key)
+	return fmt.Errorf("unknown key %q: takes an operation, name, failures", key)
 }
 
 func unknownOp(name string) error {
@@ -181,20 +210,4 @@ func unknownOp(name string) error {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return fmt.Errorf("there is no operation %q: %s", name, hint)
-}
-
-// from reads the name of a step or a list of them.
-func (d decoder) from(v value, path string) []string {
-	var one string
-	var many []string
-	switch v.kind() {
-	case '[':
-		d.into(v, reflectOf(&many), path)
-		return many
-	case '"':
-		d.into(v, reflectOf(&one), path)
-		return []string{one}
-	}
-	d.wrong(path, fmt.Errorf("is %s: takes the name of a step, or a list of names", v.describe()))
-	return nil
 }

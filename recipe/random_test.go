@@ -10,22 +10,29 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawRecipe draws steps of any operations, with any arguments that can be written; they need not fit together.
+// drawRecipe draws a tree of steps of any operations, with any arguments that can be written; they need not fit together.
 func drawRecipe(t *rapid.T) recipe.Recipe {
-	r := recipe.Recipe{Seed: rapid.Uint64().Draw(t, "seed")}
+	r := recipe.Recipe{Seed: rapid.Uint64().Draw(t, "seed"), Steps: drawChain(t, 6)}
+	return r.Complete()
+}
+
+// drawChain draws at most so many steps, and at most half as many in each chain inside.
+func drawChain(t *rapid.T, most int) recipe.Chain {
 	ops := builtin()
-	for range rapid.IntRange(0, 6).Draw(t, "steps") {
+	all := recipe.Chain{}
+	for range rapid.IntRange(0, most).Draw(t, "steps") {
 		op := ops[rapid.IntRange(0, len(ops)-1).Draw(t, "op")]
-		s := recipe.Step{Op: op.Name, Args: drawArgs(t, op)}
+		s := recipe.Step{Op: op.Name, Args: drawArgs(t, op, most/2)}
 		if rapid.Bool().Draw(t, "named") {
 			s.Name = rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_.-]{0,8}`).Draw(t, "name")
 		}
-		if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
-			s.From = rapid.SliceOfN(rapid.StringMatching(`[a-z_]{1,6}`), 1, 3).Draw(t, "from")
+		if rapid.IntRange(0, 3).Draw(t, "fails") == 0 {
+			s.Failures = new(recipe.Failures)
+			drawFields(t, reflect.ValueOf(s.Failures).Elem(), 0)
 		}
-		r.Steps = append(r.Steps, s)
+		all = append(all, s)
 	}
-	return r.Complete()
+	return all
 }
 
 // builtin are the operations of this package: other tests register their own.
@@ -38,19 +45,22 @@ func builtin() (ops []recipe.Op) {
 	return ops
 }
 
-func drawArgs(t *rapid.T, op recipe.Op) recipe.Args {
+func drawArgs(t *rapid.T, op recipe.Op, steps int) recipe.Args {
 	args := op.New()
-	v := reflect.ValueOf(args).Elem()
-	for i := range v.NumField() {
-		if f := v.Field(i); rapid.Bool().Draw(t, "given") {
-			f.Set(reflect.ValueOf(drawArgument(t, f.Type())))
-		}
-	}
+	drawFields(t, reflect.ValueOf(args).Elem(), steps)
 	return args
 }
 
+func drawFields(t *rapid.T, v reflect.Value, steps int) {
+	for i := range v.NumField() {
+		if f := v.Field(i); rapid.Bool().Draw(t, "given") {
+			f.Set(reflect.ValueOf(drawArgument(t, f.Type(), steps)))
+		}
+	}
+}
+
 // drawArgument draws a value of an argument's type. A type of argument that is not here yet has to come here.
-func drawArgument(t *rapid.T, typ reflect.Type) any {
+func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 	whole := func() int { return rapid.IntRange(math.MinInt32, math.MaxInt32).Draw(t, "whole") }
 	side := func() int { return rapid.IntRange(1, 5000).Draw(t, "side") }
 	number := func() float64 {
@@ -76,6 +86,8 @@ func drawArgument(t *rapid.T, typ reflect.Type) any {
 		return new(whole())
 	case *uint64:
 		return new(rapid.Uint64().Draw(t, "uint64"))
+	case float64:
+		return number()
 	case *float64:
 		return new(number())
 	case *[2]float64:
@@ -98,6 +110,26 @@ func drawArgument(t *rapid.T, typ reflect.Type) any {
 		return recipe.Fill(several(some(1, 3, 4), whole))
 	case recipe.Jitter:
 		return recipe.Jitter(several(some(1, 2), number))
+	case *recipe.MaxErrors:
+		return new(rapid.SampledFrom([]recipe.MaxErrors{recipe.ErrorCount(whole()), recipe.ErrorRate(1), recipe.ErrorRate(number())}).Draw(t, "errors"))
+	case []float64:
+		return several(some(0, 1, 2), number)
+	case recipe.Chain:
+		return drawChain(t, steps)
+	case []recipe.Chain:
+		return several(some(0, 1, 2), func() recipe.Chain { return drawChain(t, steps) })
+	case []recipe.Branch:
+		return several(some(0, 1, 2), func() (b recipe.Branch) {
+			drawFields(t, reflect.ValueOf(&b).Elem(), steps)
+			return b
+		})
+	case []recipe.When:
+		return several(some(0, 1, 2), func() recipe.When {
+			if rapid.Bool().Draw(t, "number") {
+				return recipe.When{Number: new(rapid.Int64().Draw(t, "int64"))}
+			}
+			return recipe.When{Pattern: path()}
+		})
 	case recipe.Channels:
 		return recipe.Channels(several(some(1, 3), number))
 	}

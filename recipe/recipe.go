@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"fmt"
-	"slices"
 
 	"headrace/sample"
 )
@@ -10,18 +9,19 @@ import (
 // Version is the number of the notation, the value of the key "headrace".
 const Version = 1
 
-// Recipe is a graph of steps. The last step is what comes out.
+// Recipe is a tree of steps: a chain, of which a [Merge] or a [Route] holds chains in turn. Each step reads the one before it, and the last is
+// what comes out.
 type Recipe struct {
-	Seed  uint64 // of all random operations, and of shuffle where that has none of its own
+	Seed  uint64 // of all random operations, and of shuffle and merge where they have none of their own
 	Steps []Step
 }
 
 // Step is an operation at its place.
 type Step struct {
-	Op   string   // the operation's name; may be left out where Args say it
-	Name string   // by default Op, numbered where it occurs again
-	From []string // names of the steps it reads; by default the step before
-	Args Args     // of the type that the operation has; nil: all by default
+	Op       string    // the operation's name; may be left out where Args say it
+	Name     string    // by default Op, numbered where it occurs again anywhere in the tree
+	Args     Args      // of the type that the operation has; nil: all by default
+	Failures *Failures // what becomes of samples that fail in this step; nil: what the loader says
 }
 
 // Args are the arguments of an operation: a pointer to a struct whose fields have the tags `json` (the argument's name) and `doc`.
@@ -40,9 +40,17 @@ type completer interface {
 // Complete returns r with everything written out that may be left out: names of steps and operations, defaults of arguments. Two
 // recipes that mean the same are equal then, and a recipe that was saved keeps its meaning when a default changes.
 func (r Recipe) Complete() Recipe {
-	steps := make([]Step, len(r.Steps))
-	seen := make(map[string]int)
-	for i, s := range r.Steps {
+	r.Steps = completion{}.chain(r.Steps)
+	return r
+}
+
+// completion counts the steps of each operation, through the whole tree and in the order of the text. All of them count, so that giving one a name does
+// not rename another.
+type completion map[string]int
+
+func (c completion) chain(steps []Step) []Step {
+	all := make([]Step, len(steps))
+	for i, s := range steps {
 		op, known := Find(s.Op)
 		if s.Op == "" && s.Args != nil {
 			op, known = findArgs(s.Args)
@@ -51,20 +59,19 @@ func (r Recipe) Complete() Recipe {
 		if s.Args == nil && known {
 			s.Args = op.New()
 		}
-		if c, ok := s.Args.(completer); ok {
-			s.Args = c.complete()
+		if c[s.Op]++; s.Name == "" {
+			s.Name = numbered(s.Op, c[s.Op])
 		}
-		// All steps of the operation count, so that giving one a name does not rename another.
-		if seen[s.Op]++; s.Name == "" {
-			s.Name = numbered(s.Op, seen[s.Op])
+		if d, ok := s.Args.(completer); ok {
+			s.Args = d.complete()
 		}
-		if i > 0 && slices.Equal(s.From, []string{steps[i-1].Name}) {
-			s.From = nil
+		if n, ok := s.Args.(nesting); ok {
+			s.Args = n.with(each(n.chains(), c.chain))
 		}
-		steps[i] = s
+		s.Failures = s.Failures.complete()
+		all[i] = s
 	}
-	r.Steps = steps
-	return r
+	return all
 }
 
 // numbered is the name of the n-th step of an operation, from 1.

@@ -63,8 +63,8 @@ func stepSchema() map[string]any {
 	name := map[string]any{"type": "string", "pattern": nameForm.String()}
 	keys := map[string]any{
 		"name": described(name, "of the step, by default its operation's: statistics, messages and random draws refer to it"),
-		"from": described(map[string]any{"anyOf": []any{name, map[string]any{"type": "array", "items": name}}}, "the step that this one reads, by default the one before it"),
 	}
+	keys["failures"] = described(ObjectSchema(new(Failures)), "what becomes of samples that fail in this step; by default what the loader says")
 	for _, op := range Ops() {
 		args := map[string]any{"$ref": "#/$defs/args." + op.Name}
 		if !slices.ContainsFunc(op.Arguments(), func(a Argument) bool { return a.Required }) {
@@ -146,6 +146,8 @@ func typeSchema(t reflect.Type) map[string]any {
 		return map[string]any{"type": "string"}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": orVariable(typeSchema(t.Elem()))}
+	case reflect.Struct:
+		return ObjectSchema(reflect.New(t).Interface())
 	case reflect.Array:
 		return map[string]any{"type": "array", "items": orVariable(typeSchema(t.Elem())), "minItems": t.Len(), "maxItems": t.Len()}
 	}
@@ -180,6 +182,8 @@ func written(tag string) any {
 func orVariable(s map[string]any) map[string]any {
 	either, several := s["anyOf"].([]any)
 	switch {
+	case holdsSteps(s): // which have places in the file
+		return s
 	case several:
 		return map[string]any{"anyOf": append(slices.Clone(either), map[string]any{"$ref": "#/$defs/variable"})}
 	case s["type"] != "string":
@@ -188,6 +192,12 @@ func orVariable(s map[string]any) map[string]any {
 		return map[string]any{"anyOf": []any{s, map[string]any{"type": "string", "pattern": `\$\{`}}}
 	}
 	return s
+}
+
+// holdsSteps tells whether it is a list of steps, or of what has some.
+func holdsSteps(s map[string]any) bool {
+	items, _ := s["items"].(map[string]any)
+	return items != nil && (items["$ref"] == "#/$defs/step" || items["type"] == "object" || holdsSteps(items))
 }
 
 func described(s map[string]any, text string) map[string]any {
@@ -249,3 +259,13 @@ func (Jitter) JSONSchema() map[string]any { return oneOrList("number", nil, 2) }
 
 // JSONSchema implements [Schemer].
 func (Channels) JSONSchema() map[string]any { return oneOrList("number", nil, 3) }
+
+// JSONSchema implements [Schemer].
+func (Chain) JSONSchema() map[string]any {
+	return map[string]any{"type": "array", "items": map[string]any{"$ref": "#/$defs/step"}}
+}
+
+// JSONSchema implements [Schemer].
+func (When) JSONSchema() map[string]any {
+	return map[string]any{"anyOf": []any{scalarSchema("string"), scalarSchema("integer", map[string]any{"minimum": math.MinInt64, "maximum": math.MaxInt64})}}
+}

@@ -40,7 +40,7 @@ func compile(t *testing.T) func(doc string) error {
 
 // around puts a step where its operation may stand.
 func around(op, step string) string {
-	before := map[string]string{"files": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`}
+	before := map[string]string{"files": "", "merge": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`}
 	if b, ok := before[op]; ok {
 		return wrap(strings.ReplaceAll(b, `"files"`, `{"files":{"pattern":"a"}}`) + step)
 	}
@@ -52,7 +52,7 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 	validate := compile(t)
 	rapid.Check(t, func(t *rapid.T) {
 		op := rapid.SampledFrom(builtin()).Draw(t, "op")
-		args, err := json.Marshal(drawArgs(t, op))
+		args, err := json.Marshal(drawArgs(t, op, 2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,8 +86,8 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 	}
 	for _, doc := range []string{
 		`{"headrace":1,"seed":18446744073709551615,"vars":{"root":null,"size":3,"mean":[1,2],"x":"y","b":true},"steps":["shuffle"],"$schema":"x.json"}`,
-		wrap(`{"resize":{"size":"${size}","max_size":null,"filter":"${filter}"},"name":"small","from":"files"}`),
-		wrap(`{"resize":{"size":["${h}",3],"filter":"bi${cubic}"},"from":["files"]}`),
+		wrap(`{"resize":{"size":"${size}","max_size":null,"filter":"${filter}"},"name":"small"}`),
+		wrap(`{"resize":{"size":["${h}",3],"filter":"bi${cubic}"}}`),
 		wrap(`{"shuffle":null},{"decode_image":{"background":["${r}",0,255],"orient":"${o}"}},{"files":{"pairs":[["${root}/a","${n}"]],"paths":["a"]}}`),
 		wrap(`{"pad":{"padding":["${p}",3],"fill":"${fill}"}},{"normalize":{"mean":"${mean}","std":["${s}",1,2]}}`),
 		`{"headrace":1,"steps":["shuffle"],"loader":{"epochs":null,"workers":"${w}","order":"completion","memory":"2 GiB","hold_limit":3,"on_error":"skip","max_errors":0.5,"prefetch":2,"fuse":false}}`,
@@ -146,7 +146,7 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 		`{"headrace":1,"seed":18446744073709551616,"steps":["shuffle"]}`, `{"headrace":1,"seed":"3","steps":["shuffle"]}`, `{"headrace":1,"vars":{"a-b":1},"steps":["shuffle"]}`,
 		`{"headrace":1,"vars":{"a":{}},"steps":["shuffle"]}`, `{"headrace":1,"vars":[],"steps":["shuffle"]}`,
 		wrap(`3`), wrap(`null`), wrap(`{}`), wrap(`"shufle"`), wrap(`"resize"`), wrap(`{"shufle":{}}`), wrap(`{"name":"a"}`), wrap(`{"shuffle":{},"decode_image":{}}`),
-		wrap(`{"shuffle":{},"name":"a b"}`), wrap(`{"shuffle":{},"name":3}`), wrap(`{"shuffle":{},"from":3}`), wrap(`{"shuffle":{},"frm":"a"}`), wrap(`{"resize":null,"size":3}`),
+		wrap(`{"shuffle":{},"name":"a b"}`), wrap(`{"shuffle":{},"name":3}`), wrap(`{"shuffle":{},"failures":3}`), wrap(`{"shuffle":{},"nme":"a"}`), wrap(`{"resize":null,"size":3}`),
 		`{"headrace":1,"steps":["files"],"loader":3}`,
 	} {
 		refused(doc)

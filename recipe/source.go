@@ -10,6 +10,7 @@ type source struct {
 	doc   value
 	marks []mark // where the parts of doc stood, in rising order; nil: doc is the text itself
 	text  []byte
+	steps []value // all that there are, in the order of the text: parts of doc
 }
 
 // mark says that what is at an offset of the value came from a place in the text.

@@ -19,15 +19,9 @@ type identifier interface {
 // Fingerprint returns a number, in hexadecimal digits, that is the same for recipes that give the same samples in the same order, where
 // the same files are found. It goes into saved states. The folder in which relative paths start is not a part of it: data may move.
 func (r Recipe) Fingerprint() string {
-	r = r.Complete()
-	for i, s := range r.Steps {
-		if a, ok := s.Args.(identifier); ok {
-			r.Steps[i].Args = a.identity(r)
-		}
-	}
 	h := sha256.New()
 	// What cannot be written has no samples either; Check finds it.
-	_ = json.NewEncoder(h).Encode(r.identity())
+	_ = json.NewEncoder(h).Encode(identityForm{1, r.Seed, r.identity(r.Complete().Steps)})
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -39,72 +33,118 @@ type identityForm struct {
 }
 
 type identityStep struct {
-	Op   string   `json:"op"`
-	Name string   `json:"name"`
-	From []string `json:"from,omitempty"`
-	Args Args     `json:"args"`
+	Op     string           `json:"op"`
+	Name   string           `json:"name"`
+	Args   Args             `json:"args"`
+	Chains [][]identityStep `json:"chains,omitempty"` // which the arguments are without
 }
 
-func (r Recipe) identity() identityForm {
-	f := identityForm{1, r.Seed, make([]identityStep, len(r.Steps))}
-	for i, s := range r.Steps {
-		f.Steps[i] = identityStep(s)
+// identity leaves out what becomes of samples that fail: whoever lets a run skip them after one has stopped it goes on with its state.
+func (r Recipe) identity(steps []Step) []identityStep {
+	all := make([]identityStep, len(steps))
+	for i, s := range steps {
+		id := identityStep{Op: s.Op, Name: s.Name, Args: s.Args}
+		if a, ok := s.Args.(identifier); ok {
+			id.Args = a.identity(r)
+		}
+		if n, ok := id.Args.(nesting); ok {
+			for _, c := range n.chains() {
+				id.Chains = append(id.Chains, r.identity(c))
+			}
+			id.Args = n.with(make([]Chain, len(n.chains())))
+		}
+		all[i] = id
 	}
-	return f
+	return all
 }
 
-// MarshalJSON writes r complete: equal recipes give equal text.
+// MarshalJSON writes r complete, without the names that steps have by default: equal recipes give equal text.
 func (r Recipe) MarshalJSON() ([]byte, error) {
-	r = r.Complete()
-	b := fmt.Appendf(nil, `{"headrace":%d,"seed":%d,"steps":[`, Version, r.Seed)
-	for i, s := range r.Steps {
+	steps, err := Chain(defaultNames{}.without(r.Complete().Steps)).MarshalJSON()
+	if err != nil {
+		return nil, r.unwritable(err)
+	}
+	return fmt.Appendf(nil, `{"headrace":%d,"seed":%d,"steps":%s}`, Version, r.Seed, steps), nil
+}
+
+// unwritable says which step cannot be written.
+func (r Recipe) unwritable(err error) error {
+	for i, s := range r.Complete().All() {
+		if n, ok := s.Args.(nesting); ok {
+			s.Args = n.with(make([]Chain, len(n.chains())))
+		}
+		if _, err := json.Marshal(s.Args); err != nil {
+			return &Error{Step: i, Name: s.Name, Path: "args", Err: fmt.Errorf("cannot be written: %w", err)}
+		}
+		if _, err := json.Marshal(s.Failures); err != nil {
+			return &Error{Step: i, Name: s.Name, Path: "failures", Err: fmt.Errorf("cannot be written: %w", err)}
+		}
+	}
+	return err
+}
+
+// MarshalJSON writes a list of steps.
+func (c Chain) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, s := range c {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		var err error
-		if b, err = r.appendStep(b, i, s); err != nil {
+		if b, err = s.append(b); err != nil {
 			return nil, err
 		}
 	}
-	return append(b, "]}"...), nil
+	return append(b, ']'), nil
 }
 
-func (r Recipe) appendStep(b []byte, i int, s Step) ([]byte, error) {
-	var args bytes.Buffer
-	e := json.NewEncoder(&args)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s.Args); err != nil {
-		return nil, &Error{Step: i + 1, Name: s.Name, Path: "args", Err: fmt.Errorf("cannot be written: %w", err)}
+func (s Step) append(b []byte) ([]byte, error) {
+	args, err := plainJSON(s.Args)
+	if err != nil {
+		return nil, err
 	}
-	written := bytes.TrimSpace(args.Bytes())
-	named := r.named(i)
-	if string(written) == "{}" && !named && s.From == nil {
+	if string(args) == "{}" && s.Name == "" && s.Failures == nil {
 		return appendPath(b, s.Op), nil
 	}
-	b = append(appendPath(append(b, '{'), s.Op), ':')
-	b = append(b, written...)
-	if named {
+	b = append(append(appendPath(append(b, '{'), s.Op), ':'), args...)
+	if s.Name != "" {
 		b = appendPath(append(b, `,"name":`...), s.Name)
 	}
-	if s.From != nil {
-		from, err := json.Marshal(s.From)
+	if s.Failures != nil {
+		failures, err := plainJSON(s.Failures)
 		if err != nil {
 			return nil, err
 		}
-		b = append(append(b, `,"from":`...), from...)
+		b = append(append(b, `,"failures":`...), failures...)
 	}
 	return append(b, '}'), nil
 }
 
-// named reports whether step i of a complete recipe has another name than it would get.
-func (r Recipe) named(i int) bool {
-	n := 0
-	for _, s := range r.Steps[:i+1] {
-		if s.Op == r.Steps[i].Op {
-			n++
+// plainJSON writes a value without the escapes that are for HTML.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+// defaultNames counts the steps of each operation, as completion does.
+type defaultNames map[string]int
+
+// without returns steps of which those have no name that would get just this one.
+func (d defaultNames) without(steps []Step) []Step {
+	all := make([]Step, len(steps))
+	for i, s := range steps {
+		if d[s.Op]++; s.Name == numbered(s.Op, d[s.Op]) {
+			s.Name = ""
 		}
+		if n, ok := s.Args.(nesting); ok {
+			s.Args = n.with(each(n.chains(), d.without))
+		}
+		all[i] = s
 	}
-	return r.Steps[i].Name != numbered(r.Steps[i].Op, n)
+	return all
 }
 
 // UnmarshalJSON reads as [Parse] does.
@@ -118,15 +158,10 @@ func (r *Recipe) UnmarshalJSON(b []byte) (err error) {
 func (r Recipe) String() string {
 	r = r.Complete()
 	parts := make([]string, len(r.Steps))
-	between := " → "
 	for i, s := range r.Steps {
 		parts[i] = s.text()
-		if s.From != nil {
-			between = "\n"
-			parts[i] += " ← " + strings.Join(s.From, ", ")
-		}
 	}
-	return strings.Join(parts, between)
+	return strings.Join(parts, " → ")
 }
 
 // text is like `resize(size=256)`, with the step's name where that says more: `flip: random_flip(p=0.1)`.
@@ -169,13 +204,11 @@ func short(v reflect.Value) string {
 	if v.Kind() == reflect.Slice && v.Len() > 3 {
 		return fmt.Sprintf("[%s, … %d in all]", short(v.Index(0)), v.Len())
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v.Interface()); err != nil {
+	written, err := plainJSON(v.Interface())
+	if err != nil {
 		return "?"
 	}
-	text := []rune(strings.TrimSpace(b.String()))
+	text := []rune(string(written))
 	if len(text) > 60 {
 		return string(text[:30]) + "…" + string(text[len(text)-28:])
 	}

@@ -83,16 +83,16 @@ func TestVariables(t *testing.T) {
 // Everything that is text may have variables in it, but no key, and nothing beyond text.
 func TestWhereVariablesStand(t *testing.T) {
 	const doc = `{"headrace": 1, "seed": "${n}", "vars": {"n": 5, "op": "shuffle", "name": "mixed", "skip": "skip", "rate": 0.50, "size": "2GiB", "no": null},
-		"steps": [{"files": {"pattern": "a"}}, "${op}", {"decode_image": {}, "name": "${name}", "from": "${op}"}, {"rotate90": {}, "from": ["${name}"]}],
+		"steps": [{"files": {"pattern": "a"}}, "${op}", {"decode_image": {}, "name": "${name}", "failures": {"on_error": "${skip}", "max_errors": "${rate}", "retries": "${n}"}}, {"rotate90": {}}],
 		"loader": {"epochs": "${n}", "on_error": "${skip}", "max_errors": "${rate}", "memory": "${size}", "deep": [{"x": "${n}"}, "a${n}"], "e": true, "f": null}}`
 	f, err := recipe.Read("r", []byte(doc), recipe.Variables{Given: map[string]string{"no": "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := recipe.Recipe{Seed: 5, Steps: []recipe.Step{
-		{Args: &recipe.Files{Pattern: "a"}}, {Op: "shuffle"}, {Op: "decode_image", Name: "mixed"}, {Op: "rotate90"},
+		{Args: &recipe.Files{Pattern: "a"}}, {Op: "shuffle"}, {Op: "decode_image", Name: "mixed", Failures: &recipe.Failures{OnError: "skip", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 5}}, {Op: "rotate90"},
 	}}.Complete()
-	if diff := cmp.Diff(want, f.Recipe); diff != "" {
+	if diff := cmp.Diff(want, f.Recipe, comparable); diff != "" {
 		t.Error(diff)
 	}
 	const loader = `{"epochs":5,"on_error":"skip","max_errors":0.50,"memory":"2GiB","deep":[{"x":5},"a5"],"e":true,"f":null}`

@@ -87,8 +87,8 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 func inspectSteps(r recipe.Recipe, schemas []sample.Schema) []inspectedStep {
 	all := make([]inspectedStep, len(r.Steps))
 	for i, s := range r.Steps {
-		from := append([]string{}, s.From...)
-		if s.From == nil && i > 0 {
+		from := []string{}
+		if i > 0 {
 			from = append(from, r.Steps[i-1].Name)
 		}
 		all[i] = inspectedStep{Name: s.Name, Op: s.Op, Text: stepText(s), From: from, Out: schemaFields(schemas[i]), out: schemas[i]}
@@ -98,7 +98,6 @@ func inspectSteps(r recipe.Recipe, schemas []sample.Schema) []inspectedStep {
 
 // stepText is like "resize(size=256)".
 func stepText(s recipe.Step) string {
-	s.From = nil
 	return recipe.Recipe{Steps: []recipe.Step{s}}.String()
 }
 

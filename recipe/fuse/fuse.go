@@ -48,9 +48,9 @@ type Images struct {
 // this way.
 func Fuse(r recipe.Recipe) (Plan, error) {
 	f := fuser{seed: r.Seed, modes: map[string]media.Mode{}}
-	for i, s := range r.Complete().Steps {
+	for n, s := range r.Complete().All() {
 		if err := f.take(s); err != nil {
-			return Plan{}, &recipe.Error{Step: i + 1, Name: s.Name, Err: err}
+			return Plan{}, &recipe.Error{Step: n, Name: s.Name, Err: err}
 		}
 	}
 	switch {
@@ -74,7 +74,12 @@ type fuser struct {
 }
 
 func (f *fuser) take(s recipe.Step) error {
+	if s.Failures != nil {
+		return errors.New("has failures, which the engine does not run yet")
+	}
 	switch args := s.Args.(type) {
+	case *recipe.Merge, *recipe.Route:
+		return fmt.Errorf("is %s, which the engine does not run yet", s.Op)
 	case *recipe.Files:
 		f.plan.Source, f.plan.Files = s.Name, *args
 		f.plan.Sources = append(f.plan.Sources, s.Name)

@@ -1,0 +1,59 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Failures say what becomes of samples that fail in a step; at a source, of files that cannot be read. What is not given is as the loader says.
+type Failures struct {
+	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace" doc:"raise: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: others are drawn in their places; by default what the loader says"`
+	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace, how many samples of an epoch may be bad in this step: a whole number of them, or a share with a decimal point such as 0.01; by default what the loader says"`
+	Retries   int        `json:"retries,omitempty" min:"0" max:"100" doc:"tries after the first; by default none"`
+	Wait      *float64   `json:"wait,omitempty" min:"0" max:"30" doc:"seconds before the first retry, twice as many before each of the next, and 30 at most; by default 0.1"`
+	TimeLimit float64    `json:"time_limit,omitempty" min:"0" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default, and with 0, any number"`
+}
+
+// defaultWait is short enough to go unnoticed, and long enough for what hinders a read to pass.
+const defaultWait = 0.1
+
+func (f *Failures) complete() *Failures {
+	if f == nil || *f == (Failures{}) {
+		return nil
+	}
+	c := *f
+	if c.Retries > 0 {
+		c.Wait = new(orElse(c.Wait, defaultWait))
+	}
+	return &c
+}
+
+// Check returns what is wrong with the values.
+func (f *Failures) Check() error {
+	c := *f
+	c.OnError = orWord(c.OnError, "raise") // what is not given is no mistake
+	errs := []error{CheckTags(&c)}
+	if f.MaxErrors != nil {
+		if err := f.MaxErrors.Check(); err != nil {
+			errs = append(errs, arg("max_errors", "%w", err))
+		}
+		if f.OnError == "raise" {
+			errs = append(errs, arg("max_errors", `has no meaning with on_error="raise": the first bad sample stops the run`))
+		}
+	}
+	if f.Wait != nil && f.Retries == 0 {
+		errs = append(errs, arg("wait", "is %v, but retries is 0: there is nothing to wait for", *f.Wait))
+	}
+	return errors.Join(errs...)
+}
+
+// checkFor is Check for a step of an operation.
+func (f *Failures) checkFor(op Op) error {
+	switch {
+	case op.Place == Ordering || op.Place == Batching || op.Name == mergeOp.Name:
+		return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op.Name)
+	case op.Name == routeOp.Name && (f.Retries != 0 || f.Wait != nil || f.TimeLimit != 0):
+		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
+	}
+	return f.Check()
+}

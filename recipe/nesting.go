@@ -1,0 +1,67 @@
+package recipe
+
+import (
+	"iter"
+
+	"headrace/sample"
+)
+
+// Chain is a list of steps inside of an argument, each of which reads the one before it.
+type Chain []Step
+
+// nesting is implemented by arguments that have steps in them.
+type nesting interface {
+	Args
+	chains() []Chain       // in the order of the text
+	with(all []Chain) Args // a copy that has these
+	inside() surroundings  // where the steps of each stand
+	// join returns what is wrong with the arguments, and the schema of what comes out where the chains give these; nil: that is not known.
+	//
+	// In is what the operation reads; without a source inside, it is known.
+	join(in sample.Schema, outs []sample.Schema) (sample.Schema, error)
+}
+
+// surroundings say what a chain stands in.
+type surroundings struct {
+	op     string // "": the recipe itself
+	step   int    // of the operation, counted from 0
+	begins bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
+}
+
+// All yields every step of the tree with its number, from 1, in the order of the text: a step that holds others comes before them. Mistakes
+// count steps in this way.
+func (r Recipe) All() iter.Seq2[int, Step] {
+	return func(yield func(int, Step) bool) {
+		n := 0
+		visit(r.Steps, func(s Step) bool { n++; return yield(n, s) })
+	}
+}
+
+// visit goes through a tree, as long as yield wants more.
+func visit(steps []Step, yield func(Step) bool) bool {
+	for _, s := range steps {
+		if !yield(s) {
+			return false
+		}
+		if n, ok := s.Args.(nesting); ok {
+			for _, c := range n.chains() {
+				if !visit(c, yield) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// each does something to every chain of a copy.
+func each(chains []Chain, do func([]Step) []Step) []Chain {
+	if chains == nil {
+		return nil
+	}
+	all := make([]Chain, len(chains))
+	for i, c := range chains {
+		all[i] = do(c)
+	}
+	return all
+}

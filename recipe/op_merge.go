@@ -1,0 +1,103 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"headrace/sample"
+)
+
+var mergeOp = Op{
+	Name:  "merge",
+	Doc:   "Puts the samples of several sources together.",
+	Place: Source,
+	New:   func() Args { return new(Merge) },
+}
+
+// Merge are the arguments of the operation merge.
+type Merge struct {
+	Of      []Chain   `json:"of" required:"true" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"what is put together: lists of steps, each beginning with a source; they give samples of the same fields and dtypes, and make no batches"`
+	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin, the default: one after the other; weights, the default where these are given: drawn by them; arrival: who has a sample first, which differs between runs"`
+	Weights []float64 `json:"weights,omitempty" doc:"how often each is next, as a share of their sum"`
+	Seed    *uint64   `json:"seed,omitempty" doc:"of what is drawn by weights; by default that of the recipe"`
+	Until   string    `json:"until,omitempty" choices:"longest,shortest" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends"`
+}
+
+func (m Merge) complete() Args {
+	if m.Order == "" && m.Weights != nil {
+		m.Order = "weights"
+	}
+	m.Order, m.Until = orWord(m.Order, "round_robin"), orWord(m.Until, "longest")
+	return &m
+}
+
+func orWord(word, usual string) string {
+	if word == "" {
+		return usual
+	}
+	return word
+}
+
+// identity writes out whose seed it is, where there is one.
+func (m Merge) identity(r Recipe) Args {
+	if m.Seed == nil && m.Order == "weights" {
+		m.Seed = &r.Seed
+	}
+	return &m
+}
+
+func (m *Merge) chains() []Chain { return m.Of }
+
+func (m Merge) with(all []Chain) Args {
+	m.Of = all
+	return &m
+}
+
+func (*Merge) inside() surroundings { return surroundings{op: mergeOp.Name, begins: true} }
+
+// Check implements [Args]. Mistakes in the chains are numbered from this operation, which is step 1.
+func (m *Merge) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(m, in) }
+
+func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, error) {
+	errs := []error{checkChoice(m, "order", m.Order), checkChoice(m, "until", m.Until), m.checkWeights()}
+	if m.Of == nil {
+		errs = append(errs, errors.New("lacks the argument of"))
+	} else if len(m.Of) == 0 {
+		errs = append(errs, arg("of", "is empty: takes lists of steps, each beginning with a source such as files"))
+	}
+	for i, c := range m.Of {
+		if len(c) == 0 {
+			errs = append(errs, arg(fmt.Sprintf("of[%d]", i), "is empty: it begins with a source such as files"))
+		}
+	}
+	if m.Seed != nil && m.Order != "weights" {
+		errs = append(errs, arg("seed", `is %d, but nothing is drawn: it is for order="weights"`, *m.Seed))
+	}
+	out, err := unite(outs, func(i int) string { return fmt.Sprintf("of[%d]", i) })
+	return out, errors.Join(append(errs, err)...)
+}
+
+func (m *Merge) checkWeights() error {
+	switch {
+	case m.Weights == nil && m.Order == "weights":
+		return arg("weights", "is missing: order=\"weights\" draws by them, one for each of of")
+	case m.Weights == nil:
+		return nil
+	case m.Order != "weights":
+		return arg("weights", `is given, but order is %q: takes "weights" with them`, m.Order)
+	case len(m.Weights) != len(m.Of):
+		return arg("weights", "is a list of %d, but of has %d: takes one for each", len(m.Weights), len(m.Of))
+	}
+	sum := 0.0
+	for i, w := range m.Weights {
+		if !(w >= 0 && w <= math.MaxFloat64) {
+			return arg(fmt.Sprintf("weights[%d]", i), "is %v: takes a number from 0 on", w)
+		}
+		sum += w
+	}
+	if !(sum > 0 && sum <= math.MaxFloat64) {
+		return arg("weights", "is %s: takes numbers with a sum above 0", shown(m.Weights))
+	}
+	return nil
+}

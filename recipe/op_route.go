@@ -1,0 +1,157 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var routeOp = Op{
+	Name: "route",
+	Doc:  "Gives each sample to one of several branches.",
+	New:  func() Args { return new(Route) },
+}
+
+// Route are the arguments of the operation route.
+type Route struct {
+	By       string   `json:"by" required:"true" example:"key" doc:"the field that says which branch a sample takes: text such as key, or a whole number such as label"`
+	Branches []Branch `json:"branches" required:"true" example:"[{\"when\": [\"*.png\"], \"steps\": [\"random_flip\"]}, {\"steps\": []}]" doc:"the first branch that takes a sample gets it; they give samples of the same fields and dtypes. A sample that none takes is a bad one"`
+}
+
+// Branch is a list of steps for some of the samples.
+type Branch struct {
+	When  []When `json:"when,omitzero" doc:"which samples it takes: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default all others, in the last branch only"`
+	Steps Chain  `json:"steps" required:"true" doc:"what happens to them; [] is nothing"`
+}
+
+// When is a value of the field that a route goes by; in JSON text or a whole number.
+type When struct {
+	Pattern Path   // of text
+	Number  *int64 // nil: Pattern is what counts
+}
+
+func (r *Route) chains() []Chain {
+	all := make([]Chain, len(r.Branches))
+	for i, b := range r.Branches {
+		all[i] = b.Steps
+	}
+	return all
+}
+
+func (r Route) with(all []Chain) Args {
+	r.Branches = slices.Clone(r.Branches)
+	for i, c := range all {
+		r.Branches[i].Steps = c
+	}
+	return &r
+}
+
+func (*Route) inside() surroundings { return surroundings{op: routeOp.Name} }
+
+// Check implements [Args]. Mistakes in the branches are numbered from this operation, which is step 1.
+func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(r, in) }
+
+func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, error) {
+	var errs []error
+	number, err := r.checkBy(in)
+	if err != nil {
+		errs = append(errs, err)
+	} else {
+		errs = append(errs, r.checkWhens(number))
+	}
+	if r.Branches == nil {
+		errs = append(errs, errors.New("lacks the argument branches"))
+	} else if len(r.Branches) == 0 {
+		errs = append(errs, arg("branches", `is empty: takes a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
+	}
+	for i, b := range r.Branches {
+		switch {
+		case b.When == nil && i < len(r.Branches)-1:
+			errs = append(errs, arg(branch(i), "has no when, and would take all that is left: only the last branch may"))
+		case b.When != nil && len(b.When) == 0:
+			errs = append(errs, arg(branch(i)+".when", "is empty, and takes nothing"))
+		}
+	}
+	out, err := unite(outs, branch)
+	return out, errors.Join(append(errs, err)...)
+}
+
+func branch(i int) string { return fmt.Sprintf("branches[%d]", i) }
+
+// checkBy says whether the field holds numbers.
+func (r *Route) checkBy(in sample.Schema) (number bool, err error) {
+	i := in.Find(r.By)
+	switch {
+	case r.By == "":
+		return false, errors.New("lacks the argument by")
+	case i < 0:
+		return false, arg("by", "is %q: the samples have the fields %s", r.By, list(in.Names()))
+	case in[i].Type.Kind == sample.Text:
+		return false, nil
+	case in[i].Type.Kind == sample.Tensor && len(in[i].Type.Shape) == 0 && wholeNumbers(in[i].Type.DType):
+		return true, nil
+	}
+	return false, arg("by", "is %q, which is %v: takes a field of text, or of one whole number", r.By, in[i].Type)
+}
+
+func wholeNumbers(d tensor.DType) bool { return d >= tensor.Uint8 && d <= tensor.Int64 }
+
+// checkWhens says which values the field cannot have, and which are given twice.
+func (r *Route) checkWhens(number bool) error {
+	var errs []error
+	seen := make(map[string]string)
+	for i, b := range r.Branches {
+		for k, w := range b.When {
+			place := fmt.Sprintf("%s.when[%d]", branch(i), k)
+			switch first, again := seen[w.text()]; {
+			case (w.Number != nil) != number:
+				errs = append(errs, arg(place, "is %s, but %q is %s", w.text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
+			case w.Number == nil && w.Pattern.check() != nil:
+				errs = append(errs, arg(place, "%w", w.Pattern.check()))
+			case again:
+				errs = append(errs, arg(place, "is %s, as %s is, which takes it", w.text(), first))
+			default:
+				seen[w.text()] = place
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (*When) takes() string { return "text, or a whole number" }
+
+// text is how recipes write it.
+func (w When) text() string {
+	b, _ := w.MarshalJSON()
+	return string(b)
+}
+
+// MarshalJSON writes text or a number.
+func (w When) MarshalJSON() ([]byte, error) {
+	if w.Number != nil {
+		return strconv.AppendInt(nil, *w.Number, 10), nil
+	}
+	return w.Pattern.MarshalJSON()
+}
+
+var errWhen = errors.New("recipe: takes text, or a whole number")
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (w *When) UnmarshalJSON(b []byte) error {
+	switch value(b).kind() {
+	case '"':
+		*w = When{}
+		return w.Pattern.UnmarshalJSON(b)
+	case '0':
+		*w = When{Number: new(int64)}
+		if json.Unmarshal(b, w.Number) == nil {
+			return nil
+		}
+	}
+	return errWhen
+}

@@ -1,0 +1,79 @@
+package recipe
+
+import (
+	"fmt"
+	"slices"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// unite returns the schema of samples that come from any of several chains: they have the same fields of the same dtypes, in the same order. An extent that
+// is not the same everywhere is not known. Schemas that are nil are left out.
+func unite(all []sample.Schema, argument func(i int) string) (sample.Schema, error) {
+	var out sample.Schema
+	first := ""
+	for i, s := range all {
+		switch {
+		case s == nil:
+		case out == nil:
+			out, first = s, argument(i)
+		default:
+			if err := differ(s, out, first); err != nil {
+				return out, arg(argument(i), "%w", err)
+			}
+			out = common(out, s)
+		}
+	}
+	return out, nil
+}
+
+// differ says how a schema differs from the one of the first chain.
+func differ(s, first sample.Schema, name string) error {
+	for _, f := range first {
+		i := s.Find(f.Name)
+		switch {
+		case i < 0:
+			return fmt.Errorf("gives samples without the field %q, which those of %s have", f.Name, name)
+		case !alike(s[i].Type, f.Type):
+			return fmt.Errorf("gives the field %q as %s, but %s gives it as %s", f.Name, inFull(s[i].Type), name, inFull(f.Type))
+		}
+	}
+	for _, f := range s {
+		if first.Find(f.Name) < 0 {
+			return fmt.Errorf("gives samples with the field %q, which those of %s have not", f.Name, name)
+		}
+	}
+	if !slices.Equal(s.Names(), first.Names()) {
+		return fmt.Errorf("gives the fields %s, but %s gives them in the order %s", list(s.Names()), name, list(first.Names()))
+	}
+	return nil
+}
+
+// alike reports whether two types differ in their extents at most.
+func alike(a, b sample.Type) bool {
+	return a.Kind == b.Kind && a.DType == b.DType && len(a.Shape) == len(b.Shape) && a.Axes == b.Axes && (isImage(a) == isImage(b)) && (!isImage(a) || ImageForm(a).Color == ImageForm(b).Color)
+}
+
+// inFull is like "uint8 [?, ?, 3] (HWC)".
+func inFull(t sample.Type) string {
+	if t.Axes == "" {
+		return t.String()
+	}
+	return fmt.Sprintf("%v (%s)", t, t.Axes)
+}
+
+// common is the schema of what may come from either of two, which are alike.
+func common(a, b sample.Schema) sample.Schema {
+	out := slices.Clone(a)
+	for i, f := range out {
+		shape := slices.Clone(f.Type.Shape)
+		for k := range shape {
+			if shape[k] != b[i].Type.Shape[k] {
+				shape[k] = tensor.Unknown
+			}
+		}
+		out[i].Type.Shape = shape
+	}
+	return out
+}
