@@ -92,7 +92,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 			if !s.dropLast {
 				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))
 			}
-			w.skipped.Add(int64(len(e.held)))
+			w.skipped.Add(int64(e.held.left))
 			e.dropAll()
 			agg = nil
 		}
@@ -104,24 +104,20 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 type Emitter[In, Out any] struct {
 	stage  *aggregateStage[In, Out]
 	worker *worker
-	held   []holding[In] // in order of their numbers
+	held   holdings[In]
 	count  int64
 	placed bool // a place of the queue is reserved
 	over   bool // the stage was stopped, or has failed
 	misuse error
 }
 
-type holding[In any] struct {
-	val    In
-	ticket ticket
-	number int64
-}
-
 // Emit hands on an output that was made of these items. It waits while the queue is full.
 func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 	m := msg[Out]{kind: item, val: v}
 	for _, h := range of {
-		e.release(h, func(held holding[In]) { m.ticket.add(held.ticket) })
+		if held, ok := e.release(h); ok {
+			m.ticket.add(held.ticket)
+		}
 	}
 	if len(of) == 0 {
 		e.wrong("an output that is made of no item")
@@ -139,11 +135,11 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 // Drop ends items on purpose. They are finished.
 func (e *Emitter[In, Out]) Drop(of ...Held[In]) {
 	for _, h := range of {
-		e.release(h, func(held holding[In]) {
+		if held, ok := e.release(h); ok {
 			e.stage.in.discard(held.val)
 			e.worker.skipped.Add(1)
 			e.send(msg[Out]{kind: gone, ticket: held.ticket})
-		})
+		}
 	}
 }
 
@@ -155,34 +151,21 @@ func (e *Emitter[In, Out]) wrong(what string) {
 
 func (e *Emitter[In, Out]) hold(m msg[In]) Held[In] {
 	e.count++
-	e.held = append(e.held, holding[In]{m.val, m.ticket, e.count})
+	e.held.add(e.count, m)
 	return Held[In]{Value: m.val, number: e.count}
 }
 
-func (e *Emitter[In, Out]) at(h Held[In]) int {
-	for i := range e.held {
-		if e.held[i].number == h.number {
-			return i
-		}
-	}
-	return -1
-}
-
 // release ends the holding of an item.
-func (e *Emitter[In, Out]) release(h Held[In], then func(holding[In])) {
-	i := e.at(h)
-	if i < 0 {
+func (e *Emitter[In, Out]) release(h Held[In]) (one holding[In], ok bool) {
+	if one, ok = e.held.release(h.number); !ok {
 		e.wrong("or dropped an item that it does not hold")
-		return
 	}
-	held := e.held[i]
-	e.held = append(e.held[:i], e.held[i+1:]...)
-	then(held)
+	return one, ok
 }
 
 // added deals with what became of an item.
 func (e *Emitter[In, Out]) added(v Held[In], t ticket, err error) {
-	switch stillHeld := e.at(v) >= 0; {
+	switch stillHeld := e.held.find(v.number) >= 0; {
 	case e.misuse != nil:
 		e.fail(fatal, t, e.misuse)
 	case err == nil || e.over || e.worker.ctx.Err() != nil:
@@ -191,25 +174,22 @@ func (e *Emitter[In, Out]) added(v Held[In], t ticket, err error) {
 	case errors.Is(err, Skip):
 		e.Drop(v)
 	default:
-		e.release(v, func(held holding[In]) { e.stage.in.discard(held.val) })
+		if held, ok := e.release(v); ok {
+			e.stage.in.discard(held.val)
+		}
 		e.fail(failed, t, err)
 	}
 }
 
 func (e *Emitter[In, Out]) flushed(err error) {
 	var all ticket
-	for _, h := range e.held {
-		all.add(h.ticket)
-	}
+	e.held.each(func(h holding[In]) { all.add(h.ticket) })
 	switch {
 	case e.misuse != nil:
 		e.fail(fatal, all, e.misuse)
 	case err == nil || e.over || e.worker.ctx.Err() != nil:
 	default:
-		for _, h := range e.held {
-			e.stage.in.discard(h.val)
-		}
-		e.held = nil
+		e.dropAll()
 		e.fail(failed, all, err)
 	}
 }
@@ -241,8 +221,6 @@ func (e *Emitter[In, Out]) send(m msg[Out]) bool {
 }
 
 func (e *Emitter[In, Out]) dropAll() {
-	for _, h := range e.held {
-		e.stage.in.discard(h.val)
-	}
-	e.held = nil
+	e.held.each(func(h holding[In]) { e.stage.in.discard(h.val) })
+	e.held.clear()
 }
