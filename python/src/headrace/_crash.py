@@ -8,6 +8,10 @@ from struct import Struct
 
 from .errors import EngineDied
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._oom import Watch
+
 PAGE_SIZE = 69_632
 PAGE_MAGIC = b"HRPAGE01"
 _FIRST_CELL = 4096
@@ -47,10 +51,12 @@ class InFlight:
 class Death:
     """The end of one engine."""
 
-    def __init__(self, code: int | None, words: str, in_flight: list[InFlight]) -> None:
+    def __init__(self, code: int | None, words: str, in_flight: list[InFlight], watch: Watch | None = None) -> None:
         self.code = code  # as os.waitstatus_to_exitcode gives it; None: somebody else has reaped the process
         self.words = words
         self.in_flight = in_flight
+        self._why = watch.explain() if watch is not None and code == -signal.SIGKILL else ""
+        self.out_of_memory = bool(watch is not None and code == -signal.SIGKILL and watch.killed())
 
     @property
     def status(self) -> str:
@@ -63,7 +69,7 @@ class Death:
             name = signal.Signals(-self.code).name
         except ValueError:
             name = f"signal {-self.code}"
-        return f"killed by {name}"
+        return f"killed by {name}{', out of memory' if self.out_of_memory else ''}"
 
     @property
     def crashed(self) -> bool:
@@ -77,14 +83,18 @@ class Death:
     def error(self, session: int) -> EngineDied:
         """The error for one session's loader."""
         suspects = self.of(session)
-        return EngineDied(self._message(suspects), status=self.status, last_words=self.words, in_flight=suspects)
+        return EngineDied(
+            self._message(suspects),
+            status=self.status,
+            out_of_memory=self.out_of_memory,
+            last_words=self.words,
+            in_flight=suspects,
+        )
 
     def _message(self, suspects: list[InFlight]) -> str:
         parts = [f"headrace: the engine died: {self.status}"]
-        if self.code == -signal.SIGKILL:
-            parts.append(
-                "; the kernel does this when memory is short (see dmesg, or the cgroup's memory.events): then a smaller memory= helps"
-            )
+        if self._why:
+            parts.append(f"; {self._why}")
         if self.crashed and suspects:
             names = ", ".join(map(repr, suspects[:_SHOWN_SAMPLES]))
             more = len(suspects) - _SHOWN_SAMPLES

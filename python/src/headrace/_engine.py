@@ -10,7 +10,7 @@ import select
 import signal
 from _thread import RLock
 
-from . import _crash, _fork, _wire
+from . import _crash, _fork, _oom, _wire
 from ._version import __version__
 from .errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
 
@@ -32,6 +32,7 @@ class Engine:
             ours, theirs = _wire.socket_pair()
             self.control = _wire.Channel(ours)
             self._spawn(program, _at_least_3(theirs.detach()))
+            self._memory = _oom.Watch()
         except BaseException as error:
             self.close()
             if isinstance(error, OSError) and not isinstance(error, HeadraceError):
@@ -110,7 +111,7 @@ class Engine:
         if not _readable(self.pidfd, 1.0):  # its sockets ended before the process did
             self._kill()
         self.reap()
-        return _crash.Death(self.code, _crash.read_words(self._words), _crash.read_page(self._page))
+        return _crash.Death(self.code, _crash.read_words(self._words), _crash.read_page(self._page), self._memory)
 
     def reap(self) -> bool:
         """Take the status of the ended process, so that no zombie stays; tell whether it has ended."""

@@ -108,13 +108,23 @@ class EngineDied(HeadraceError):
 
     Attributes:
         status (str): how it ended, such as `"killed by SIGKILL"`.
+        out_of_memory (bool): whether the kernel ended it because memory was short.
         last_words (str): the end of what it wrote to standard error.
         in_flight (list[InFlight]): samples of this loader that C code was working on; after a crash, one of them is the likely cause.
     """
 
-    def __init__(self, message: str, *, status: str = "", last_words: str = "", in_flight: list[InFlight] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: str = "",
+        out_of_memory: bool = False,
+        last_words: str = "",
+        in_flight: list[InFlight] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.out_of_memory = out_of_memory
         self.last_words = last_words
         self.in_flight: list[InFlight] = in_flight or []
 
