@@ -106,6 +106,40 @@ def handover() -> str | None:
     return table(["", "batches/s", "CPU in both processes, per batch"], rows)
 
 
+def packing() -> str | None:
+    """How much stays empty, and how many times as fast as the other in the same round."""
+    runs = load("packing").get("runs", [])
+    rows = []
+    for lengths, fit, opened in dict.fromkeys((r["lengths"], r["fit"], r["open"]) for r in runs):
+        both = [
+            [r for r in runs if (r["lengths"], r["fit"], r["open"], r["label"]) == (lengths, fit, opened, label)]
+            for label in ("headrace", "grain")
+        ]
+        rates = [[r["sequences_per_s"] for r in one] for one in both]
+        times = spread([ours / theirs for ours, theirs in zip(*rates)], ".0f")
+        rows.append(
+            [
+                lengths,
+                f"{fit} fit",
+                str(opened),
+                *(f"{one[0]['empty']:.2%}" for one in both),
+                *(spread(r, ",.0f") for r in rates),
+                times,
+            ]
+        )
+    head = [
+        "lengths",
+        "",
+        "rows at once",
+        "**Headrace**: empty",
+        "Grain: empty",
+        "**Headrace**: sequences/s",
+        "Grain: sequences/s",
+        "Headrace ÷ Grain",
+    ]
+    return table(head, rows) if rows else None
+
+
 def conditions() -> str | None:
     report = load("rates")
     if "versions" not in report:
@@ -279,6 +313,7 @@ BLOCKS: dict[str, Callable[[], str | None]] = {
     **{work: rates(work) for work in ("val", "train", "large", "float")},
     "start": start,
     "handover": handover,
+    "packing": packing,
     "formats": formats,
     "engine": engine,
     "engine-stages": engine_sizes("stages"),

@@ -91,6 +91,8 @@ var arrows = []arrow{
 
 	{"internal/numbers", "tensor", "elements have a type"},
 
+	{"internal/npy", "tensor", "arrays have a type and a shape"},
+
 	{"internal/sheet", "internal/numbers", "elements of every type are shown"},
 	{"internal/sheet", "media", "pixels are what it takes and gives"},
 	{"internal/sheet", "tensor", "of tensors of every type it makes pictures"},
@@ -144,7 +146,8 @@ var arrows = []arrow{
 	{"internal/export", "media", "pictures in shards are files of their formats"},
 	{"internal/export", "recipe", "keys are names of files, of any bytes"},
 	{"internal/export", "sample", "a field is a tensor or text"},
-	{"internal/export", "tensor", "arrays have the types of NumPy's format"},
+	{"internal/export", "tensor", "arrays have a type and a shape"},
+	{"internal/export", "internal/npy", "and files of NumPy's format"},
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},

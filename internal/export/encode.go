@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"headrace"
+	"headrace/internal/npy"
 	"headrace/media"
 	"headrace/sample"
 	"headrace/tensor"
@@ -39,7 +40,7 @@ func newEncoder(f headrace.Field, o Options) (encoder, error) {
 		return pictureEncoder(f, o)
 	default:
 		return encoder{suffix: suffixOf(f, "npy"), note: bfloat16Note(f), encode: func(dst []byte, c column, row int) ([]byte, error) {
-			return append(append(dst, npyHeader(f.DType, f.Shape)...), c.row(row)...), nil
+			return append(append(dst, npy.Write(f.DType, f.Shape)...), c.row(row)...), nil
 		}}, nil
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"headrace"
+	"headrace/internal/npy"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -52,7 +53,7 @@ func TestForms(t *testing.T) {
 		got, err := e.encode([]byte("before "), column{data: append(make([]byte, size), c.data[:size]...), rowBytes: size, texts: []string{"", "a cat"}}, 1)
 		want := "before " + c.want
 		if c.want == "" {
-			want = "before " + string(npyHeader(c.field.DType, c.field.Shape)) + string(c.data[:size])
+			want = "before " + string(npy.Write(c.field.DType, c.field.Shape)) + string(c.data[:size])
 		}
 		if err != nil || string(got) != want {
 			t.Errorf("%+v: %q, %v", c.field, got, err)
@@ -106,37 +107,6 @@ func TestPictures(t *testing.T) {
 	} {
 		if _, err := newEncoder(f, Options{Images: "jpg"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", f, err)
-		}
-	}
-}
-
-func TestHeaders(t *testing.T) {
-	for _, c := range []struct {
-		dtype tensor.DType
-		shape tensor.Shape
-		want  string
-	}{
-		{tensor.Uint8, tensor.Shape{3, 4, 5}, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 4, 5), }"},
-		{tensor.BFloat16, tensor.Shape{7}, "{'descr': '<u2', 'fortran_order': False, 'shape': (7,), }"},
-		{tensor.Float64, nil, "{'descr': '<f8', 'fortran_order': False, 'shape': (), }"},
-	} {
-		h := npyHeader(c.dtype, c.shape)
-		text := strings.TrimRight(string(h[10:]), " \n")
-		if len(h)%64 != 0 || string(h[:8]) != "\x93NUMPY\x01\x00" || int(h[8])+int(h[9])<<8 != len(h)-10 || h[len(h)-1] != '\n' || text != c.want {
-			t.Errorf("%q", h)
-		}
-	}
-	for d := tensor.Bool; d.Valid(); d++ {
-		if descr[d] == "" {
-			t.Errorf("%v has no name", d)
-		}
-	}
-	for _, long := range []tensor.Shape{{}, {100}, {1000, 1000, 1000, 1000}} {
-		first := len(npyHeader(tensor.Float32, append(tensor.Shape{0}, long...)))
-		for _, n := range []int{1, 999_999, 1<<63 - 1} {
-			if got := len(npyHeader(tensor.Float32, append(tensor.Shape{n}, long...))); got != first {
-				t.Errorf("the header of %d rows has %d bytes, that of none %d", n, got, first)
-			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"headrace"
+	"headrace/internal/npy"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
@@ -52,7 +53,7 @@ func npyName(f headrace.Field) string {
 }
 
 func (w *arrays) header(f headrace.Field, rows int64) []byte {
-	return npyHeader(f.DType, append(tensor.Shape{int(rows)}, f.Shape...))
+	return npy.Write(f.DType, append(tensor.Shape{int(rows)}, f.Shape...))
 }
 
 func (w *arrays) write(columns []column, rows, _ int) error {

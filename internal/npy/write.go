@@ -1,4 +1,4 @@
-package export
+package npy
 
 import (
 	"encoding/binary"
@@ -9,16 +9,17 @@ import (
 	"headrace/tensor"
 )
 
-// descr is the name that NumPy's format has for an element type. It has none for bfloat16, whose bits are written as uint16.
+// descr is the name that the format has for an element type.
 var descr = map[tensor.DType]string{
 	tensor.Bool: "|b1", tensor.Uint8: "|u1", tensor.Int8: "|i1", tensor.Uint16: "<u2", tensor.Int16: "<i2", tensor.Uint32: "<u4", tensor.Int32: "<i4",
 	tensor.Uint64: "<u8", tensor.Int64: "<i8", tensor.Float16: "<f2", tensor.BFloat16: "<u2", tensor.Float32: "<f4", tensor.Float64: "<f8",
 }
 
-// npyHeader is what stands before the elements in a file of NumPy's format, version 1.0. Its length is a multiple of 64 bytes, and does not
-// depend on the first extent, so that it can be written anew when that is known.
-func npyHeader(d tensor.DType, shape tensor.Shape) []byte {
-	const before = len("\x93NUMPY\x01\x00") + 2
+// Write returns what stands before the elements of an array, in version 1.0 of the format. Its length is a multiple of 64 bytes, and does not
+// depend on the first extent, so that it can be written anew when that is known. The bits of bfloat16, which the format has no name for, are written as
+// uint16.
+func Write(d tensor.DType, shape tensor.Shape) []byte {
+	const before = len(magic) + 2 + 2
 	room := 1
 	if len(shape) > 0 {
 		room += 20 - len(strconv.Itoa(shape[0])) // digits of the largest int64, and a sign
@@ -26,7 +27,7 @@ func npyHeader(d tensor.DType, shape tensor.Shape) []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr[d], pythonTuple(shape))
 	total := (before + len(text) + room + 63) / 64 * 64
 	text += strings.Repeat(" ", total-before-len(text)-1) + "\n"
-	return append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text))), text...)
+	return append(binary.LittleEndian.AppendUint16([]byte(magic+"\x01\x00"), uint16(len(text))), text...)
 }
 
 func pythonTuple(shape tensor.Shape) string {
