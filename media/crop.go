@@ -54,7 +54,11 @@ func (o RandomCrop) place(p *Plan, id uint64, r Rand) error {
 	}
 	y := below(r.Float64(id, 0), p.Height-o.Height+1)
 	x := below(r.Float64(id, 1), p.Width-o.Width+1)
-	p.window(Rect{x, y, o.Width, o.Height}, [4]uint16{})
+	part := Rect{x, y, o.Width, o.Height}
+	if p.tells() {
+		p.tellRect(part)
+	}
+	p.window(part, [4]uint16{})
 	return nil
 }
 

@@ -17,10 +17,7 @@ func (o RandomFlip) Result(in Form) (Form, error) { return in, in.checkPixels("r
 func (o RandomFlip) name() string { return "random_flip" }
 
 func (o RandomFlip) place(p *Plan, id uint64, r Rand) error {
-	if r.Float64(id, 0) < o.P {
-		p.turn(2)
-	}
-	return nil
+	return p.flip(r.Float64(id, 0) < o.P, 2)
 }
 
 // RandomVerticalFlip mirrors a picture, top to bottom, with probability P.
@@ -40,8 +37,15 @@ func (o RandomVerticalFlip) Result(in Form) (Form, error) {
 func (o RandomVerticalFlip) name() string { return "random_vertical_flip" }
 
 func (o RandomVerticalFlip) place(p *Plan, id uint64, r Rand) error {
-	if r.Float64(id, 0) < o.P {
-		p.turn(4)
+	return p.flip(r.Float64(id, 0) < o.P, 4)
+}
+
+func (p *Plan) flip(flips bool, turn int) error {
+	if p.tells() {
+		p.tell(map[string]any{"flipped": flips})
+	}
+	if flips {
+		p.turn(turn)
 	}
 	return nil
 }

@@ -59,7 +59,11 @@ func (o RandomGrayscale) Result(in Form) (Form, error) { return in, in.checkPixe
 func (o RandomGrayscale) name() string { return "random_grayscale" }
 
 func (o RandomGrayscale) place(p *Plan, id uint64, r Rand) error {
-	if r.Float64(id, 0) < o.P {
+	gray := r.Float64(id, 0) < o.P
+	if p.tells() {
+		p.tell(map[string]any{"gray": gray})
+	}
+	if gray {
 		p.adjust(Adjust{Kind: Grayscale})
 	}
 	return nil

@@ -58,6 +58,11 @@ func (o ColorJitter) name() string { return "color_jitter" }
 
 func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
 	bounds := [4][2]float64{Brightness: o.Brightness, Contrast: o.Contrast, Saturation: o.Saturation, Hue: o.Hue}
+	var told map[string]any
+	if p.tells() {
+		told = map[string]any{"order": []string{}}
+		p.tell(told)
+	}
 	for _, kind := range jitterOrder(id, r) {
 		b := bounds[kind]
 		if b == [2]float64{} || kind != Hue && b == [2]float64{1, 1} {
@@ -66,6 +71,10 @@ func (o ColorJitter) place(p *Plan, id uint64, r Rand) error {
 		// The conversion keeps the compiler from fusing the multiplication with the addition, which would give other numbers elsewhere.
 		factor := b[0] + float64((b[1]-b[0])*r.Float64(id, 3+uint32(kind)))
 		p.adjust(Adjust{kind, float32(factor)})
+		if told != nil {
+			told[kind.String()] = float64(float32(factor))
+			told["order"] = append(told["order"].([]string), kind.String())
+		}
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ type Plan struct {
 	Output        Output
 
 	inWidth, inHeight int // of what the first stage works on: turned as Orientation says
+
+	draws   []Draw // nil: nobody wants to know
+	drawing int    // the step that is placed
 }
 
 // Output is the form that pixels get when all stages are done, while they are written to where they belong.
@@ -113,10 +116,12 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 	}
 	plan.begin(info, o)
 	for i := range steps {
+		plan.drawing = i
 		if err := plan.place(&steps[i], r); err != nil {
 			return err
 		}
 	}
+	plan.drawing = 0
 	plan.finish()
 	return nil
 }

@@ -40,7 +40,11 @@ func (o RandomResizedCrop) Result(in Form) (Form, error) {
 func (o RandomResizedCrop) name() string { return "random_resized_crop" }
 
 func (o RandomResizedCrop) place(p *Plan, id uint64, r Rand) error {
-	p.window(o.withDefaults().draw(p.Width, p.Height, id, r), [4]uint16{})
+	part := o.withDefaults().draw(p.Width, p.Height, id, r)
+	if p.tells() {
+		p.tellRect(part)
+	}
+	p.window(part, [4]uint16{})
 	p.resize(o.Width, o.Height, o.Filter)
 	return nil
 }

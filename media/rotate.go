@@ -47,8 +47,13 @@ func (o RandomRotate90) Result(in Form) (Form, error) {
 func (o RandomRotate90) name() string { return "random_rotate90" }
 
 func (o RandomRotate90) place(p *Plan, id uint64, r Rand) error {
+	turns := 0
 	if r.Float64(id, 0) < o.P {
-		p.turn(quarters[below(r.Float64(id, 1), 4)])
+		turns = below(r.Float64(id, 1), 4)
 	}
+	if p.tells() {
+		p.tell(map[string]any{"turns": turns})
+	}
+	p.turn(quarters[turns])
 	return nil
 }

@@ -1,0 +1,28 @@
+package media
+
+// Draw is what a random operation has drawn for one picture, in terms that people can check: RandomCrop and RandomResizedCrop tell the part that they
+// cut out (x, y, width and height, in the picture that they are given, which is turned as its orientation says), the flips whether they have
+// flipped, RandomRotate90 its turns, ColorJitter the order of what it changes with the factor of each, RandomGrayscale whether it took the colours out.
+type Draw struct {
+	Step   int            // the operation, as an index into the steps
+	Values map[string]any // int, float64, bool or []string, by name
+}
+
+// Explain makes a plan as MakePlan does, and tells what the random operations among the steps have drawn. The draws are the same.
+func Explain(info Info, o Options, steps []Step, r Rand, plan *Plan) ([]Draw, error) {
+	plan.draws = []Draw{}
+	defer func() { plan.draws = nil }()
+	err := MakePlan(info, o, steps, r, plan)
+	return plan.draws, err
+}
+
+// tells reports whether somebody wants to know what is drawn.
+func (p *Plan) tells() bool { return p.draws != nil }
+
+func (p *Plan) tell(values map[string]any) {
+	p.draws = append(p.draws, Draw{Step: p.drawing, Values: values})
+}
+
+func (p *Plan) tellRect(r Rect) {
+	p.tell(map[string]any{"x": r.X, "y": r.Y, "width": r.Width, "height": r.Height})
+}
