@@ -166,8 +166,9 @@ func (l *Loader) join(p fuse.Plan, stages []stage, end *ending) pipe.Flow[*Batch
 		return pipe.Opts{Name: name, Workers: workers, Ordered: waits || l.config.Order == InputOrder}
 	}
 
-	l.note(l.source.name, 1, p.Sources)
-	items := pipe.From(l.source.name, l.source)
+	source := l.sources[0]
+	l.note(source.name, 1, p.Sources)
+	items := pipe.From(source.name, source)
 	l.note("read", l.readers(), nil)
 	o := opts("read", l.readers())
 	o.Buffer = l.readers()

@@ -62,6 +62,11 @@ func TestAResumedEpochIsCountedWhole(t *testing.T) {
 	}
 }
 
+// placed is a record of a place in the source "files".
+func placed(epoch int, at SourceState) State {
+	return State{Epoch: epoch, Sources: map[string]SourceState{"files": at}}
+}
+
 func TestPlacesAtTheEnd(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 10)
@@ -74,13 +79,13 @@ func TestPlacesAtTheEnd(t *testing.T) {
 		"no epochs":                 {new(0), State{}, 0, nil},
 		"behind the last epoch":     {new(2), State{Epoch: 2}, 0, nil},
 		"far behind the last":       {new(2), State{Epoch: 5}, 0, nil},
-		"the end of the last":       {new(2), State{Epoch: 1, Position: 10}, 0, nil},
-		"the end of the first":      {new(2), State{Position: 10}, 3, []EpochSummary{{Epoch: 1, Batches: 3, Samples: 10, Last: true}}},
-		"only losses are left":      {new(1), State{Position: 8, Lost: []int64{9, 8, 9}}, 0, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
-		"the last sample is left":   {new(1), State{Position: 9, Lost: []int64{3}}, 1, []EpochSummary{{Batches: 3, Samples: 9, Lost: 1, Last: true}}},
+		"the end of the last":       {new(2), placed(1, SourceState{Position: 10}), 0, nil},
+		"the end of the first":      {new(2), placed(0, SourceState{Position: 10}), 3, []EpochSummary{{Epoch: 1, Batches: 3, Samples: 10, Last: true}}},
+		"only losses are left":      {new(1), placed(0, SourceState{Position: 8, Lost: []int64{9, 8, 9}}), 0, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
+		"the last sample is left":   {new(1), placed(0, SourceState{Position: 9, Lost: []int64{3}}), 1, []EpochSummary{{Batches: 3, Samples: 9, Lost: 1, Last: true}}},
 		"a date is the epoch":       {nil, State{Epoch: 20261121}, 3, []EpochSummary{{Epoch: 20261121, Batches: 3, Samples: 10}}},
-		"holes before the end":      {new(1), State{Position: 2, Ahead: [][2]int64{{4, 10}}}, 1, []EpochSummary{{Batches: 3, Samples: 10, Last: true}}},
-		"nothing but losses so far": {new(1), State{Position: 2, Lost: []int64{0, 1}}, 2, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
+		"holes before the end":      {new(1), placed(0, SourceState{Position: 2, Ahead: [][2]int64{{4, 10}}}), 1, []EpochSummary{{Batches: 3, Samples: 10, Last: true}}},
+		"nothing but losses so far": {new(1), placed(0, SourceState{Position: 2, Lost: []int64{0, 1}}), 2, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
 	} {
 		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: c.epochs, OnError: Skip, Memory: new(int64(1 << 20))}, Options{})
 		if err := l.Start(c.from, nil); err != nil {
@@ -112,8 +117,8 @@ func TestPlacesAtTheEnd(t *testing.T) {
 		if _, err := l.Next(t.Context()); err != pipe.ErrDone {
 			t.Errorf("%s: %v at the end", name, err)
 		}
-		if s := l.State(); s.Epoch < *c.epochs || s.Position != 0 {
-			t.Errorf("%s: the state at the end is epoch %d, position %d", name, s.Epoch, s.Position)
+		if s := l.State(); s.Epoch < *c.epochs || s.Sources["files"].Position != 0 {
+			t.Errorf("%s: the state at the end is epoch %d, position %d", name, s.Epoch, s.Sources["files"].Position)
 		}
 	}
 }
@@ -146,7 +151,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.flow = pipe.Map(pipe.From(l.source.name, l.source), func(_ context.Context, it *item) (*Batch, error) { return nil, &sample.Error{Key: it.key, Err: end} }, pipe.Opts{Name: "fail"})
+		l.flow = pipe.Map(pipe.From(l.sources[0].name, l.sources[0]), func(_ context.Context, it *item) (*Batch, error) { return nil, &sample.Error{Key: it.key, Err: end} }, pipe.Opts{Name: "fail"})
 		if err := l.Start(State{}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +173,7 @@ func TestAStateThatHasLostTooManyIsTold(t *testing.T) {
 		lost []int64
 		bad  bool
 	}{{[]int64{2, 1}, true}, {[]int64{2}, false}, {[]int64{2, 2}, false}} {
-		if err := l.Start(State{Position: 4, Lost: c.lost}, nil); err != nil {
+		if err := l.Start(placed(0, SourceState{Position: 4, Lost: c.lost}), nil); err != nil {
 			t.Fatal(err)
 		}
 		b, err := l.Next(t.Context())

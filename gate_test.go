@@ -16,14 +16,14 @@ func TestSerialLoadersShareAGate(t *testing.T) {
 		do   func()
 		want int
 	}{
-		{func() { a.begin(g, &[2]int64{0, 10}) }, 1},
-		{func() { b.begin(g, &[2]int64{0, 20}) }, 1},
+		{func() { a.begin(g, until(0, 10)) }, 1},
+		{func() { b.begin(g, until(0, 20)) }, 1},
 		{func() { g.widen(4) }, 1},
 		{func() { g.widen(16) }, 1},
-		{func() { a.passed(0, 9) }, 1},
-		{func() { a.passed(0, 10) }, 1},
+		{func() { a.reached(placed(0, SourceState{Position: 9})) }, 1},
+		{func() { a.reached(placed(0, SourceState{Position: 10})) }, 1},
 		{func() { a.end() }, 1}, // again
-		{func() { b.passed(1, 0) }, 16},
+		{func() { b.reached(placed(1, SourceState{})) }, 16},
 		{func() { b.end() }, 16},
 	} {
 		if step.do(); g.gate.Limit() != step.want {
@@ -32,13 +32,17 @@ func TestSerialLoadersShareAGate(t *testing.T) {
 	}
 }
 
+func until(epoch, position int64) *Until {
+	return &Until{Epoch: epoch, Positions: map[string]int64{"files": position}}
+}
+
 func TestAGateIsOpenAgainAfterSerialRuns(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 12)
 	g := NewGate()
 	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: new(7)}, Options{Gate: g})
 	limit := g.gate.Limit()
-	for name, until := range map[string]*[2]int64{"passed": {0, 5}, "never reached": {3, 0}} {
+	for name, until := range map[string]*Until{"passed": until(0, 5), "never reached": until(3, 0)} {
 		if err := l.Start(State{}, until); err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +56,7 @@ func TestAGateIsOpenAgainAfterSerialRuns(t *testing.T) {
 		}
 	}
 	// A run that has nothing to do must not close it.
-	if err := l.Start(State{Epoch: 1}, &[2]int64{5, 0}); err != nil || g.gate.Limit() != limit {
+	if err := l.Start(State{Epoch: 1}, until(5, 0)); err != nil || g.gate.Limit() != limit {
 		t.Fatalf("%v, limit %d", err, g.gate.Limit())
 	}
 }

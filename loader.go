@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,7 +56,8 @@ type Info struct {
 	Fields          []Field       `json:"fields"`
 	Rows            int           `json:"rows"`       // of a full batch
 	SlotBytes       int           `json:"slot_bytes"` // of a batch
-	Samples         int64         `json:"samples"`    // in the source
+	Samples         int64         `json:"samples"`    // in all sources
+	Sources         []Source      `json:"sources"`    // in the order of the recipe
 	SamplesPerEpoch int64         `json:"samples_per_epoch"`
 	BatchesPerEpoch int64         `json:"batches_per_epoch"`
 	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
@@ -67,6 +69,14 @@ type Info struct {
 	Pipeline        string        `json:"pipeline"` // for people
 	Stages          []Stage       `json:"stages"`   // in the order in which samples pass them
 	State           State         `json:"state"`    // the beginning
+}
+
+// Source is where samples come from.
+type Source struct {
+	Name            string `json:"name"`              // of its step
+	Samples         int64  `json:"samples"`           // in it
+	SamplesPerEpoch int64  `json:"samples_per_epoch"` // of them, this rank's share
+	First           int64  `json:"first"`             // the number of its first sample where those of all sources are numbered, one source behind the other
 }
 
 // Stage is what runs as one: it has a line of its own in the statistics, under the same name.
@@ -95,7 +105,8 @@ type Loader struct {
 	options Options
 	recipe  recipe.Recipe
 	info    Info
-	source  *listing
+	sources []*listing // in the order of the recipe
+	extent  extent
 	layout  layout
 	arena   *arena.Arena
 	budget  *budget.Budget
@@ -113,7 +124,7 @@ type Loader struct {
 	mu    sync.Mutex
 	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
 	total pipe.Stats        // guarded by mu: of the runs before
-	place pipe.SourceState  // guarded by mu: the state where there is no run
+	place State             // guarded by mu: the state where there is no run
 
 	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
 }
@@ -125,11 +136,19 @@ func (l *Loader) Info() Info { return l.info }
 func (l *Loader) Prefetch() int { return l.config.Prefetch }
 
 // Check returns [ErrState] with the reason where a state belongs to something else.
-func (l *Loader) Check(from State) error { return l.info.State.fits(from, l.info.SamplesPerEpoch) }
+func (l *Loader) Check(from State) error {
+	if err := l.extent.fits(from); err != nil {
+		return err
+	}
+	if err := l.flow.Fits(l.extent.settled(from).resume()); err != nil {
+		return fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return nil
+}
 
-// Start drops what is under way and goes on from a state. While positions lie before serialUntil, an epoch and a position, one operation runs at a time.
+// Start drops what is under way and goes on from a state. Until a place is passed, if there is one, one operation runs at a time.
 // Where Check refuses the state, that is the error, and nothing has changed.
-func (l *Loader) Start(from State, serialUntil *[2]int64) error {
+func (l *Loader) Start(from State, serialUntil *Until) error {
 	if err := l.Check(from); err != nil {
 		return err
 	}
@@ -138,19 +157,19 @@ func (l *Loader) Start(from State, serialUntil *[2]int64) error {
 			", so pixels may differ by some levels from those of the run that is continued")
 	}
 	l.Stop()
-	from = from.settled(l.info.SamplesPerEpoch)
+	from = l.extent.settled(from)
 	l.count = l.countFrom(from)
 	l.work.begin(from, l.options.InFlight)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.place = from.place()
+	l.place = from
 	left := l.config.epochsFrom(from.Epoch)
 	if left == 0 {
 		return nil // Next says so
 	}
 	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
-		Resume:   pipe.State{Version: pipe.StateVersion, Sources: map[string]pipe.SourceState{l.source.name: l.place}},
+		Resume:   from.resume(),
 		Epochs:   left,
 		Failures: l.config.policy(l.info.SamplesPerEpoch),
 		Hooks:    pipe.Hooks{Lost: l.lost},
@@ -167,8 +186,16 @@ func (l *Loader) Start(from State, serialUntil *[2]int64) error {
 func (l *Loader) countFrom(from State) EpochSummary {
 	yielded := from.yielded()
 	return EpochSummary{
-		Epoch: from.Epoch, Batches: yielded / int64(l.layout.rows), Samples: yielded, Lost: int64(len(from.Lost)), Wrapped: l.source.split.Wrapped(),
+		Epoch: from.Epoch, Batches: yielded / int64(l.layout.rows), Samples: yielded, Lost: from.lost(), Wrapped: l.wrapped(),
 	}
+}
+
+// wrapped is how many samples of the epoch come from its start once more.
+func (l *Loader) wrapped() (n int64) {
+	for _, s := range l.sources {
+		n += s.split.Wrapped()
+	}
+	return n
 }
 
 // Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released;
@@ -190,8 +217,7 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		return nil, l.judged(err)
 	}
 	if l.serial.until != nil {
-		now := l.State()
-		l.serial.passed(now.Epoch, now.Position)
+		l.serial.reached(l.State())
 	}
 	return b, err
 }
@@ -268,13 +294,12 @@ func (l *Loader) Epoch() EpochSummary { return l.ended }
 func (l *Loader) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	place := l.place
+	s := l.place
 	if l.run != nil {
-		place = l.run.State().Sources[l.source.name]
+		s = l.extent.at(l.run.State())
 	}
-	s := l.info.State.at(place)
 	s.Quarantine = l.work.quarantine
-	s = s.settled(l.info.SamplesPerEpoch) // the last batch ends its epoch, before io.EOF says so
+	s = l.extent.settled(s) // the last batch ends its epoch, before io.EOF says so
 	if l.programs && s.Epoch == l.count.Epoch {
 		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch
 	}
@@ -290,7 +315,7 @@ func (l *Loader) Stop() {
 	run.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.place = run.State().Sources[l.source.name]
+	l.place = l.extent.at(run.State())
 	l.total = l.total.Plus(run.Stats())
 	l.run = nil
 	l.serial.end()
@@ -320,8 +345,13 @@ func (l *Loader) lost(loss pipe.Loss) {
 	if l.options.Lost == nil {
 		return
 	}
-	id, key := l.source.identify(loss.Epoch, loss.Pos)
+	id, key := l.source(loss.Source).identify(loss.Epoch, loss.Pos)
 	l.options.Lost(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+}
+
+// source returns that of a name.
+func (l *Loader) source(name string) *listing {
+	return l.sources[slices.IndexFunc(l.sources, func(s *listing) bool { return s.name == name })]
 }
 
 // Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on it, so it is a part of every state.

@@ -30,13 +30,15 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r}
-	if l.source, l.info.Classes, err = list(ctx, p); err != nil {
+	source, classes, err := list(ctx, p)
+	if err != nil {
 		return nil, err
 	}
-	if l.source.split, err = l.split(p.Batch); err != nil {
+	l.sources, l.info.Classes = []*listing{source}, classes
+	if source.split, err = l.split(source, p.Batch); err != nil {
 		return nil, err
 	}
-	if l.layout, err = newLayout(schema, l.source.split.BatchSize()); err != nil {
+	if l.layout, err = newLayout(schema, source.split.BatchSize()); err != nil {
 		return nil, err
 	}
 	if err := l.makeMemory(); err != nil {
@@ -119,12 +121,12 @@ var suffixes = []string{
 }
 
 // split is this rank's share of the epoch.
-func (l *Loader) split(b recipe.Batch) (order.Split, error) {
+func (l *Loader) split(source *listing, b recipe.Batch) (order.Split, error) {
 	global := int64(b.GlobalSize)
 	if global == 0 {
 		global = int64(b.Size) * int64(l.config.WorldSize)
 	}
-	s := order.Split{Samples: int64(l.source.table.Len()), Batch: global, World: l.config.WorldSize, Rank: l.config.Rank, DropLast: b.DropLast}
+	s := order.Split{Samples: int64(source.table.Len()), Batch: global, World: l.config.WorldSize, Rank: l.config.Rank, DropLast: b.DropLast}
 	if err := s.Check(); err != nil {
 		return s, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -166,7 +168,7 @@ func (l *Loader) makeWork(p fuse.Plan) {
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
 	l.work = work{
 		layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
-		sourceID: order.SourceID(l.source.name), ranks: l.config.WorldSize > 1,
+		sourceID: order.SourceID(l.sources[0].name), ranks: l.config.WorldSize > 1,
 	}
 }
 
@@ -175,14 +177,21 @@ func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 
 func (l *Loader) describe() {
 	l.info.Fields, l.info.Rows, l.info.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
-	split := l.source.split
-	l.info.Samples, l.info.SamplesPerEpoch, l.info.BatchesPerEpoch = split.Samples, split.Len(), split.Batches()
+	l.extent = extent{lens: map[string]int64{}, begin: State{
+		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
+		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
+	}}
+	for _, s := range l.sources {
+		l.info.Sources = append(l.info.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
+		l.extent.lens[s.name] = s.split.Len()
+		l.extent.begin.Sources[s.name] = SourceState{Samples: s.split.Samples}
+		l.info.Samples += s.split.Samples
+		l.info.SamplesPerEpoch += s.split.Len()
+	}
+	l.info.BatchesPerEpoch = l.sources[0].split.Batches()
 	l.info.Exact = l.config.OnError == Raise && (!l.programs || l.config.WorldSize > 1) // programs may drop samples
 	l.info.Epochs = l.config.Epochs
-	l.info.Decoder = Decoder()
+	l.info.Decoder = l.extent.begin.Decoder
 	l.info.Pipeline = l.recipe.String()
-	l.info.State = State{
-		Version: StateVersion, Order: order.Version, Decoder: l.info.Decoder, Recipe: l.recipe.Fingerprint(),
-		Samples: split.Samples, WorldSize: l.config.WorldSize,
-	}
+	l.info.State = l.extent.settled(State{})
 }

@@ -500,7 +500,7 @@ func crashing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := l.Start(from, &[2]int64{1, 0}); err != nil {
+	if err := l.Start(from, until(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	rows := 0

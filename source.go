@@ -36,6 +36,7 @@ func (it *item) account() {
 // listing is a source of files in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.
 type listing struct {
 	name     string
+	first    int64 // the number of its first sample among those of all sources
 	table    *store.Table
 	labels   []int64 // by index; nil: none
 	shuffled bool

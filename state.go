@@ -1,16 +1,19 @@
 package headrace
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"headrace/order"
 	"headrace/pipe"
 )
 
 // StateVersion is the version of [State]'s form.
-const StateVersion = 1
+const StateVersion = 2
 
 // State is the place of a run between two batches: everything before it was yielded or lost, nothing else. It is small, readable JSON; docs/protocol.md
 // states it.
@@ -19,16 +22,25 @@ type State struct {
 	Order     int    `json:"order"`      // version of the order algorithm
 	Decoder   string `json:"decoder"`    // what decoded the images
 	Recipe    string `json:"recipe"`     // fingerprint of the recipe
-	Samples   int64  `json:"samples"`    // in the source
-	WorldSize int    `json:"world_size"` // positions count this rank's share
+	WorldSize int    `json:"world_size"` // positions count one rank's share
+	Rank      int    `json:"rank"`       // whose record it is
 
-	Epoch    int        `json:"epoch"`
-	Position int64      `json:"position"`          // every position before it is finished
-	Ahead    [][2]int64 `json:"ahead,omitempty"`   // half-open ranges beyond it that are finished
-	Lost     []int64    `json:"lost,omitempty"`    // positions lost in this epoch
-	Dropped  int64      `json:"dropped,omitempty"` // how many of the finished positions operations dropped on purpose
+	Epoch   int                      `json:"epoch"`
+	Sources map[string]SourceState   `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
+	Merges  map[string]pipe.Progress `json:"merges,omitempty"`  // turns that are finished, of merges that go by turns
+	Parts   []pipe.PartState         `json:"parts,omitempty"`   // samples of which several were made, and some are finished
+	Dropped int64                    `json:"dropped,omitempty"` // how many of the finished positions operations dropped on purpose
 
-	Quarantine []int64 `json:"quarantine,omitempty"` // indices into the source that are never tried, for they crashed an engine
+	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
+}
+
+// SourceState is how far one source has come. Its positions count this rank's share of its epoch.
+type SourceState struct {
+	Samples  int64      `json:"samples"`         // in the source
+	Position int64      `json:"position"`        // every position before it is finished
+	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
+	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
+	Open     []int64    `json:"open,omitempty"`  // those of Lost of which something else was made that is not finished
 }
 
 // maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to there in every language.
@@ -37,100 +49,280 @@ const maxEpoch = 1 << 53
 // ErrState marks a state that does not fit what is to be run.
 var ErrState = errors.New("headrace: state does not fit")
 
-// at returns the record of the same run at another place.
-func (s State) at(p pipe.SourceState) State {
-	s.Epoch, s.Position, s.Ahead, s.Lost = p.Epoch, p.Low, p.Ahead, p.Lost
-	return s
+// Until is a place up to which samples are tried one at a time: every position before those that it names, of an epoch.
+type Until struct {
+	Epoch     int64
+	Positions map[string]int64 // by source
 }
 
-// place is the part of the record that the engine goes on from.
-func (s State) place() pipe.SourceState {
-	return pipe.SourceState{Epoch: s.Epoch, Low: s.Position, Ahead: s.Ahead, Lost: s.Lost}
+// passed tells whether all is finished that lies before u.
+func (u Until) passed(s State) bool {
+	if int64(s.Epoch) != u.Epoch {
+		return int64(s.Epoch) > u.Epoch
+	}
+	for name, pos := range u.Positions {
+		if s.Sources[name].Position < pos {
+			return false
+		}
+	}
+	return true
 }
 
-// fits says why from cannot continue as s, whose identity keys are those of the recipe at hand, over n samples of this rank's epoch. A record
-// without identity keys, such as a plain epoch number, fits.
-func (s State) fits(from State, n int64) error {
+// extent is what states of a run are held against.
+type extent struct {
+	begin State            // the beginning of the run, with the place of all sources and merges
+	lens  map[string]int64 // positions in an epoch, by source
+}
+
+// fits says why from cannot be gone on with. A record without identity keys, such as a plain epoch number, fits.
+func (e extent) fits(from State) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrState}, args...)...)
 	}
+	begin := e.begin
 	switch {
+	case from.Version == 1:
+		return refuse("it has version 1, of engines that knew one source, this engine reads %d: begin at an epoch, or go on with the engine that saved it", StateVersion)
 	case from.Version != 0 && from.Version != StateVersion:
 		return refuse("it has version %d, this engine reads %d", from.Version, StateVersion)
 	case from.Order != 0 && from.Order != order.Version:
 		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
-	case from.Recipe != "" && from.Recipe != s.Recipe:
+	case from.Recipe != "" && from.Recipe != begin.Recipe:
 		return refuse("it was saved by another recipe; restore it with the recipe and seeds that saved it")
-	case from.Samples != 0 && from.Samples != s.Samples:
-		return refuse("its source had %d samples, this one has %d", from.Samples, s.Samples)
-	case from.WorldSize != 0 && from.WorldSize != s.WorldSize:
-		return refuse("it was saved with world_size %d, this run has %d", from.WorldSize, s.WorldSize)
+	case from.WorldSize != 0 && from.WorldSize != begin.WorldSize:
+		return refuse("it was saved with world_size %d, this run has %d", from.WorldSize, begin.WorldSize)
 	case from.Epoch < 0 || from.Epoch > maxEpoch:
 		return refuse("its epoch is %d", from.Epoch)
-	case from.Position < 0 || from.Position > n:
-		return refuse("its position is %d of an epoch of %d samples", from.Position, n)
 	}
-	for _, i := range from.Quarantine {
-		if i < 0 || i >= s.Samples {
-			return refuse("it quarantines index %d of a source of %d samples", i, s.Samples)
-		}
-	}
-	if err := from.checkRanges(n, refuse); err != nil {
+	if err := e.checkSources(from, refuse); err != nil {
 		return err
 	}
-	if from.Dropped < 0 || from.settled(n).yielded() < 0 {
+	for _, i := range from.Quarantine {
+		if i < 0 || i >= begin.samples() {
+			return refuse("it quarantines index %d of %d samples", i, begin.samples())
+		}
+	}
+	if from.Dropped < 0 || e.settled(from).yielded() < 0 {
 		return refuse("it dropped %d samples, more than it had", from.Dropped)
 	}
 	return nil
 }
 
-func (s State) checkRanges(n int64, refuse func(string, ...any) error) error {
-	end := s.Position
-	for _, r := range s.Ahead {
-		if r[0] < end || r[1] <= r[0] || r[1] > n {
-			return refuse("its range %v is not beyond position %d, in order, and within %d samples", r, end, n)
+// checkSources says what is wrong with the places. Those of merges and parts are the pipeline's to check.
+func (e extent) checkSources(from State, refuse func(string, ...any) error) error {
+	if len(from.Sources) == 0 {
+		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 {
+			return refuse("it says nothing of its sources")
 		}
-		end = r[1]
+		return nil
 	}
-	for _, p := range s.Lost {
-		if p < 0 || p >= n {
-			return refuse("its lost position %d is not within %d samples", p, n)
+	for _, name := range appendNames(nil, from.Sources) {
+		if _, ok := e.begin.Sources[name]; !ok {
+			return refuse("it has a source %q, which the recipe lacks", name)
+		}
+	}
+	for _, name := range appendNames(nil, e.begin.Sources) {
+		s, ok := from.Sources[name]
+		if !ok {
+			return refuse("it lacks the source %q", name)
+		}
+		if want := e.begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
+			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
+		}
+		if err := s.check(e.lens[name]); err != nil {
+			return refuse("its %w of the source %q", err, name)
 		}
 	}
 	return nil
 }
 
-// settled is the record as runs give it: each loss once, and the end of an epoch of n samples as the beginning of the next.
-func (s State) settled(n int64) State {
-	if n > 0 && s.Position >= n {
-		s.Epoch, s.Position, s.Ahead, s.Lost, s.Dropped = s.Epoch+1, 0, nil, nil, 0
+// check says what is wrong with the place in an epoch of n positions.
+func (s SourceState) check(n int64) error {
+	if s.Position < 0 || s.Position > n {
+		return fmt.Errorf("position is %d of an epoch of %d samples", s.Position, n)
 	}
-	s.Lost = slices.Compact(slices.Sorted(slices.Values(s.Lost)))
+	end := s.Position
+	for _, r := range s.Ahead {
+		if r[0] < end || r[1] <= r[0] || r[1] > n {
+			return fmt.Errorf("range %v is not beyond position %d, in order, and within the %d samples", r, end, n)
+		}
+		end = r[1]
+	}
+	for _, p := range s.Lost {
+		if p < 0 || p >= n {
+			return fmt.Errorf("lost position %d is not within the %d samples", p, n)
+		}
+	}
+	for _, p := range s.Open {
+		if !slices.Contains(s.Lost, p) {
+			return fmt.Errorf("open position %d is not one of the lost", p)
+		}
+	}
+	return nil
+}
+
+// settled is the record as runs give it: whole, each loss once, and the end of an epoch as the beginning of the next.
+func (e extent) settled(from State) State {
+	s := e.begin
+	s.Epoch, s.Quarantine = from.Epoch, from.Quarantine
+	if e.ended(from) {
+		s.Epoch++
+	} else if len(from.Sources) > 0 {
+		s.Sources, s.Merges, s.Parts, s.Dropped = from.Sources, from.Merges, from.Parts, from.Dropped
+	}
+	s.Sources = maps.Clone(s.Sources) // others may hold it
+	for name, at := range s.Sources {
+		at.Samples = e.begin.Sources[name].Samples
+		at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
+		s.Sources[name] = at
+	}
 	return s
 }
 
-// yielded is the number of samples that the epoch had yielded. The record is settled.
-func (s State) yielded() int64 {
-	n := s.Position
-	for _, r := range s.Ahead {
-		n += r[1] - r[0]
+// ended tells whether all positions of all sources are finished.
+func (e extent) ended(s State) bool {
+	some := false
+	for name, at := range s.Sources {
+		if at.Position < e.lens[name] {
+			return false
+		}
+		some = some || e.lens[name] > 0
 	}
-	for _, p := range s.Lost {
-		if s.finished(p) {
-			n--
+	return some
+}
+
+// resume is where the pipeline goes on. The record is settled.
+func (s State) resume() pipe.State {
+	p := pipe.State{Version: pipe.StateVersion, Sources: make(map[string]pipe.SourceState, len(s.Sources)), Merges: s.Merges, Parts: s.Parts}
+	for name, at := range s.Sources {
+		p.Sources[name] = pipe.SourceState{Epoch: s.Epoch, Low: at.Position, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+	}
+	return p
+}
+
+// at returns the record of the run at another place.
+func (e extent) at(p pipe.State) State {
+	s := e.begin
+	s.Sources, s.Merges, s.Parts = make(map[string]SourceState, len(p.Sources)), p.Merges, p.Parts
+	for name, at := range p.Sources {
+		s.Epoch = at.Epoch
+		s.Sources[name] = SourceState{Samples: e.begin.Sources[name].Samples, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+	}
+	return s
+}
+
+// samples is the number of them in all sources.
+func (s State) samples() (n int64) {
+	for _, at := range s.Sources {
+		n += at.Samples
+	}
+	return n
+}
+
+// lost is the number of samples lost in the epoch. The record is settled.
+func (s State) lost() (n int64) {
+	for _, at := range s.Sources {
+		n += int64(len(at.Lost))
+	}
+	return n
+}
+
+// yielded is the number of samples that the epoch had yielded. The record is settled.
+func (s State) yielded() (n int64) {
+	for _, at := range s.Sources {
+		n += at.Position
+		for _, r := range at.Ahead {
+			n += r[1] - r[0]
+		}
+		for _, p := range at.Lost {
+			if at.finished(p) {
+				n--
+			}
 		}
 	}
 	return n - s.Dropped
 }
 
 // finished reports whether a position is one that the record counts as finished, besides those that it lists as lost.
-func (s State) finished(pos int64) bool {
+func (s SourceState) finished(pos int64) bool {
 	return pos < s.Position || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
-// As returns the place of s with the identity keys of another record.
-func (s State) As(identity State) State {
-	identity.Epoch, identity.Position, identity.Ahead = s.Epoch, s.Position, s.Ahead
-	identity.Lost, identity.Dropped, identity.Quarantine = s.Lost, s.Dropped, s.Quarantine
-	return identity
+// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from sources to dropped, but not what was lost. Unlike
+// encoding/json it needs no memory besides.
+func (s State) AppendPlace(dst []byte) []byte {
+	dst = append(dst, `{"sources":{`...)
+	var names [8]string
+	for i, name := range appendNames(names[:0], s.Sources) {
+		at := s.Sources[name]
+		dst = appendKey(dst, i, name)
+		dst = strconv.AppendInt(append(dst, `{"samples":`...), at.Samples, 10)
+		dst = strconv.AppendInt(append(dst, `,"position":`...), at.Position, 10)
+		dst = appendRanges(dst, at.Ahead)
+		if len(at.Open) > 0 {
+			dst = append(dst, `,"open":`...)
+			dst = appendList(dst, at.Open)
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, '}')
+	if len(s.Merges) > 0 {
+		dst = append(dst, `,"merges":{`...)
+		for i, name := range appendNames(names[:0], s.Merges) {
+			dst = appendKey(dst, i, name)
+			dst = strconv.AppendInt(append(dst, `{"low":`...), s.Merges[name].Low, 10)
+			dst = append(appendRanges(dst, s.Merges[name].Ahead), '}')
+		}
+		dst = append(dst, '}')
+	}
+	if len(s.Parts) > 0 {
+		parts, _ := json.Marshal(s.Parts) // numbers and names
+		dst = append(append(dst, `,"parts":`...), parts...)
+	}
+	if s.Dropped != 0 {
+		dst = strconv.AppendInt(append(dst, `,"dropped":`...), s.Dropped, 10)
+	}
+	return append(dst, '}')
+}
+
+// appendNames appends the keys of a map, sorted.
+func appendNames[V any](dst []string, m map[string]V) []string {
+	for name := range m {
+		dst = append(dst, name)
+	}
+	slices.Sort(dst)
+	return dst
+}
+
+// appendKey appends the name of a step, which has nothing to escape, as the key of member i of an object.
+func appendKey(dst []byte, i int, name string) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return append(append(append(dst, '"'), name...), `":`...)
+}
+
+func appendRanges(dst []byte, ranges [][2]int64) []byte {
+	if len(ranges) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"ahead":[`...)
+	for i, r := range ranges {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendList(dst, r[:])
+	}
+	return append(dst, ']')
+}
+
+func appendList(dst []byte, numbers []int64) []byte {
+	dst = append(dst, '[')
+	for i, n := range numbers {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, n, 10)
+	}
+	return append(dst, ']')
 }

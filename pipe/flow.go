@@ -13,6 +13,11 @@ func (f Flow[T]) Check() error {
 	return f.node.check()
 }
 
+// Fits says why a run of this flow cannot go on from a state, or nil. Start does the same.
+func (f Flow[T]) Fits(s State) error {
+	return s.check(f.node)
+}
+
 // String draws the description, from the last stage up to the sources.
 func (f Flow[T]) String() string {
 	return f.node.draw()

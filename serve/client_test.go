@@ -234,11 +234,26 @@ func (c *client) batch() *wire.Batch {
 
 func (c *client) parse(f wire.Frame) *wire.Batch {
 	c.t.Helper()
-	b, err := wire.ParseBatch(f.Payload, 1)
+	b, err := wire.ParseBatch(bytes.Clone(f.Payload), 1)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return b
+}
+
+// place is what a batch says of the record after it.
+func (c *client) place(b *wire.Batch) (s headrace.State) {
+	c.t.Helper()
+	if err := json.Unmarshal(b.Place, &s); err != nil {
+		c.t.Fatalf("%s: %v", b.Place, err)
+	}
+	s.Epoch = int(b.StateEpoch)
+	return s
+}
+
+// at is a place in the first epoch.
+func at(position int64) headrace.State {
+	return headrace.State{Sources: map[string]headrace.SourceState{"files": {Position: position}}}
 }
 
 // pixels is a copy of the first tensor field of a batch.

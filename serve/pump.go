@@ -117,10 +117,11 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		b.Release()
 		return ctx.Err()
 	}
+	s.place = state.AppendPlace(s.place[:0])
 	segment, slot, pooled := b.Slot()
 	frame := wire.Batch{
 		Segment: segment, Slot: slot, Rows: uint32(b.Rows()), Step: b.Step(), Epoch: int64(b.Epoch()),
-		StateEpoch: int64(state.Epoch), Position: state.Position, Ahead: state.Ahead, Text: b.Texts(),
+		StateEpoch: int64(state.Epoch), Place: s.place, Text: b.Texts(),
 	}
 	if !pooled {
 		frame.Flags |= wire.Unpooled

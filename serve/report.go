@@ -31,7 +31,7 @@ func describe(err error) wire.Error {
 	e := wire.Error{Code: code(err), Message: err.Error()}
 	var stage *pipe.StageError
 	if errors.As(err, &stage) {
-		e.Stage, e.Epoch, e.Position = stage.Stage, &stage.Epoch, &stage.Pos
+		e.Stage, e.Source, e.Epoch, e.Position = stage.Stage, stage.Source, &stage.Epoch, &stage.Pos
 	}
 	var bad *sample.Error
 	if errors.As(err, &bad) {

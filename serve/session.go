@@ -31,6 +31,7 @@ type session struct {
 	pump   *pump         // of that stream
 	next   wire.Next     // memory used again
 	text   []byte        // likewise
+	place  []byte        // likewise
 }
 
 // session serves one connection until it ends, and leaves nothing behind.
@@ -117,15 +118,13 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		return err
 	}
 	s.pump = idlePump()
-	info := s.loader.Info()
 	if from != nil {
 		if err := s.loader.Check(*from); err != nil {
 			return err
 		}
-		info.State = from.As(info.State)
 	}
 	// OPENED goes out first: the client waits for it, and everything else needs its fields.
-	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
+	if err := s.conn.SendJSON(wire.KindOpened, 0, s.loader.Info()); err != nil {
 		return err
 	}
 	s.engine.warn.Do(func() {
@@ -154,7 +153,7 @@ func (s *session) list(ctx context.Context, r recipe.Recipe, c headrace.Config, 
 }
 
 // start begins a stream. The one before ends first, so that what it still says is said in its name.
-func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *[2]int64) error {
+func (s *session) start(ctx context.Context, stream uint32, from *headrace.State, serialUntil *wire.Until) error {
 	s.pump.stop()
 	s.pump = idlePump()
 	s.loader.Stop()
@@ -164,7 +163,7 @@ func (s *session) start(ctx context.Context, stream uint32, from *headrace.State
 	if from != nil {
 		state = *from
 	}
-	if err := s.loader.Start(state, serialUntil); err != nil {
+	if err := s.loader.Start(state, (*headrace.Until)(serialUntil)); err != nil {
 		return err
 	}
 	s.pump = startPump(ctx, s, stream)
@@ -235,7 +234,7 @@ func (s *session) lost(l headrace.Lost) {
 		cause = bad.Err // the frame names the sample already
 	}
 	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{
-		Epoch: l.ID.Epoch, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: cause.Error(),
+		Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: cause.Error(),
 	})
 }
 

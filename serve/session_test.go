@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"headrace"
 	"headrace/arena"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -31,8 +34,9 @@ func TestAnEpochArrivesWhole(t *testing.T) {
 		if i == 5 {
 			epoch, position = 1, 0 // after an epoch's last batch comes the next epoch
 		}
-		if b.Position != position || b.StateEpoch != epoch || len(b.Ahead) != 0 {
-			t.Errorf("after batch %d the state is epoch %d, position %d, ahead %v", i, b.StateEpoch, b.Position, b.Ahead)
+		want := headrace.State{Epoch: int(epoch), Sources: map[string]headrace.SourceState{"files": {Samples: 22, Position: position}}}
+		if d := cmp.Diff(want, c.place(b)); d != "" {
+			t.Errorf("after batch %d: %s", i, d)
 		}
 		for row, key := range b.Text[0] {
 			seen[key] = true
@@ -92,11 +96,8 @@ func TestStartGoesOnFromAnyBatchWithTheSamePixels(t *testing.T) {
 	batches, pixels, _ := want.epoch()
 	for i, at := range batches {
 		c := open(t, recipeFor(root), `{"epochs":1,"workers":4}`)
-		var state map[string]any
-		if err := json.Unmarshal(c.opened.State, &state); err != nil {
-			t.Fatal(err)
-		}
-		state["epoch"], state["position"] = at.StateEpoch, at.Position
+		state := c.place(at)
+		state.Version, state.Decoder = headrace.StateVersion, headrace.Decoder()
 		c.stream = 2
 		c.send(wire.KindStart, map[string]any{"state": state})
 		for k := i + 1; k < len(batches); {
@@ -168,11 +169,13 @@ func TestSkippedSamplesAreReportedBeforeTheBatchThatCountsThem(t *testing.T) {
 		case wire.KindLost:
 			var l wire.Lost
 			c.decode(f, &l)
-			lost = append(lost, l.Position)
+			if lost = append(lost, l.Position); l.Source != "files" {
+				t.Errorf("lost of the source %q", l.Source)
+			}
 		case wire.KindBatch:
 			b := c.parse(f)
 			rows += int(b.Rows)
-			for _, r := range b.Ahead {
+			for _, r := range c.place(b).Sources["files"].Ahead {
 				for p := r[0]; p < r[1]; p++ {
 					if !slices.Contains(lost, p) {
 						t.Errorf("position %d counts as finished before its loss was told", p)
@@ -200,7 +203,7 @@ func TestQuarantinedSamplesAreNotTried(t *testing.T) {
 	json.Unmarshal(c.opened.State, &state)
 	state["quarantine"] = []int{3}
 	c.stream = 2
-	c.send(wire.KindStart, map[string]any{"state": state, "serial_until": []int{0, 12}})
+	c.send(wire.KindStart, map[string]any{"state": state, "serial_until": wire.Until{Positions: map[string]int64{"files": 12}}})
 	for {
 		f := c.receive()
 		if f.Stream == 1 {
@@ -291,7 +294,7 @@ func TestHostileSessions(t *testing.T) {
 		"nothing to stack":    {wire.KindOpen, `{"recipe":{"headrace":1,"steps":[{"files":{"pattern":"/"}},{"batch":{"size":2}}]},"config":{}}`, wire.CodeRecipe},
 		"budget too small":    {wire.KindOpen, `{"recipe":` + good + `,"config":{"memory":1000}}`, wire.CodeRecipe},
 		"missing folder":      {wire.KindOpen, `{"recipe":` + recipeFor("/no/such/folder") + `,"config":{}}`, wire.CodeSource},
-		"position beyond end": {wire.KindOpen, `{"recipe":` + good + `,"config":{},"state":{"position":99}}`, wire.CodeRecipe},
+		"position beyond end": {wire.KindOpen, `{"recipe":` + good + `,"config":{},"state":{"sources":{"files":{"position":99}}}}`, wire.CodeRecipe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := connect(t)

@@ -107,7 +107,7 @@ func TestAStateThatDoesNotFitEndsTheSession(t *testing.T) {
 	h := start(t)
 	conn := h.connect()
 	c := &client{t: t, conn: conn, stream: 1, segments: map[uint32]mapping{}}
-	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(good), Config: json.RawMessage(`{}`), State: json.RawMessage(`{"position":99}`)})
+	c.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(good), Config: json.RawMessage(`{}`), State: json.RawMessage(`{"sources":{"files":{"position":99}}}`)})
 	var e wire.Error
 	if c.decode(c.expect(wire.KindError), &e); e.Code != wire.CodeRecipe {
 		t.Fatalf("%+v", e)
@@ -117,7 +117,7 @@ func TestAStateThatDoesNotFitEndsTheSession(t *testing.T) {
 	c = h.open(good, `{}`)
 	c.batch()
 	c.stream = 2
-	c.send(wire.KindStart, map[string]any{"state": map[string]any{"samples": 9}})
+	c.send(wire.KindStart, map[string]any{"state": map[string]any{"sources": map[string]any{"files": map[string]any{"samples": 9}}}})
 	if e := c.failure(); e.Code != wire.CodeRecipe {
 		t.Fatalf("%+v", e)
 	}

@@ -15,13 +15,12 @@ type Batch struct {
 	Flags         uint32
 	Step          int64      // number of the batch in its epoch
 	Epoch         int64      // of the batch
-	StateEpoch    int64      // the state after this batch: epoch,
-	Position      int64      // position,
-	Ahead         [][2]int64 // and ranges finished beyond it
+	StateEpoch    int64      // of the state after this batch,
+	Place         []byte     // and what else it changes of the record, as JSON
 	Text          [][]string // the text fields in the order of the schema, a string a row
 }
 
-const batchFixed = 56
+const batchFixed = 48
 
 // AppendBatch appends the payload of a BATCH frame.
 func AppendBatch(dst []byte, b *Batch) []byte {
@@ -31,15 +30,11 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = le.AppendUint32(dst, b.Rows)
 	dst = le.AppendUint32(dst, b.Flags)
 	dst = le.AppendUint64(dst, uint64(b.Step))
-	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
-	dst = le.AppendUint64(dst, uint64(b.Position))
-	dst = le.AppendUint32(dst, uint32(len(b.Ahead)))
-	dst = le.AppendUint32(dst, uint32(textSize(b.Text)))
 	dst = le.AppendUint64(dst, uint64(b.Epoch))
-	for _, r := range b.Ahead {
-		dst = le.AppendUint64(dst, uint64(r[0]))
-		dst = le.AppendUint64(dst, uint64(r[1]))
-	}
+	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
+	dst = le.AppendUint32(dst, uint32(len(b.Place)))
+	dst = le.AppendUint32(dst, uint32(textSize(b.Text)))
+	dst = append(dst, b.Place...)
 	for _, field := range b.Text {
 		end := uint32(0)
 		dst = le.AppendUint32(dst, 0)
@@ -65,7 +60,8 @@ func textSize(fields [][]string) int {
 	return n
 }
 
-// ParseBatch reads the payload of a BATCH frame that carries the given number of text fields. Errors wrap [ErrProtocol].
+// ParseBatch reads the payload of a BATCH frame that carries the given number of text fields. The place is not parsed, and lies in p. Errors wrap
+// [ErrProtocol].
 func ParseBatch(p []byte, textFields int) (*Batch, error) {
 	if len(p) < batchFixed {
 		return nil, fmt.Errorf("%w: BATCH of %d bytes", ErrProtocol, len(p))
@@ -73,17 +69,14 @@ func ParseBatch(p []byte, textFields int) (*Batch, error) {
 	le := binary.LittleEndian
 	b := &Batch{
 		Segment: le.Uint32(p), Slot: le.Uint32(p[4:]), Rows: le.Uint32(p[8:]), Flags: le.Uint32(p[12:]),
-		Step: int64(le.Uint64(p[16:])), StateEpoch: int64(le.Uint64(p[24:])), Position: int64(le.Uint64(p[32:])), Epoch: int64(le.Uint64(p[48:])),
+		Step: int64(le.Uint64(p[16:])), Epoch: int64(le.Uint64(p[24:])), StateEpoch: int64(le.Uint64(p[32:])),
 	}
-	ahead, text := uint64(le.Uint32(p[40:])), uint64(le.Uint32(p[44:]))
+	place, text := uint64(le.Uint32(p[40:])), uint64(le.Uint32(p[44:]))
 	rest := p[batchFixed:]
-	if uint64(len(rest)) != 16*ahead+text {
-		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d ranges and %d bytes of text were announced", ErrProtocol, len(rest), ahead, text)
+	if uint64(len(rest)) != place+text {
+		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d of a place and %d of text were announced", ErrProtocol, len(rest), place, text)
 	}
-	for range ahead {
-		b.Ahead = append(b.Ahead, [2]int64{int64(le.Uint64(rest)), int64(le.Uint64(rest[8:]))})
-		rest = rest[16:]
-	}
+	b.Place, rest = rest[:place:place], rest[place:]
 	for range textFields {
 		field, after, err := parseText(rest, b.Rows)
 		if err != nil {

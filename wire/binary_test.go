@@ -18,10 +18,7 @@ func drawBatch(r *rapid.T) *Batch {
 	b := &Batch{
 		Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"), Rows: uint32(rapid.IntRange(0, 40).Draw(r, "rows")),
 		Flags: rapid.Uint32().Draw(r, "flags"), Step: rapid.Int64().Draw(r, "step"), Epoch: rapid.Int64().Draw(r, "epoch"),
-		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Position: rapid.Int64().Draw(r, "position"),
-	}
-	for range rapid.IntRange(0, 4).Draw(r, "ranges") {
-		b.Ahead = append(b.Ahead, [2]int64{rapid.Int64().Draw(r, "from"), rapid.Int64().Draw(r, "to")})
+		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Place: rapid.SliceOf(rapid.Byte()).Draw(r, "place"),
 	}
 	for range rapid.IntRange(0, 3).Draw(r, "fields") {
 		field := make([]string, b.Rows)
@@ -65,8 +62,8 @@ func TestNextRoundTrip(t *testing.T) {
 // TestGolden pins the bytes. The Python client's tests read the same file, so neither side can drift alone.
 func TestGolden(t *testing.T) {
 	const path = "testdata/golden.txt"
-	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6, Position: 7,
-		Ahead: [][2]int64{{8, 9}, {11, 1 << 40}}, Text: [][]string{{"a/1.jpg", "", "b/\xff.jpg"}, {"x", "yy", "zzz"}}}
+	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6,
+		Place: []byte(`{"sources":{"files":{"samples":20,"position":7,"ahead":[[8,9],[11,15]]}}}`), Text: [][]string{{"a/1.jpg", "", "b/\xff.jpg"}, {"x", "yy", "zzz"}}}
 	lines := []string{
 		"header " + hex.EncodeToString(AppendHeader(nil, Header{Length: 0x01020304, Kind: KindBatch, Stream: 5, Seq: 6})),
 		"segment " + hex.EncodeToString(AppendSegment(nil, Segment{ID: 1, Slots: 5, SlotBytes: 4096, Bytes: 20480})),
@@ -89,7 +86,7 @@ func TestGolden(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(AppendBatch(nil, &Batch{Rows: 2, Ahead: [][2]int64{{1, 2}}, Text: [][]string{{"a", "b"}}}), 1)
+	f.Add(AppendBatch(nil, &Batch{Rows: 2, Place: []byte("{}"), Text: [][]string{{"a", "b"}}}), 1)
 	f.Add(AppendNext(nil, Next{Released: []Slot{{1, 2}}}), 0)
 	f.Add(AppendSegment(nil, Segment{}), 0)
 	f.Add(AppendHeader(nil, Header{Kind: KindNote}), 0)

@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the protocol's number. Both ends name theirs in [Hello]; they must be equal.
-const Version = 1
+const Version = 2
 
 // HeaderSize is the length of a frame's header in bytes.
 const HeaderSize = 16

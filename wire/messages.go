@@ -20,13 +20,19 @@ type Open struct {
 	Config json.RawMessage `json:"config"`
 	State  json.RawMessage `json:"state,omitempty"`
 
-	SerialUntil *[2]int64 `json:"serial_until,omitempty"` // as in Start
+	SerialUntil *Until `json:"serial_until,omitempty"` // as in Start
 }
 
 // Start drops what is under way and goes on from State in a new stream.
 type Start struct {
 	State       json.RawMessage `json:"state"`
-	SerialUntil *[2]int64       `json:"serial_until,omitempty"` // one operation at a time below this [epoch, position]
+	SerialUntil *Until          `json:"serial_until,omitempty"` // one operation at a time below this place
+}
+
+// Until is a place in an epoch.
+type Until struct {
+	Epoch     int64            `json:"epoch"`
+	Positions map[string]int64 `json:"positions"` // by source
 }
 
 // Epoch follows the last batch of an epoch.
@@ -59,6 +65,7 @@ type Error struct {
 	Code     Code   `json:"code"`
 	Message  string `json:"message"`
 	Stage    string `json:"stage,omitempty"`
+	Source   string `json:"source,omitempty"`
 	Key      Path   `json:"key,omitempty"`
 	Index    *int64 `json:"index,omitempty"`
 	Position *int64 `json:"position,omitempty"`
@@ -71,6 +78,7 @@ type Path = json.RawMessage
 // Lost reports one sample lost under a policy that tolerates it.
 type Lost struct {
 	Epoch    int    `json:"epoch"`
+	Source   string `json:"source"`
 	Position int64  `json:"position"`
 	Index    int64  `json:"index"`
 	Key      Path   `json:"key"`

@@ -53,7 +53,8 @@ func hand(conn *wire.Conn) error {
 	info := headrace.Info{
 		Fields: []headrace.Field{{Name: "image", Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{224, 224, 3}}},
 		Rows:   32, SlotBytes: slotBytes, Samples: 32 * batches, SamplesPerEpoch: 32 * batches, BatchesPerEpoch: batches, Exact: true,
-		State: headrace.State{Version: headrace.StateVersion, Order: 1, Samples: 32 * batches, WorldSize: 1},
+		Sources: []headrace.Source{{Name: "files", Samples: 32 * batches, SamplesPerEpoch: 32 * batches}},
+		State:   headrace.State{Version: headrace.StateVersion, Order: 1, WorldSize: 1, Sources: map[string]headrace.SourceState{"files": {Samples: 32 * batches}}},
 	}
 	if err := conn.SendJSON(wire.KindOpened, 0, info); err != nil {
 		return err
@@ -77,7 +78,7 @@ func hand(conn *wire.Conn) error {
 
 // send sends empty batches, at most prefetch of them ahead of the client.
 func send(ctx context.Context, conn *wire.Conn, slots *arena.Arena, ahead chan struct{}) error {
-	var payload []byte
+	var payload, place []byte
 	for step := int64(0); ; step++ {
 		slot, err := slots.Reserve(ctx)
 		if ctx.Err() != nil {
@@ -94,7 +95,8 @@ func send(ctx context.Context, conn *wire.Conn, slots *arena.Arena, ahead chan s
 		case <-ctx.Done():
 			return nil
 		}
-		b := wire.Batch{Segment: slot.Segment(), Slot: slot.Index(), Rows: 32, Step: step, Position: 32 * (step + 1)}
+		place = fmt.Appendf(place[:0], `{"sources":{"files":{"samples":1000000,"position":%d}}}`, 32*(step+1))
+		b := wire.Batch{Segment: slot.Segment(), Slot: slot.Index(), Rows: 32, Step: step, Place: place}
 		payload = wire.AppendBatch(payload[:0], &b)
 		if err := slot.Send(); err != nil {
 			return err

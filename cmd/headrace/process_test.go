@@ -150,7 +150,7 @@ func phases(t *testing.T) []phase {
 			s := connect(t, control)
 			send(t, s, wire.KindOpen, 1, open(fmt.Sprintf(`"pattern":%q`, root)))
 			for stream := range uint32(50) {
-				send(t, s, wire.KindStart, 2+stream, wire.Start{SerialUntil: &[2]int64{0, 30}})
+				send(t, s, wire.KindStart, 2+stream, wire.Start{SerialUntil: &wire.Until{Positions: map[string]int64{"files": 30}}})
 			}
 		}},
 	}

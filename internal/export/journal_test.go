@@ -8,11 +8,11 @@ import (
 )
 
 const goodJournal = `{"headrace_journal": 1, "identity": {"target": "npy", "recipe": "ab", "source_samples": 3, "epochs": 1, "fused": true, "decoder": "x"},
- "state": {"version": 1, "order": 1, "decoder": "x", "recipe": "ab", "samples": 3, "world_size": 1, "epoch": 0, "position": 2},
+ "state": {"version": 2, "order": 1, "decoder": "x", "recipe": "ab", "world_size": 1, "epoch": 0, "sources": {"files": {"samples": 3, "position": 2}}},
  "epochs": [{"samples": 2, "lost": 0}], "files": [{"name": "image.npy", "samples": 2, "bytes": 140}]}`
 
 func TestJournalsThatNobodyWrote(t *testing.T) {
-	if j, err := parseJournal([]byte(goodJournal)); err != nil || j.State.Position != 2 || j.Files[0].Bytes != 140 {
+	if j, err := parseJournal([]byte(goodJournal)); err != nil || j.State.Sources["files"].Position != 2 || j.Files[0].Bytes != 140 {
 		t.Fatalf("%+v, %v", j, err)
 	}
 	for _, change := range [][2]string{

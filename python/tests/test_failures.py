@@ -147,7 +147,7 @@ def test_a_bad_image_stops_the_run(own_photos, kind):
         assert str(index) in str(error)
         assert error.stage in str(error)
         assert [k for keys in got for k in keys] == files[: index // 4 * 4], "all batches before it come first"
-        assert loader.state_dict()["position"] == index // 4 * 4
+        assert loader.state_dict()["sources"]["files"]["position"] == index // 4 * 4
 
 
 def test_the_loop_stays_failed_and_the_next_one_goes_on(own_photos):
@@ -203,8 +203,8 @@ def test_the_state_knows_what_was_lost(own_photos):
             loop = iter(loader)
             head = [list(next(loop)["key"]) for _ in range(cut)]
             state = loader.state_dict()
-        assert state["lost"] == [0]
-        assert state["position"] == 2 * cut + 1
+        assert state["sources"]["files"]["lost"] == [0]
+        assert state["sources"]["files"]["position"] == 2 * cut + 1
         with description(files, 2).loader(epochs=1, on_error="skip") as again:
             again.load_state_dict(state)
             assert head + [list(b["key"]) for b in again] == whole

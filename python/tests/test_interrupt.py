@@ -160,6 +160,6 @@ def test_a_checkpoint_in_a_signal_handler(photos):
             os.kill(pid, signal.SIGSTOP)
             threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1]).start()
             list(loop)
-        assert 4 <= states[0]["position"] <= 20
+        assert 4 <= states[0]["sources"]["files"]["position"] <= 20
     finally:
         signal.signal(signal.SIGUSR1, old)

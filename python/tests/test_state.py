@@ -10,6 +10,10 @@ import headrace as hr
 from conftest import augmented, digests, files_of, pipeline
 
 
+def position(loader) -> int:
+    return loader.state_dict()["sources"]["files"]["position"]
+
+
 @pytest.fixture(scope="module")
 def whole(photos):
     """Every batch of two epochs."""
@@ -33,7 +37,7 @@ def test_cut_at_every_batch(photos, whole, cut):
         head = [next(loop) for _ in range(cut)]
         head = digests(head)
         state = json.loads(json.dumps(loader.state_dict()))
-    assert (state["epoch"], state["position"]) == ((0, 4 * cut) if cut < 12 else (1, 0))
+    assert (state["epoch"], state["sources"]["files"]["position"]) == ((0, 4 * cut) if cut < 12 else (1, 0))
     with augmented(photos).loader(epochs=2) as again:
         again.load_state_dict(state)
         assert again.state_dict() == state
@@ -50,25 +54,23 @@ def test_resuming_in_the_same_loader_and_more_than_once(photos, whole):
             loader.load_state_dict(state)
             loop = iter(loader)
             assert digests(next(loop) for _ in range(2)) == whole[5:7]
-        assert loader.state_dict()["position"] == 28
+        assert position(loader) == 28
 
 
 def test_the_state_of_a_loop_that_was_left(photos):
     with pipeline(photos).loader(epochs=2) as loader:
-        assert loader.state_dict()["position"] == 0
+        assert position(loader) == 0
         for i, _ in enumerate(loader):
             if i == 2:
                 break
-        left = loader.state_dict()
-        assert (left["epoch"], left["position"]) == (0, 12)
+        assert (loader.state_dict()["epoch"], position(loader)) == (0, 12)
         loop = iter(loader)
-        begun = loader.state_dict()
-        assert (begun["epoch"], begun["position"]) == (1, 0)
+        assert (loader.state_dict()["epoch"], position(loader)) == (1, 0)
         next(loop)
-        assert loader.state_dict()["position"] == 4
+        assert position(loader) == 4
         for _ in loop:
             pass
-        assert (loader.state_dict()["epoch"], loader.state_dict()["position"]) == (2, 0)
+        assert (loader.state_dict()["epoch"], position(loader)) == (2, 0)
     assert loader.state_dict()["epoch"] == 2
 
 
@@ -131,7 +133,19 @@ def test_another_decoder_is_a_warning(photos):
         assert next(iter(loader))
 
 
-@pytest.mark.parametrize("state", [{}, {"epoch": 1, "position": 0}])
+def test_states_of_the_first_form_are_refused(photos):
+    old = {"version": 1, "order": 1, "recipe": "ab", "samples": 48, "world_size": 1, "epoch": 0, "position": 4}
+    with pipeline(photos).loader() as loader, pytest.raises(hr.StateMismatch, match="version is 1, this loader's is 2: the form of"):
+        loader.load_state_dict(old)
+
+
+@pytest.mark.parametrize("change", [{"sources": 5}, {"sources": {"files": 5}}, {"sources": {"files": {}}}])
+def test_places_that_are_none(photos, change):
+    with pipeline(photos).loader() as loader, pytest.raises(hr.StateMismatch, match="no state of a loader"):
+        loader.load_state_dict(loader.state_dict() | change)
+
+
+@pytest.mark.parametrize("state", [{}, {"epoch": 1, "position": 0}, {"version": 2, "epoch": 1}])
 def test_things_that_are_no_states(photos, state):
     with pipeline(photos).loader() as loader, pytest.raises(hr.StateMismatch, match="no state of a loader"):
         loader.load_state_dict(state)

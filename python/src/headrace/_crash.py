@@ -30,9 +30,9 @@ class InFlight:
 
     Attributes:
         key (str): its name; the end of it where it is long.
-        index (int): its index in the source.
+        index (int): its index in the source; with several sources, which are numbered one behind the other, among the samples of all.
         epoch (int): the epoch.
-        position (int): its position in this rank's epoch.
+        position (int): its position in this rank's epoch of its source.
     """
 
     __slots__ = ("epoch", "index", "key", "position", "session")

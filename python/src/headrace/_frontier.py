@@ -2,82 +2,105 @@
 
 from __future__ import annotations
 
-from struct import Struct
+import json
 
 from .errors import StateMismatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
-_RANGE = Struct("<qq")
-_PLACE = ("epoch", "position", "ahead", "lost", "quarantine")  # the rest of a record is its identity
+    Place = tuple[int, str, int]  # of one sample: epoch, source, position
+
+_PLACE = ("sources", "merges", "parts", "dropped")  # what BATCH brings of a record
 
 _EXPLAINED = {
     "version": "the form of states has changed",
     "order": "the order of samples is computed by another algorithm, so some samples would come twice and others never",
     "recipe": "it was saved by another pipeline, or with other seeds",
-    "samples": "the source has another number of samples",
     "world_size": "positions count one rank's share of the samples",
 }
 
 
 class Frontier:
-    """A place between two batches: what lies before it was given out or lost, and so were the ranges ahead."""
+    """A place between two batches: what lies before it was given out or lost."""
 
-    __slots__ = ("ahead", "epoch", "inside", "position")
+    __slots__ = ("epoch", "inside", "place")
 
-    def __init__(self, epoch: int, position: int = 0, ahead: bytes = b"", inside: bool = False) -> None:
+    def __init__(self, epoch: int, place: bytes = b"", inside: bool = False) -> None:
         self.epoch = epoch
-        self.position = position
-        self.ahead = ahead  # pairs of 64-bit integers, as BATCH brings them
+        self.place = place  # JSON, as BATCH brings it; empty: the beginning of the epoch
         self.inside = inside  # a loop has taken batches of this epoch, and there are more
 
     @classmethod
     def of(cls, state: dict[str, Any]) -> Frontier:
         """The place that a record names."""
-        ahead = b"".join(_RANGE.pack(begin, end) for begin, end in state.get("ahead") or ())
-        return cls(state["epoch"], state["position"], ahead)
-
-    def ranges(self) -> list[list[int]]:
-        """The finished ranges beyond the position."""
-        return [[begin, end] for begin, end in _RANGE.iter_unpack(self.ahead)]
-
-    def covers(self, position: int) -> bool:
-        """Whether a position of this epoch is finished."""
-        return position < self.position or any(begin <= position < end for begin, end in self.ranges())
+        return cls(state["epoch"], json.dumps({key: state[key] for key in _PLACE if key in state}).encode())
 
 
 class Identity:
     """What a run must have in common with the one whose state it takes."""
 
-    def __init__(self, state: dict[str, Any]) -> None:
-        self._keys = {key: value for key, value in state.items() if key not in _PLACE}
+    def __init__(self, beginning: dict[str, Any]) -> None:
+        self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
+        self._beginning = json.dumps({key: beginning[key] for key in _PLACE if key in beginning}).encode()
+        self._samples = {name: source["samples"] for name, source in beginning["sources"].items()}
 
-    def record(self, frontier: Frontier, lost: set[tuple[int, int]], quarantine: list[int]) -> dict[str, Any]:
+    def place(self, frontier: Frontier) -> dict[str, Any]:
+        """What a record says of a place."""
+        place: dict[str, Any] = json.loads(frontier.place or self._beginning)
+        return place
+
+    def record(self, frontier: Frontier, lost: Iterable[Place], quarantine: list[int]) -> dict[str, Any]:
         """The state record of this run at a place."""
-        gone = sorted(position for epoch, position in lost if epoch == frontier.epoch and frontier.covers(position))
-        return {
-            **self._keys,
-            "epoch": frontier.epoch,
-            "position": frontier.position,
-            "ahead": frontier.ranges(),
-            "lost": gone,
-            "quarantine": list(quarantine),
-        }
+        place = self.place(frontier)
+        sources = place["sources"]
+        for source in sources.values():
+            source["lost"] = []
+        for epoch, name, position in lost:
+            if epoch == frontier.epoch and _counts(sources[name], position):
+                sources[name]["lost"].append(position)
+        for source in sources.values():
+            source["lost"].sort()
+        return {**self._keys, "epoch": frontier.epoch, **place, "quarantine": list(quarantine)}
 
     def check(self, state: dict[str, Any]) -> str | None:
         """Raise StateMismatch where going on from a state would be a guess; the return value is a warning."""
-        missing = [key for key in (*_EXPLAINED, "epoch", "position") if key not in state]
-        if missing:
+        missing = [key for key in (*_EXPLAINED, "epoch", "sources") if key not in state]
+        if missing and state.get("version") in (None, self._keys["version"]):
             raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
         for key, why in _EXPLAINED.items():
-            if state[key] != self._keys[key]:
-                ours = self._keys[key]
-                raise StateMismatch(f"headrace: the state does not fit: its {key} is {state[key]!r}, this loader's is {ours!r}: {why}")
+            if state.get(key) != self._keys[key]:
+                raise _mismatch(f"{key} is {state.get(key)!r}, this loader's is {self._keys[key]!r}: {why}")
+        try:
+            theirs = {name: source["samples"] for name, source in state["sources"].items()}
+        except (AttributeError, KeyError, TypeError):
+            raise StateMismatch("headrace: this is no state of a loader: its sources are not those of one") from None
+        if theirs != self._samples:
+            raise _mismatch(f"samples are {theirs}, this loader's are {self._samples}: the sources have other numbers of samples")
         if state.get("decoder") != self._keys.get("decoder"):
             return (
                 f"headrace: the state was saved with the decoder {state.get('decoder')!r}, this run has {self._keys.get('decoder')!r}:"
                 " pixels may differ by a few levels from here on"
             )
         return None
+
+
+def _mismatch(what: str) -> StateMismatch:
+    return StateMismatch(f"headrace: the state does not fit: its {what}")
+
+
+def _counts(source: dict[str, Any], position: int) -> bool:
+    """Whether a place counts a position of its epoch that was lost."""
+    return (
+        position < source["position"]
+        or any(begin <= position < end for begin, end in source.get("ahead", ()))
+        or position in source.get("open", ())
+    )
+
+
+def lost_in(state: dict[str, Any]) -> set[Place]:
+    """The samples that a record counts as lost."""
+    epoch = state["epoch"]
+    return {(epoch, name, position) for name, source in state["sources"].items() for position in source.get("lost") or ()}

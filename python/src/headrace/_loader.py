@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from . import _arrays, _failures, _fork, _wire
 from ._engine import manager
-from ._frontier import Frontier, Identity
+from ._frontier import Frontier, Identity, lost_in
 from ._memory import Lease, Return
 from ._recovery import Recovery
 from ._session import Gone, Session, warn
@@ -21,6 +21,8 @@ from .pipeline import check_format
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from ._frontier import Place
+
 _KEPT = 1000  # lost samples that are remembered by name
 
 
@@ -30,17 +32,19 @@ class LostSample:
     Attributes:
         key (str): its name; for files the path as given.
         index (int): its index in the source.
+        source (str): the name of the source's step in the recipe.
         stage (str): the stage that failed.
         error (str): why.
         epoch (int): the epoch.
-        position (int): its position in this rank's epoch.
+        position (int): its position in this rank's epoch of the source.
     """
 
-    __slots__ = ("epoch", "error", "index", "key", "position", "stage")
+    __slots__ = ("epoch", "error", "index", "key", "position", "source", "stage")
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.key: str = told["key"]
         self.index: int = told["index"]
+        self.source: str = told["source"]
         self.stage: str = told["stage"]
         self.error: str = told["error"]
         self.epoch: int = told["epoch"]
@@ -132,9 +136,9 @@ class Loader:
             session.drop()
             raise
         self._identity = Identity(self._opened["state"])
-        self._frontier = Frontier.of(self._opened["state"])
-        self._recovery = Recovery(config["on_error"] == "skip")
-        self._lost: set[tuple[int, int]] = set()  # epoch and position
+        self._frontier = Frontier(self._opened["state"]["epoch"])
+        self._recovery = Recovery(config["on_error"] == "skip", self._opened["sources"])
+        self._lost: set[Place] = set()
         self._hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
         self._number = 0  # of the loop that may take batches
         self._failure: HeadraceError | None = None  # why the stream has ended
@@ -224,7 +228,7 @@ class Loader:
             warning = self._identity.check(state)
             if warning:
                 warnings.warn(warning, HeadraceWarning, stacklevel=2)
-            self._lost = {(state["epoch"], position) for position in state.get("lost") or ()}
+            self._lost = lost_in(state)
             self._recovery.quarantine = list(state.get("quarantine") or ())
             self._go_to(Frontier.of(state))
 
@@ -291,9 +295,9 @@ class Loader:
     def _deliver(self, session: Session, frame: tuple[int, int, bytearray, int, int], told: bool) -> Hand:
         """Make a batch of a BATCH frame."""
         _, _, buffer, start, end = frame
-        number, slot, rows, flags, _, epoch, position, ranges, _, own_epoch = _wire.BATCH_FRAME.unpack_from(buffer, start)
-        texts = start + 56 + 16 * ranges
-        ahead = bytes(buffer[start + 56 : texts])
+        number, slot, rows, flags, _, own_epoch, epoch, size, _ = _wire.BATCH_FRAME.unpack_from(buffer, start)
+        texts = start + 48 + size
+        place = bytes(buffer[start + 48 : texts])
         token = bytes(buffer[start : start + 8])
         segment = session.segments[number]
         lease = Lease(segment)
@@ -302,7 +306,7 @@ class Loader:
         batch = self._layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, bytes(buffer[texts:end]))
         if self._convert is not None:
             batch = self._convert(batch)
-        hand = (batch, Frontier(epoch, position, ahead, epoch == own_epoch), get_ident())
+        hand = (batch, Frontier(epoch, place, epoch == own_epoch), get_ident())
         channel = session.channel
         # Nothing is called between these lines: see _wire.
         channel.start = end
@@ -352,7 +356,7 @@ class Loader:
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
         lost = LostSample(json.loads(payload))
-        place = (lost.epoch, lost.position)
+        place = (lost.epoch, lost.source, lost.position)
         new = place not in self._lost  # a new engine loses again what the frontier had not passed
         kept = [lost] if new and len(self.errors) < _KEPT else []
         channel, errors = session.channel, self.errors
@@ -411,10 +415,11 @@ class Loader:
 
     def _open_again(self) -> None:
         """Open a session at the place where this run stands, with an engine that lives."""
-        self._recovery.passed(self._frontier)
-        serial_until = self._recovery.serial_until
+        record = self._record()
+        self._recovery.passed(record["epoch"], record["sources"])
+        serial_until = self._recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        session = Session(connection, self._recipe, self._config, self._record(), serial_until)
+        session = Session(connection, self._recipe, self._config, record, serial_until)
         self._open(session)
         self._session = session
         self._adrift = False

@@ -41,7 +41,7 @@ class Session:
         recipe: dict[str, Any],
         config: dict[str, Any],
         state: dict[str, Any] | None = None,
-        serial_until: tuple[int, int] | None = None,
+        serial_until: dict[str, Any] | None = None,
     ) -> None:
         self.connection = connection
         self.channel = connection.channel

@@ -14,14 +14,14 @@ from struct import Struct
 
 from .errors import ProtocolError
 
-VERSION = 1
+VERSION = 2
 
 HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE = range(1, 8)
 OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED = range(17, 26)
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0
-BATCH_FRAME = Struct("<IIIIqqqIIq")  # segment, slot, rows, flags, step, state's epoch and position, ranges, bytes of text, epoch
+BATCH_FRAME = Struct("<IIIIqqqII")  # segment, slot, rows, flags, step, epoch, state's epoch, bytes of its place, bytes of text
 SEGMENT_FRAME = Struct("<IIQQ")  # id, slots, bytes of a slot, bytes
 
 WAITING = 1  # flag of NEXT

@@ -52,10 +52,11 @@ class SampleError(HeadraceError):
 
     Attributes:
         stage (str | None): the stage that failed.
+        source (str | None): the name of the source's step in the recipe.
         key (str | None): the sample's name; for files the path as given.
         index (int | None): its index in the source.
         epoch (int | None): the epoch.
-        position (int | None): its position in this rank's epoch.
+        position (int | None): its position in this rank's epoch of the source.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class SampleError(HeadraceError):
         message: str,
         *,
         stage: str | None = None,
+        source: str | None = None,
         key: str | None = None,
         index: int | None = None,
         epoch: int | None = None,
@@ -70,6 +72,7 @@ class SampleError(HeadraceError):
     ) -> None:
         super().__init__(message)
         self.stage = stage
+        self.source = source
         self.key = key
         self.index = index
         self.epoch = epoch
