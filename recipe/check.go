@@ -30,6 +30,10 @@ func (r Recipe) follow() (all []sample.Schema, out sample.Schema, err error) {
 	r = r.Complete()
 	c := newChecker(r.Steps)
 	c.names()
+	if depth(r.Steps) > maxDepth {
+		c.errs = append(c.errs, &Error{Err: fmt.Errorf("is nested more than %d deep", maxDepth)})
+		return c.schemas, nil, errors.Join(c.errs...)
+	}
 	out = c.chain(r.Steps, surroundings{begins: true}, nil)
 	return c.schemas, out, errors.Join(c.errs...)
 }

@@ -70,7 +70,7 @@ func (d decoder) args(v value, dst any, path string) {
 		if r, ok := dst.(refuser); ok && r.refused()[key] != "" {
 			return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
 		}
-		return Unknown("argument", key, known)
+		return strangeArgument(key, known)
 	})
 }
 

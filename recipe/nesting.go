@@ -54,6 +54,19 @@ func visit(steps []Step, yield func(Step) bool) bool {
 	return true
 }
 
+// depth is the number of chains around the innermost step.
+func depth(steps []Step) int {
+	deepest := 0
+	for _, s := range steps {
+		if n, ok := s.Args.(nesting); ok {
+			for _, c := range n.chains() {
+				deepest = max(deepest, depth(c))
+			}
+		}
+	}
+	return 1 + deepest
+}
+
 // each does something to every chain of a copy.
 func each(chains []Chain, do func([]Step) []Step) []Chain {
 	if chains == nil {

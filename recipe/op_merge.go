@@ -17,7 +17,7 @@ var mergeOp = Op{
 
 // Merge are the arguments of the operation merge.
 type Merge struct {
-	Of      []Chain   `json:"of" required:"true" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"what is put together: lists of steps, each beginning with a source; they give samples of the same fields and dtypes, and make no batches"`
+	Of      []Chain   `json:"of" required:"true" min:"1" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"what is put together: lists of steps, each beginning with a source; they give samples of the same fields and dtypes, and make no batches"`
 	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin, the default: one after the other; weights, the default where these are given: drawn by them; arrival: who has a sample first, which differs between runs"`
 	Weights []float64 `json:"weights,omitempty" doc:"how often each is next, as a share of their sum"`
 	Seed    *uint64   `json:"seed,omitempty" doc:"of what is drawn by weights; by default that of the recipe"`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"headrace/sample"
 	"headrace/tensor"
@@ -20,12 +21,12 @@ var routeOp = Op{
 // Route are the arguments of the operation route.
 type Route struct {
 	By       string   `json:"by" required:"true" example:"key" doc:"the field that says which branch a sample takes: text such as key, or a whole number such as label"`
-	Branches []Branch `json:"branches" required:"true" example:"[{\"when\": [\"*.png\"], \"steps\": [\"random_flip\"]}, {\"steps\": []}]" doc:"the first branch that takes a sample gets it; they give samples of the same fields and dtypes. A sample that none takes is a bad one"`
+	Branches []Branch `json:"branches" required:"true" min:"1" example:"[{\"when\": [\"*.png\"], \"steps\": [\"random_flip\"]}, {\"steps\": []}]" doc:"the first branch that takes a sample gets it; they give samples of the same fields and dtypes. A sample that none takes is a bad one"`
 }
 
 // Branch is a list of steps for some of the samples.
 type Branch struct {
-	When  []When `json:"when,omitzero" doc:"which samples it takes: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default all others, in the last branch only"`
+	When  []When `json:"when,omitzero" min:"1" doc:"which samples it takes: patterns of text (*, ?, […], and ** for any number of folders), or numbers; by default all others, in the last branch only"`
 	Steps Chain  `json:"steps" required:"true" doc:"what happens to them; [] is nothing"`
 }
 
@@ -121,6 +122,21 @@ func (r *Route) checkWhens(number bool) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// label is like `"*.png", "*.gif"`.
+func (b Branch) label() string {
+	if b.When == nil {
+		return "all others"
+	}
+	texts := make([]string, len(b.When))
+	for i, w := range b.When {
+		texts[i] = w.text()
+	}
+	if len(texts) > 4 {
+		texts = append(texts[:3:3], fmt.Sprintf("… %d in all", len(b.When)))
+	}
+	return strings.Join(texts, ", ")
 }
 
 func (*When) takes() string { return "text, or a whole number" }

@@ -3,6 +3,7 @@ package recipe
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -201,7 +202,26 @@ func stranger(op, key string) error {
 	if near := nearest(key, besides); near != "" {
 		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
 	}
+	if isFailure(key) {
+		return fmt.Errorf("has the key %q beside the operation: it belongs to failures: takes {\"failures\": {%q: …}}", key, key)
+	}
 	return fmt.Errorf("unknown key %q: takes an operation, name, failures", key)
+}
+
+// isFailure tells whether a key is one of those in the key failures of a step.
+func isFailure(key string) bool {
+	return slices.ContainsFunc(argumentFields(reflect.TypeFor[Failures]()), func(f reflect.StructField) bool { return argumentName(f) == key })
+}
+
+// strangeArgument says what is wrong with a name that is not among the arguments of an operation.
+func strangeArgument(key string, known []string) error {
+	if slices.Contains(besides, key) {
+		return fmt.Errorf("has the key %q as an argument: it stands beside the operation, in YAML two spaces further out", key)
+	}
+	if isFailure(key) {
+		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: takes {\"failures\": {%q: …}}", key, key)
+	}
+	return Unknown("argument", key, known)
 }
 
 func unknownOp(name string) error {

@@ -1,6 +1,7 @@
 package recipe_test
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -33,6 +34,68 @@ func drawChain(t *rapid.T, most int) recipe.Chain {
 		all = append(all, s)
 	}
 	return all
+}
+
+// drawTree draws a recipe whose steps fit together: sources, merged or not, and branches, each in the other.
+func drawTree(t *rapid.T) recipe.Recipe {
+	all := append(drawSource(t, 2), drawImageSteps(t, 2)...)
+	all = append(all, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, recipe.Step{Args: &recipe.Batch{Size: 4}})
+	return recipe.Recipe{Seed: rapid.Uint64().Draw(t, "seed"), Steps: all}.Complete()
+}
+
+// drawSource draws what images come from, and at most so many merges around each other.
+func drawSource(t *rapid.T, deep int) recipe.Chain {
+	if deep == 0 || rapid.Bool().Draw(t, "files") {
+		return recipe.Chain{{Args: &recipe.Files{Pattern: "a", Label: "parent"}}, {Op: "shuffle"}, {Op: "decode_image", Failures: drawFailures(t)}}
+	}
+	m := new(recipe.Merge)
+	for range rapid.IntRange(1, 3).Draw(t, "chains") {
+		m.Of = append(m.Of, append(drawSource(t, deep-1), drawImageSteps(t, deep-1)...))
+	}
+	switch m.Order = rapid.SampledFrom([]string{"", "round_robin", "arrival", "weights"}).Draw(t, "order"); m.Order {
+	case "weights":
+		m.Weights = several(len(m.Of), func() float64 { return rapid.Float64Range(0.1, 9).Draw(t, "weight") })
+		m.Seed = new(rapid.Uint64().Draw(t, "seed"))
+	}
+	m.Until = rapid.SampledFrom([]string{"", "shortest", "longest"}).Draw(t, "until")
+	return recipe.Chain{{Args: m}}
+}
+
+// drawImageSteps draws what happens to images, and at most so many routes inside each other.
+func drawImageSteps(t *rapid.T, deep int) (all recipe.Chain) {
+	for range rapid.IntRange(0, 2).Draw(t, "steps") {
+		if deep > 0 && rapid.Bool().Draw(t, "route") {
+			all = append(all, recipe.Step{Args: drawRoute(t, deep)})
+		} else {
+			all = append(all, recipe.Step{Op: rapid.SampledFrom([]string{"random_flip", "rotate90", "random_grayscale"}).Draw(t, "op"), Failures: drawFailures(t)})
+		}
+	}
+	return all
+}
+
+func drawRoute(t *rapid.T, deep int) *recipe.Route {
+	r := &recipe.Route{By: rapid.SampledFrom([]string{"key", "label"}).Draw(t, "by")}
+	for i := range rapid.IntRange(1, 3).Draw(t, "branches") {
+		w := recipe.When{Number: new(int64(i))}
+		if r.By == "key" {
+			w = recipe.When{Pattern: recipe.Path(fmt.Sprint("**/", i, "*"))}
+		}
+		r.Branches = append(r.Branches, recipe.Branch{When: []recipe.When{w}, Steps: drawImageSteps(t, deep-1)})
+	}
+	if rapid.Bool().Draw(t, "others") {
+		r.Branches = append(r.Branches, recipe.Branch{Steps: drawImageSteps(t, deep-1)})
+	}
+	return r
+}
+
+func drawFailures(t *rapid.T) *recipe.Failures {
+	f := &recipe.Failures{OnError: rapid.SampledFrom([]string{"", "raise", "skip", "replace"}).Draw(t, "on_error")}
+	if f.OnError != "raise" && rapid.Bool().Draw(t, "limited") {
+		f.MaxErrors = new(rapid.SampledFrom([]recipe.MaxErrors{recipe.ErrorCount(3), recipe.ErrorRate(0.5)}).Draw(t, "errors"))
+	}
+	f.Retries = rapid.IntRange(0, 100).Draw(t, "retries")
+	f.TimeLimit = float64(rapid.IntRange(0, 100).Draw(t, "limit"))
+	return f
 }
 
 // builtin are the operations of this package: other tests register their own.

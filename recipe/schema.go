@@ -99,7 +99,7 @@ func (o Op) schema() map[string]any {
 }
 
 // ObjectSchema returns the JSON Schema of an object that is read into a struct. Of the fields' tags it takes `json`, `doc`, `required`, `choices`,
-// `min`, `max`, `example`, and `unit`: what is in bytes may have a unit. Wherever something else than text is taken, a variable may stand.
+// `min`, `max` (of a list: of its length), `example`, and `unit`: what is in bytes may have a unit. Wherever something else than text is taken, a variable may stand.
 func ObjectSchema(pointer any) map[string]any {
 	properties := make(map[string]any)
 	required := []string{}
@@ -157,7 +157,9 @@ func typeSchema(t reflect.Type) map[string]any {
 // limit adds what the tags of a field say about its values.
 func limit(s map[string]any, tag reflect.StructTag) {
 	for key, name := range map[string]string{"min": "minimum", "max": "maximum"} {
-		if n := tag.Get(key); n != "" {
+		if n := tag.Get(key); n != "" && s["type"] == "array" {
+			s[name[:len("min")]+"Items"] = json.RawMessage(n)
+		} else if n != "" {
 			s[name] = json.RawMessage(n)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"headrace"
 	"headrace/recipe"
 
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 )
@@ -98,6 +100,41 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 	}
 }
 
+// Trees whose steps fit together, too.
+func TestSchemaTakesTrees(t *testing.T) {
+	validate := compile(t)
+	if err := validate(jsonOf(t, tree)); err != nil {
+		t.Error(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		f := recipe.File{Recipe: drawTree(t)}
+		if _, err := f.Recipe.Check(); err != nil {
+			t.Fatalf("%v: %v", f.Recipe, err)
+		}
+		if err := validate(string(f.JSON())); err != nil {
+			t.Fatalf("%s: %v", f.JSON(), err)
+		}
+		back, err := recipe.Read("r", f.YAML(), recipe.Variables{})
+		if diff := cmp.Diff(f.Recipe, back.Recipe, comparable); err != nil || diff != "" {
+			t.Fatalf("%s: %v\n%s", f.YAML(), err, diff)
+		}
+	})
+}
+
+// jsonOf is what YAML says, as JSON, variables and all.
+func jsonOf(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
 // exampleOf is a step with all examples that its operation has, and with nothing where it has none.
 func exampleOf(t *testing.T, op recipe.Op) string {
 	var schema struct {
@@ -180,6 +217,17 @@ func TestSchemaRefusesMistakes(t *testing.T) {
 	} {
 		for _, value := range values {
 			refused(wrap(`{"files":{"pattern":"a"}},"decode_image",` + fmt.Sprintf(arg, value)))
+		}
+	}
+	for of, values := range map[string][]string{
+		`{"merge":{"of":%s}}`:                                              {`[]`, `[{"files":{"pattern":"a"}}]`, `[["resize"]]`, `[[{"files":{"patern":"a"}}]]`, `[[3]]`, `"${x}"`},
+		`{"merge":{"of":[[{"files":{"pattern":"a"}}]],%s}}`:                {`"order":"all"`, `"until":"end"`, `"weights":[true]`, `"weights":1`, `"seed":-1`, `"by":"key"`},
+		`{"files":{"pattern":"a"}},{"route":%s}`:                           {`{"by":"key"}`, `{"branches":[{"steps":[]}]}`, `{"by":"key","branches":[]}`, `{"by":3,"branches":[{"steps":[]}]}`},
+		`{"files":{"pattern":"a"}},{"route":{"by":"key","branches":[%s]}}`: {`{}`, `{"when":["a"]}`, `{"when":[],"steps":[]}`, `{"when":"a","steps":[]}`, `{"when":[1.5],"steps":[]}`, `{"when":[true],"steps":[]}`, `{"when":[9223372036854775808],"steps":[]}`, `{"steps":["resize"]}`, `{"steps":{}}`, `{"steps":[],"then":[]}`},
+		`{"files":{"pattern":"a"}},{"decode_image":{},"failures":%s}`:      {`3`, `[]`, `{"retry":1}`, `{"on_error":"stop"}`, `{"max_errors":-1}`, `{"max_errors":"few"}`, `{"retries":101}`, `{"retries":-1}`, `{"retries":1,"wait":31}`, `{"time_limit":-1}`, `{"time_limit":86401}`},
+	} {
+		for _, value := range values {
+			refused(wrap(fmt.Sprintf(of, value)))
 		}
 	}
 	for _, value := range []string{"0", "-1", "1.5"} {

@@ -153,15 +153,50 @@ func (r *Recipe) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// String shows r for people: as a chain where each step reads the one before it, otherwise a step a line. Defaults are left out, and so is the
+// String shows r for people: a chain on a line, and below a step that holds others a tree of these. Defaults are left out, and so is the
 // middle of what is long.
-func (r Recipe) String() string {
-	r = r.Complete()
-	parts := make([]string, len(r.Steps))
-	for i, s := range r.Steps {
-		parts[i] = s.text()
+func (r Recipe) String() string { return strings.Join(lines(r.Complete().Steps), "\n") }
+
+// lines shows a chain. What follows a step that holds others begins a new line.
+func lines(steps []Step) (all []string) {
+	line := ""
+	for i, s := range steps {
+		if i > 0 {
+			line += " → "
+		}
+		line += s.text()
+		if n, ok := s.Args.(nesting); ok && len(n.chains()) > 0 {
+			all = append(append(all, strings.TrimPrefix(line, " ")), branches(n)...)
+			line = ""
+		}
 	}
-	return strings.Join(parts, " → ")
+	if line != "" {
+		all = append(all, strings.TrimPrefix(line, " "))
+	}
+	return all
+}
+
+// branches shows the chains that an operation holds, each with what is taken by it.
+func branches(n nesting) (all []string) {
+	chains := n.chains()
+	for i, c := range chains {
+		first, next := "├─ ", "│  "
+		if i == len(chains)-1 {
+			first, next = "└─ ", "   "
+		}
+		inside := lines(c)
+		if len(inside) == 0 {
+			inside = []string{"nothing"}
+		}
+		if r, ok := n.(*Route); ok {
+			inside[0] = r.Branches[i].label() + ": " + inside[0]
+		}
+		all = append(all, first+inside[0])
+		for _, line := range inside[1:] {
+			all = append(all, next+line)
+		}
+	}
+	return all
 }
 
 // text is like `resize(size=256)`, with the step's name where that says more: `flip: random_flip(p=0.1)`.
@@ -189,7 +224,7 @@ func (s Step) shown() []string {
 	usual := reflect.ValueOf(fieldsOf(Recipe{Steps: []Step{{Op: s.Op}}}.Complete().Steps[0].Args)).Elem()
 	var shown []string
 	for _, f := range argumentFields(given.Type()) {
-		if name := argumentName(f); name != "root" {
+		if name := argumentName(f); name != "root" && !holds(f.Type) {
 			v := given.FieldByIndex(f.Index)
 			if !reflect.DeepEqual(v.Interface(), usual.FieldByIndex(f.Index).Interface()) {
 				shown = append(shown, name+"="+short(v))
@@ -197,6 +232,11 @@ func (s Step) shown() []string {
 		}
 	}
 	return shown
+}
+
+// holds tells whether arguments of a type have steps in them.
+func holds(t reflect.Type) bool {
+	return t == reflect.TypeFor[[]Chain]() || t == reflect.TypeFor[[]Branch]()
 }
 
 // short writes a value in at most about forty characters.

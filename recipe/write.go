@@ -46,7 +46,7 @@ func (w *writer) section(key string, v value) {
 	if w.json || w.fits(v, len(key)+2) {
 		w.b = w.inline(append(w.b, ' '), v)
 	} else {
-		w.block(v, 2)
+		w.block(v, 2, false)
 	}
 }
 
@@ -78,7 +78,7 @@ func (w *writer) steps(v value) {
 	case len(v) == len("[]"):
 		w.b = append(w.b, " []"...)
 	case !w.json:
-		w.block(v, 2)
+		w.block(v, 2, false)
 	default:
 		for i, s := range v.elements() {
 			w.b = append(w.b, []string{" [\n    ", ",\n    "}[min(i, 1)]...)
@@ -88,23 +88,47 @@ func (w *writer) steps(v value) {
 	}
 }
 
-// fits reports whether a value is written on the line that has some letters already.
+// fits reports whether a value is written on the line that has some letters already. Lists of steps have a line for each.
 func (w *writer) fits(v value, column int) bool {
-	return len(v) < 4*yamlWidth && column+len(w.inline(nil, v)) <= yamlWidth
+	return len(v) < 4*yamlWidth && column+len(w.inline(nil, v)) <= yamlWidth && !v.hasSteps(false)
 }
 
-// block writes a list or an object with a line for each part, indented, after the end of a line; anything else on the same line.
-func (w *writer) block(v value, indent int) {
+// hasSteps reports whether a list of objects is somewhere in v; inside says that v is in a list.
+func (v value) hasSteps(inside bool) bool {
 	switch v.kind() {
 	case '[':
 		for _, e := range v.elements() {
-			w.newline(indent)
+			if e.hasSteps(true) {
+				return true
+			}
+		}
+	case '{':
+		for _, m := range v.members() {
+			if inside || m.hasSteps(false) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// block writes a list or an object with a line for each part, indented, after the end of a line; anything else on the same line. Where it is
+// asked to, it begins here: behind the dash of another list.
+func (w *writer) block(v value, indent int, here bool) {
+	switch v.kind() {
+	case '[':
+		for i, e := range v.elements() {
+			if i == 0 && here {
+				w.b = append(w.b, ' ')
+			} else {
+				w.newline(indent)
+			}
 			w.b = append(w.b, '-')
 			switch {
 			case e.kind() == '{' && len(e) > len("{}"):
 				w.members(e, indent+2, true)
 			case e.kind() == '[' && !w.fits(e, indent+2):
-				w.block(e, indent+2)
+				w.block(e, indent+2, true)
 			default:
 				w.b = w.inline(append(w.b, ' '), e)
 			}
@@ -128,7 +152,7 @@ func (w *writer) members(v value, indent int, here bool) {
 		before := len(w.b)
 		w.b = append(w.inline(w.b, key), ':')
 		if len(m) > len("{}") && (m.kind() == '{' || m.kind() == '[') && !w.fits(m, indent+1+len(w.b)-before) {
-			w.block(m, indent+2)
+			w.block(m, indent+2, false)
 		} else {
 			w.b = w.inline(append(w.b, ' '), m)
 		}

@@ -113,8 +113,7 @@ steps:
   - files:
       pairs:
         - [a, 1]
-        -
-          - ` + strings.Repeat("x", 120) + `
+        - - ` + strings.Repeat("x", 120) + `
           - 2
       max_bytes: 1073741824
 loader:
