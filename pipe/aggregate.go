@@ -79,18 +79,32 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				e.fail(fatal, m.ticket, err)
 				return
 			}
+			if s.engine.hooks.Task != nil {
+				agg = watchedAggregator[In, Out]{agg, s.stage}
+			}
 		}
 		if m.kind == item {
 			w.in.Add(1)
+			if w.tracer != nil {
+				w.tracer.begin(Operation, m.val, &m.ticket, h.segment.epoch)
+			}
 			v := e.hold(m)
 			err := guard(func() error { return agg.Add(w.ctx, v, e) })
+			if err != nil {
+				w.failed(err)
+			}
 			e.added(v, m.ticket, err)
 			w.timeOp(true)
 			continue
 		}
 		if m.kind == mark {
 			if !s.dropLast {
+				if w.tracer != nil {
+					w.tracer.begin(Operation, nil, new(ticket), h.segment.epoch)
+					w.tracer.of.Items-- // of no item
+				}
 				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))
+				w.timeOp(false)
 			}
 			w.skipped.Add(int64(e.held.left))
 			e.dropAll()
@@ -102,13 +116,14 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 
 // An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what is held.
 type Emitter[In, Out any] struct {
-	stage  *aggregateStage[In, Out]
-	worker *worker
-	held   holdings[In]
-	count  int64
-	placed bool // a place of the queue is reserved
-	over   bool // the stage was stopped, or has failed
-	misuse error
+	stage   *aggregateStage[In, Out]
+	worker  *worker
+	held    holdings[In]
+	count   int64
+	emitted int  // outputs handed on
+	placed  bool // a place of the queue is reserved
+	over    bool // the stage was stopped, or has failed
+	misuse  error
 }
 
 // Emit hands on an output that was made of these items. It waits while the queue is full.
@@ -129,6 +144,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 	e.worker.tick(&e.worker.busy)
 	if e.send(m) {
 		e.worker.out.Add(1)
+		e.emitted++
 	}
 }
 
@@ -177,8 +193,16 @@ func (e *Emitter[In, Out]) added(v Held[In], t ticket, err error) {
 		if held, ok := e.release(v); ok {
 			e.stage.in.discard(held.val)
 		}
-		e.fail(failed, t, err)
+		e.fail(failureOf(err), t, err)
 	}
+}
+
+// failureOf is the kind of message that tells of an error.
+func failureOf(err error) kind {
+	if untolerable(err) {
+		return fatal
+	}
+	return failed
 }
 
 func (e *Emitter[In, Out]) flushed(err error) {
@@ -190,7 +214,7 @@ func (e *Emitter[In, Out]) flushed(err error) {
 	case err == nil || e.over || e.worker.ctx.Err() != nil:
 	default:
 		e.dropAll()
-		e.fail(failed, all, err)
+		e.fail(failureOf(err), all, err)
 	}
 }
 

@@ -58,15 +58,20 @@ func (b *batchStage[T]) work(w *worker) {
 		if len(h.msgs) == 0 {
 			return
 		}
+		traced := w.tracer != nil
 		for i := range h.msgs {
 			if placed = placed || b.out.reserve(w); !placed {
 				b.in.discardAll(h.msgs[i:])
 				return
 			}
+			if traced && h.msgs[i].kind == item {
+				w.tracer.begin(Operation, h.msgs[i].val, &h.msgs[i].ticket, h.segment.epoch)
+			}
 			placed = b.accept(w, &h.msgs[i])
 		}
 		clear(h.msgs)
 		w.tick(&w.busy)
+		w.tellSpans()
 	}
 }
 

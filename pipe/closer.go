@@ -7,6 +7,7 @@ type closer[B any] struct {
 	closing  bool
 	gathered []seat[B] // survivors that make the next batch
 	ticket   ticket    // and what they were made of
+	of       int       // their epoch
 	judge    *tally    // counts by the stage's own policy; nil: the consumer does, by the run's
 }
 
@@ -70,6 +71,7 @@ func (f *filler[In, B]) hole(e entry[B]) {
 func (f *filler[In, B]) gather(w *worker, e entry[B]) {
 	f.gathered = append(f.gathered, e.seat)
 	f.ticket.add(e.ticket)
+	f.of = e.epoch
 	if len(f.gathered) == f.n {
 		f.emit(w)
 	}
@@ -116,6 +118,9 @@ func (f *filler[In, B]) emit(w *worker) {
 		f.move(w)
 		return f.store.Seal(target.b, rows)
 	})
+	if w.tracer != nil {
+		w.tracer.seal(target.b, &f.ticket, f.of)
+	}
 	w.tick(&w.busy)
 	if err == nil {
 		m := msg[B]{kind: item, val: target.b, ticket: f.ticket}

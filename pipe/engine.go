@@ -12,13 +12,15 @@ import (
 
 // An engine is the part of a run that has no types: its stages, its goroutines, its clock.
 type engine struct {
-	began  time.Time
-	ended  atomic.Int64 // nanoseconds from began to Close
-	ctx    context.Context
-	cancel context.CancelFunc
-	hooks  Hooks
-	stages []*stage // from the source on
-	unhook func()   // forgets the context that Start was given
+	began   time.Time
+	ended   atomic.Int64 // nanoseconds from began to Close
+	ctx     context.Context
+	cancel  context.CancelFunc
+	hooks   Hooks
+	stages  []*stage // from the source on
+	epoch   int      // the first
+	origins []string // the names of the sources, by number
+	unhook  func()   // forgets the context that Start was given
 
 	crashed atomic.Pointer[StageError]
 
@@ -56,6 +58,8 @@ func (e *engine) goes(w *worker, work func(*worker)) {
 			if !returned {
 				e.crash(w.stage, errGoexit)
 			}
+			w.settle()
+			w.tellSpans()
 			if w.stage.crew.Add(-1) == 0 {
 				w.stage.endHook()
 			}

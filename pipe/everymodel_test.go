@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -261,21 +262,28 @@ func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, item
 	for _, s := range at.Sources {
 		epoch = s.Epoch
 	}
+	var told spans
+	began := time.Now()
 	run, err := pipe.Start(context.Background(), f, pipe.Config{
 		Resume: at, Epochs: epochs - epoch, Failures: pipe.Policy{Skip: true, Count: -1},
-		Hooks: pipe.Hooks{Lost: func(l pipe.Loss) { a.lost[fmt.Sprintf("%d %s %s %d", l.Epoch, l.Stage, l.Source, l.Pos)] = true }},
+		Hooks: pipe.Hooks{Lost: func(l pipe.Loss) { a.lost[fmt.Sprintf("%d %s %s %d", l.Epoch, l.Stage, l.Source, l.Pos)] = true }, Span: told.add},
 	})
 	if err != nil {
 		t.Error(err)
 		return at, true
 	}
-	defer run.Close()
+	over := false
+	defer func() {
+		run.Close()
+		told.check(t, began, run.Stats(), over)
+	}()
 	for ; items > 0; items-- {
 		v, err := run.Next(context.Background())
 		switch {
 		case err == io.EOF:
 			epoch++
 		case err == pipe.ErrDone:
+			over = true
 			return at, true
 		case err != nil:
 			t.Error(err)

@@ -190,6 +190,9 @@ func ExampleHooks() {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 3})
 	double := pipe.Map(numbers, func(_ context.Context, v int) (int, error) { return 2 * v, nil }, pipe.Opts{Name: "double"})
 	hooks := pipe.Hooks{Task: func(ctx context.Context, t pipe.Task) (context.Context, func(pipe.Outcome)) {
+		if t.Stage == "numbers" {
+			return nil, nil // nothing is to be told of the source
+		}
 		return ctx, func(o pipe.Outcome) { fmt.Println(t.Stage, "of", t.In, "is", o.Out) }
 	}}
 	run, err := pipe.Start(context.Background(), double, pipe.Config{Hooks: hooks})

@@ -83,6 +83,9 @@ func (f *filler[In, B]) work(w *worker) {
 		if !ok {
 			return
 		}
+		if w.tracer != nil {
+			w.tracer.begin(Operation, in, &at.ticket, at.epoch)
+		}
 		err, ok := f.write(w, in, at.seat)
 		if !ok {
 			return
@@ -270,6 +273,9 @@ func (f *filler[In, B]) write(w *worker, in In, to seat[B]) (err error, ok bool)
 	err = guard(func() error { return f.op(w.ctx, in, to.slot.b, to.row) })
 	if err != nil && w.ctx.Err() != nil {
 		return err, false // what fails because the run was stopped has not failed
+	}
+	if err != nil {
+		w.failed(err)
 	}
 	w.timeOp(true)
 	return err, true

@@ -78,6 +78,9 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return false
 	}
 	w.in.Add(1)
+	if w.tracer != nil {
+		w.tracer.begin(Operation, in.val, &in.ticket, at.epoch)
+	}
 	before := w.busy.Load()
 	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
@@ -86,6 +89,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 				return made, err
 			}
 			made++
+			w.pace.unread++ // what it took to make is no waiting
 			child, ok := brood.next()
 			m := msg[Out]{kind: item, val: v, ticket: child}
 			if !ok {
@@ -98,7 +102,11 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	}
 	_, err := call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
 	w.leave()
-	w.tick(&w.busy)
+	if err != nil {
+		w.failed(err)
+	}
+	w.settle()
+	w.tellSpans()
 	s.times.add(durationSince(before, w))
 	end := msg[Out]{kind: gone, ticket: brood.end()}
 	switch {

@@ -18,10 +18,17 @@ type Hooks struct {
 	// the stage has done all that it will do, or was stopped.
 	Stage func(StageInfo) (end func(StageStats))
 
-	// Task is called by the workers of Map, Filter, FlatMap and Fill for every item, before the operation, which gets the context
-	// that it returns, derived from the one that it is given; nil stands for that. The func that it returns, which may be nil, is
-	// called when the operation has returned, or Limit has abandoned it. Operations run at once, and so do hooks.
+	// Task is called for everything that a flow has to do for an item: the operations of Map, Filter, FlatMap and Fill, the pick of a
+	// Route, an aggregator's Add and Flush, and a source that is asked for its next item. It is called before, and what is done
+	// gets the context that it returns, derived from the one that it is given; nil stands for that. The func that it returns,
+	// which may be nil, is called when that has returned, or Limit has abandoned it. Operations run at once, and so do hooks.
+	//
+	// A source has one context for an epoch, which it began with.
 	Task func(context.Context, Task) (inner context.Context, end func(Outcome))
+
+	// Span is called for each part of the life of every worker, and of the consumer, when it is over: by the worker itself, or by Next. Workers
+	// do that at once. Of one worker it is called in order, be it a little later; and for the last time before Close returns.
+	Span func(Span)
 }
 
 // A Loss is a source item that failed within the policy, or something that was made of it.
@@ -43,13 +50,16 @@ type StageInfo struct {
 // A Task is an operation that begins.
 type Task struct {
 	Stage string
-	In    any // the item, which is the operation's
+	In    any // the item, which is the operation's; of a source the position that it is asked for, an int64; of a Flush nil
 }
 
 // An Outcome is what became of a Task.
 type Outcome struct {
-	Out  any   // the result; of a FlatMap how many outputs were handed on, of a Fill the batch that was written into
-	Err  error // Skip, too
+	// Out is the result: of a source the item, of a Route's pick the number of the branch, of a FlatMap and of an aggregator how many outputs were
+	// handed on, of a Fill the batch that was written into.
+	Out any
+
+	Err  error // Skip, too; io.EOF of a source that has no more in this epoch, or was stopped
 	Took time.Duration
 }
 
@@ -75,6 +85,11 @@ func (h Hooks) and(o Hooks) Hooks {
 			outer, inner := first(i), o.Stage(i)
 			return nested(outer, inner)
 		}
+	}
+	if h.Span == nil {
+		h.Span = o.Span
+	} else if first := h.Span; o.Span != nil {
+		h.Span = func(s Span) { first(s); o.Span(s) }
 	}
 	if h.Task == nil {
 		h.Task = o.Task
@@ -104,50 +119,6 @@ func nested[T any](outer, inner func(T)) func(T) {
 	return func(v T) {
 		defer outer(v)
 		inner(v)
-	}
-}
-
-// watched is an operation with the hook around it: itself where there is none. An item for which it is not called goes to lose, and a
-// result that is not handed on to discard.
-func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lose func(In), discard func(Out)) func(context.Context, In) (Out, error) {
-	hook := s.engine.hooks.Task
-	if hook == nil {
-		return f
-	}
-	return func(ctx context.Context, in In) (out Out, err error) {
-		inner, end := ctx, (func(Outcome))(nil)
-		if err := guard(func() error { inner, end = hook(ctx, Task{Stage: s.name, In: in}); return nil }); err != nil {
-			lose(in)
-			return out, &HookError{err}
-		}
-		if inner == nil {
-			inner = ctx
-		}
-		began := time.Now()
-		out, err = call(inner, f, in)
-		if end == nil {
-			return out, err
-		}
-		took := time.Since(began)
-		if bad := guard(func() error { end(Outcome{out, err, took}); return nil }); bad != nil {
-			if err == nil {
-				discard(out)
-			}
-			return out, &HookError{bad}
-		}
-		return out, err
-	}
-}
-
-// watchedFill is watched for the operation of a Fill.
-func watchedFill[In, B any](s *stage, op func(context.Context, In, B, int) error, lose func(In)) func(context.Context, In, B, int) error {
-	if s.engine.hooks.Task == nil {
-		return op
-	}
-	return func(ctx context.Context, in In, b B, row int) error {
-		write := func(ctx context.Context, in In) (B, error) { return b, op(ctx, in, b, row) }
-		_, err := watched(s, write, lose, func(B) {})(ctx, in)
-		return err
 	}
 }
 

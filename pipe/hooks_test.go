@@ -7,6 +7,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,6 +77,8 @@ func TestE55HooksSeeEverything(t *testing.T) {
 			"hook map(0)", "hook map(1)", "hook map(2)", "hook map(3)",
 			"hook map: 0, <nil>, 0s", "hook map: 0, bad, 1s", "hook map: 0, pipe: skip this item, 2s", "hook map: 30, <nil>, 3s",
 			"hook numbers begins: source, 1 workers", "hook numbers ends: 4 in, 4 out",
+			"hook numbers(0)", "hook numbers(1)", "hook numbers(2)", "hook numbers(3)", "hook numbers(4)",
+			"hook numbers: 0, <nil>, 0s", "hook numbers: 1, <nil>, 0s", "hook numbers: 2, <nil>, 0s", "hook numbers: 3, <nil>, 0s", "hook numbers: <nil>, EOF, 0s",
 		}
 		slices.Sort(want)
 		if !slices.Equal(l.lines, want) {
@@ -94,6 +97,12 @@ func TestE55KindsOfOperations(t *testing.T) {
 	f = pipe.FlatMap(f, pairs, pipe.Opts{Name: "pairs"})
 	begin := func(context.Context) (func(context.Context, int) (int, error), func(), error) { return same, nil, nil }
 	f = pipe.MapWith(f, begin, pipe.Opts{Name: "with"})
+	asIs := func(f pipe.Flow[int]) pipe.Flow[int] { return f }
+	f = pipe.Route(f, func(_ context.Context, v int) (int, error) { return v - 1, nil }, branches{asIs, asIs}, pipe.RouteOpts{Name: "route", Ordered: true})
+	sums := pipe.Aggregate(f, func() pipe.Aggregator[int, []int] { return &budget{limit: 2} }, pipe.AggregateOpts{Name: "sums"})
+	pick := func(_ context.Context, v int) (int, error) { return v - 1, nil }
+	lists := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
+	f = pipe.Unbatch(pipe.RouteBatch(sums, pick, batchBranches{lists, lists}, pipe.RouteBatchOpts{Name: "divide"}), pipe.UnbatchOpts{Name: "unbatch"})
 	b := pipe.Fill(f, 2, plainStore{2}, writeUnless(-1), pipe.FillOpts{Name: "fill"})
 	hooks := pipe.Hooks{Task: func(_ context.Context, t pipe.Task) (context.Context, func(pipe.Outcome)) {
 		return nil, func(o pipe.Outcome) { l.add("%s(%v) = %v, %v", t.Stage, t.In, o.Out, o.Err) }
@@ -102,8 +111,17 @@ func TestE55KindsOfOperations(t *testing.T) {
 	collect(t, run)
 	run.Close()
 	slices.Sort(l.lines)
-	if want := "[fill(1) = [1 0], <nil> fill(2) = [1 2], <nil> filter(0) = 0, pipe: skip this item filter(1) = 1, <nil> pairs(1) = 2, <nil> with(1) = 1, <nil> with(2) = 2, <nil>]"; fmt.Sprint(l.lines) != want {
-		t.Errorf("%v", l.lines)
+	want := []string{
+		"divide(1) = 0, <nil>", "divide(2) = 1, <nil>",
+		"fill(1) = [1 0], <nil>", "fill(2) = [1 2], <nil>", "filter(0) = 0, pipe: skip this item", "filter(1) = 1, <nil>",
+		"numbers(0) = 0, <nil>", "numbers(1) = 1, <nil>", "numbers(2) = <nil>, EOF",
+		"pairs(1) = 2, <nil>", "route(1) = 0, <nil>", "route(2) = 1, <nil>",
+		"sums(1) = 0, <nil>", "sums(2) = 1, <nil>", "sums(<nil>) = 1, <nil>",
+		"unbatch([1]) = 1, <nil>", "unbatch([2]) = 1, <nil>",
+		"with(1) = 1, <nil>", "with(2) = 2, <nil>",
+	}
+	if !slices.Equal(l.lines, want) {
+		t.Errorf("%q", l.lines)
 	}
 }
 
@@ -155,7 +173,7 @@ func TestE55Tee(t *testing.T) {
 		run.Close()
 		var of []string
 		for _, line := range l.lines {
-			if !slices.Contains([]string{"one numbers begins: source, 1 workers", "two numbers begins: source, 1 workers", "one numbers ends: 1 in, 1 out", "two numbers ends: 1 in, 1 out"}, line) {
+			if !slices.Contains([]string{"one numbers begins: source, 1 workers", "two numbers begins: source, 1 workers", "one numbers ends: 1 in, 1 out", "two numbers ends: 1 in, 1 out"}, line) && !strings.Contains(line, "numbers(") && !strings.Contains(line, "numbers:") {
 				of = append(of, line)
 			}
 		}
@@ -176,6 +194,24 @@ func TestE55Tee(t *testing.T) {
 	}}
 	if ctx, end := pipe.Tee(adds, adds, adds).Task(context.Background(), pipe.Task{}); ctx.Value(key{}) != 3 || end != nil {
 		t.Error(ctx)
+	}
+}
+
+// A source that panics has ended its task, and what it yields as failures is told.
+func TestE55TasksOfSourcesThatFail(t *testing.T) {
+	var l log
+	n := pipetest.Numbers{N: 3, Pulled: func(_ int, pos int64) {
+		if pos == 2 {
+			panic(errBad)
+		}
+	}}
+	run := start(t, pipe.From("numbers", n), pipe.Config{Hooks: pipe.Hooks{Task: l.hooks("").Task}})
+	if _, err := drain(run); !errors.Is(err, errBad) {
+		t.Error(err)
+	}
+	run.Close()
+	if last := l.lines[len(l.lines)-1]; !strings.HasPrefix(last, " numbers: <nil>, pipe: the source has panicked") || len(l.lines) != 6 {
+		t.Errorf("%q", l.lines)
 	}
 }
 
@@ -246,6 +282,61 @@ func TestE38HooksThatPanic(t *testing.T) {
 					}
 				})
 			})
+		}
+	}
+}
+
+// The same for sources, picks and aggregators: the error names the stage, and nothing of the items leaks.
+func TestE38HooksAroundFlowsThatPanic(t *testing.T) {
+	asIs := func(f pipe.Flow[int]) pipe.Flow[int] { return f }
+	lists := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
+	zero := func(context.Context, int) (int, error) { return 0, nil }
+	var owner pipetest.Owner[int]
+	numbers := func(name string) pipe.Flow[int] {
+		return pipe.Discard(pipe.From(name, pipetest.Numbers{N: 12, Pulled: func(_ int, pos int64) { owner.Made(int(pos)) }}), owner.Gone)
+	}
+	batches := func(f pipe.Flow[int]) pipe.Flow[[]int] { return pipe.Batch(f, 1, pipe.BatchOpts{Name: "batch"}) }
+	for name, f := range map[string]func() pipe.Flow[[]int]{
+		"source": func() pipe.Flow[[]int] { return batches(numbers("stage")) },
+		"pick": func() pipe.Flow[[]int] {
+			return batches(pipe.Route(numbers("numbers"), zero, branches{asIs}, pipe.RouteOpts{Name: "stage"}))
+		},
+		"picks": func() pipe.Flow[[]int] {
+			return pipe.RouteBatch(batches(numbers("numbers")), zero, batchBranches{lists}, pipe.RouteBatchOpts{Name: "stage"})
+		},
+		"aggregator": func() pipe.Flow[[]int] {
+			return pipe.Discard(pipe.Aggregate(numbers("numbers"), func() pipe.Aggregator[int, []int] { return &pairs{n: 1} }, pipe.AggregateOpts{Name: "stage"}), func(of []int) {
+				for _, v := range of {
+					owner.Gone(v)
+				}
+			})
+		},
+	} {
+		for _, begin := range []bool{false, true} {
+			panics := func(t pipe.Task, now bool) {
+				if now && t.Stage == "stage" && (t.In == 5 || t.In == int64(5)) {
+					panic(errBad)
+				}
+			}
+			hooks := pipe.Hooks{Task: func(_ context.Context, t pipe.Task) (context.Context, func(pipe.Outcome)) {
+				panics(t, begin)
+				return nil, func(pipe.Outcome) { panics(t, true) }
+			}}
+			run := start(t, f(), pipe.Config{Hooks: hooks, Failures: pipe.Policy{Skip: true, Count: -1}})
+			got, err := drain(run)
+			for _, list := range got {
+				owner.Gone(list[0])
+			}
+			failed := (*pipe.StageError)(nil)
+			if !errors.As(err, &failed) || failed.Stage != "stage" || failed.Pos != 5 || !errors.As(err, new(*pipe.HookError)) || len(got) < 5 {
+				t.Errorf("%s, begin %v: %v, %v", name, begin, got, err)
+			}
+			if err := run.Close(); err != nil {
+				t.Error(err)
+			}
+			if faults := owner.Faults(); len(faults) > 0 {
+				t.Errorf("%s, begin %v: %v", name, begin, faults)
+			}
 		}
 	}
 }

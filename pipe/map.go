@@ -74,6 +74,9 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			m.in.discardAll(h.msgs[i:])
 			return false
 		}
+		if w.tracer != nil && in.kind == item {
+			w.tracer.begin(Operation, in.val, &in.ticket, h.segment.epoch)
+		}
 		result := m.operate(w, in)
 		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
@@ -104,8 +107,10 @@ func (m *mapStage[In, Out]) operate(w *worker, in *msg[In]) msg[Out] {
 		w.out.Add(1)
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
+		w.failed(err)
 		out = msg[Out]{ticket: in.ticket, kind: gone}
 	default:
+		w.failed(err)
 		out = msg[Out]{ticket: in.ticket, kind: failed, news: &news{stage: m.stage, err: err, stops: untolerable(err)}}
 	}
 	return out

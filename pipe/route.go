@@ -28,6 +28,7 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 	}
 	return Flow[Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *ring[Out] {
 		r, m := d.open(op, below)
+		pick := watched(r.stage, pick, func(In) {}, func(int) {})
 		r.give = func(w *worker, v msg[In]) msg[In] { return r.giveOne(w, v, pick) }
 		if o.Ordered {
 			c := newChoices[int]()
@@ -172,6 +173,9 @@ func (r *routeStage[In]) work(w *worker) {
 		buf[0] = msg[In]{}
 		if m.kind == item {
 			w.in.Add(1)
+			if w.tracer != nil {
+				w.tracer.begin(Operation, m.val, &m.ticket, h.segment.epoch)
+			}
 			m = r.give(w, m)
 		}
 		switch m.kind {
@@ -197,6 +201,9 @@ func (r *routeStage[In]) work(w *worker) {
 // giveOne gives an item to the branch that is picked.
 func (r *routeStage[In]) giveOne(w *worker, m msg[In], pick func(context.Context, In) (int, error)) msg[In] {
 	to, err := r.pick(w, m.val, pick)
+	if err != nil {
+		w.failed(err)
+	}
 	w.timeOp(true)
 	if err != nil {
 		r.in.discard(m.val)
@@ -242,9 +249,9 @@ func (r *routeStage[In]) refuse(w *worker, t ticket, err error) msg[In] {
 		w.skipped.Add(1)
 		return out
 	}
-	out.news = &news{stage: r.stage, err: err, final: r.judge != nil}
+	out.news = &news{stage: r.stage, err: err, final: r.judge != nil, stops: untolerable(err)}
 	switch {
-	case r.raises:
+	case r.raises || out.news.stops:
 		out.kind = fatal
 	case r.judge != nil && !r.judge.lose(1, 1, t, out.news):
 		out.kind, out.news = fatal, r.judge.verdict()

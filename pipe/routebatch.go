@@ -29,6 +29,7 @@ func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int,
 		r, m := d.open(op, below)
 		sets := newChoices[branchSet]()
 		r.note = func(branch int) { sets.add(branchSet{through: branch}) }
+		pick := watched(r.stage, pick, func(In) {}, func(int) {})
 		r.give = func(w *worker, v msg[[]In]) msg[[]In] { return giveParts(r, w, v, pick, sets) }
 		m.onHalt = sets.stop
 		j := &batchJoin[Out]{mergeStage: m, sets: sets}
@@ -48,6 +49,9 @@ type branchSet struct {
 // giveParts divides a batch.
 func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) msg[[]In] {
 	parts, err := divideBatch(r, w, m.val, pick)
+	if err != nil {
+		w.failed(err)
+	}
 	w.timeOp(true)
 	if err != nil {
 		r.in.discard(m.val)

@@ -35,7 +35,7 @@ func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 	r := &Run[T]{
 		engine:   o.engine,
 		queue:    queue,
-		consumer: (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker(),
+		consumer: (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker().traced(0),
 		hooks:    o.config.Hooks,
 		given:    ctx,
 		tally:    tally{policy: o.config.Failures},
@@ -64,17 +64,22 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 		}
 		m, ok := r.receive(ctx)
 		if !ok {
+			r.consumer.tellSpans()
 			return zero, r.stopped(ctx)
 		}
 		switch m.kind {
 		case item:
 			r.finish(&m)
 			r.consumer.out.Add(1)
+			if t := r.consumer.tracer; t != nil {
+				t.handOver(m.val, &m.ticket, r.epoch()-r.engine.epoch)
+			}
 			return m.val, nil
 		case gone:
 			r.lose(&m)
 		case mark:
 			r.nextEpoch(m.last)
+			r.consumer.tellSpans()
 			return zero, io.EOF
 		case fatal:
 			r.fail(&m)

@@ -80,7 +80,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}()
 	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
-	for v, err := range s.source.Items(ctx, epoch, pos) {
+	for v, err := range s.items(w, ctx, epoch, pos) {
 		m := s.message(v, err, pos)
 		if ctx.Err() != nil {
 			s.out.discardMsg(m)
@@ -97,7 +97,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 		w.in.Add(1)
 		w.timeItem()
 		s.out.put(m, w.last)
-		if err != nil && s.raises {
+		if err != nil && (s.raises || m.news.stops) {
 			return false
 		}
 		pos++
@@ -108,11 +108,31 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	return w.ctx.Err() == nil
 }
 
+// items are the source's, with what hooks are told around them.
+func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
+	items := watchedItems(ctx, s.stage, s.source.Items(ctx, epoch, pos), pos, s.out.discard)
+	if w.tracer == nil {
+		return items
+	}
+	return func(yield func(T, error) bool) {
+		for v, err := range items {
+			at := s.ticket(pos)
+			w.tracer.begin(Operation, v, &at, epoch-s.engine.epoch)
+			if err != nil {
+				w.failed(err)
+			}
+			if pos++; !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
 func (s *sourceStage[T]) ticket(pos int64) ticket { return one(place(s.number, pos)) }
 
 func (s *sourceStage[T]) message(v T, err error, pos int64) msg[T] {
 	if err == nil {
 		return msg[T]{kind: item, val: v, ticket: s.ticket(pos)}
 	}
-	return msg[T]{kind: failed, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}}
+	return msg[T]{kind: failed, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err, stops: untolerable(err)}}
 }

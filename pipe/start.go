@@ -90,7 +90,7 @@ func (o *opening) firstEpoch() int {
 
 // run adds a worker to a stage.
 func (o *opening) run(s *stage, work func(*worker)) {
-	w := s.newWorker()
+	w := s.newWorker().traced(len(s.workers))
 	s.workers = append(s.workers, w)
 	s.crew.Add(1)
 	o.starts = append(o.starts, func() { o.goes(w, work) })
@@ -111,6 +111,7 @@ func (o *opening) newSource(s *stage) (number int, p plan) {
 }
 
 func (o *opening) start(ctx context.Context) {
+	o.epoch, o.origins = o.firstEpoch(), o.books.names
 	o.watch(ctx)
 	o.beginStages()
 	for _, start := range o.starts {

@@ -16,6 +16,7 @@ type worker struct {
 	turn   chan struct{} // where the gate tells of a permit that had to be waited for
 	last   time.Duration // when the clock was read last; time up to here is accounted for
 	pace   pace
+	tracer *tracer // nil: nobody asks for spans
 	counts
 
 	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
@@ -32,6 +33,9 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 	now := w.stage.engine.now()
 	since := now - w.last
 	account.Add(int64(since))
+	if w.tracer != nil {
+		w.tracer.end(account, w.last, since)
+	}
 	w.last = now
 	return since
 }
@@ -40,6 +44,7 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 func (w *worker) timeItem() {
 	if n := w.pace.sometimes(); n > 0 {
 		w.pace.took(n, w.tick(&w.busy))
+		w.tellSpans()
 	}
 }
 
@@ -57,15 +62,35 @@ func (w *worker) timeOp(operated bool) {
 	if n == 1 && operated {
 		w.stage.times.add(d)
 	}
+	w.tellSpans()
+}
+
+// failed notes what became of the operation at hand.
+func (w *worker) failed(err error) {
+	if w.tracer != nil {
+		w.tracer.failed(err)
+	}
+}
+
+// tellSpans tells the hook what the worker has done. No lock may be held; the operation at hand is over.
+func (w *worker) tellSpans() {
+	if w.tracer != nil {
+		w.tracer.flush()
+	}
 }
 
 // beforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting.
 func (w *worker) beforeWait() {
 	if w.pace.unread > 0 {
-		w.pace.unread = 0
-		w.tick(&w.busy)
+		w.settle()
 	}
 	w.pace.timing = true // the clock is read after the wait
+}
+
+// settle accounts for all work up to now.
+func (w *worker) settle() {
+	w.pace.unread = 0
+	w.tick(&w.busy)
 }
 
 type workerKey struct{}
