@@ -240,7 +240,7 @@ func (e *Emitter[In, Out]) send(m msg[Out]) bool {
 		return false
 	}
 	e.placed = false
-	e.stage.out.put(m, e.worker.last)
+	e.stage.out.put(&m, e.worker.last)
 	return true
 }
 

@@ -100,13 +100,13 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 		w.skipped.Add(int64(len(b.batch)))
 		b.discardBatch()
 	}
-	b.out.put(msg[[]T]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}, w.last)
+	b.out.put(&msg[[]T]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}, w.last)
 	return false
 }
 
 func (b *batchStage[T]) emit(w *worker) {
 	w.out.Add(1)
-	b.out.put(msg[[]T]{kind: item, val: b.batch, ticket: b.ticket}, w.last)
+	b.out.put(&msg[[]T]{kind: item, val: b.batch, ticket: b.ticket}, w.last)
 	b.batch, b.ticket = nil, ticket{}
 }
 

@@ -126,7 +126,7 @@ func (f *filler[In, B]) emit(w *worker) {
 		m := msg[B]{kind: item, val: target.b, ticket: f.ticket}
 		if f.out.reserve(w) {
 			w.out.Add(1)
-			f.out.put(m, w.last)
+			f.out.put(&m, w.last)
 		} else {
 			f.out.discardMsg(m)
 		}
@@ -193,7 +193,7 @@ func (f *filler[In, B]) compact(w *worker) bool {
 func (f *filler[In, B]) send(w *worker, m msg[B]) {
 	f.mu.Unlock()
 	if f.out.reserve(w) {
-		f.out.put(m, w.last)
+		f.out.put(&m, w.last)
 	}
 	f.mu.Lock()
 	if m.kind == fatal {

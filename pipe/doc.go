@@ -38,14 +38,15 @@
 // The queue between two stages hands out places before work begins: a worker first gets a place for its result, then takes
 // an input, then operates, so that finished work never waits for room. A stage therefore holds at most Workers + Buffer
 // items that the next stage has not taken, and a source [SourceBuffer]. With a consumer that does not read, a chain of
-// maps pulls exactly the sum of these from its source. A batch stage holds Buffer + 1 batches,
+// maps pulls exactly the sum of these from its source; with one that has stopped reading never more. A batch stage holds Buffer + 1 batches,
 // a FlatMap Buffer outputs, and where it keeps order as many of each item whose turn has not come.
 //
 // Epochs follow each other without a gap: the source goes on with the next one at once, as far as the queues let it. A
 // boundary travels through the queues, no batch crosses it, and no stage waits for it to drain.
 //
 // A result is handed on at once, and an item waits only for a free worker. Where operations take less than 10 µs, the clock is
-// read once for many of them, and a stage with one worker takes several items at a time, as many as are there.
+// read once for many of them, and a stage with one worker takes several items at a time, as many as are there. So does a fast
+// consumer: these items keep their places in the queue until the last of them is read.
 //
 // # Failure
 //

@@ -21,7 +21,9 @@ type engine struct {
 	epoch   int      // the first
 	origins []string // the names of the sources, by number
 	unhook  func()   // forgets the context that Start was given
+	rest    func()   // disposes of what the consumer has at hand
 
+	halted  atomic.Bool
 	crashed atomic.Pointer[StageError]
 
 	mu         sync.Mutex
@@ -139,6 +141,7 @@ func (e *engine) watch(ctx context.Context) {
 
 // halt stops everything. Nothing more comes out of the last queue.
 func (e *engine) halt() {
+	e.halted.Store(true)
 	e.cancel()
 	e.stages[len(e.stages)-1].halt()
 }
@@ -156,6 +159,7 @@ func (e *engine) close(ctx context.Context) error {
 	for _, s := range e.stages {
 		s.queue.drain()
 	}
+	e.rest()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return errors.Join(errors.Join(e.complaints...), e.busy())

@@ -25,7 +25,7 @@ func (m *mergeStage[T]) join(w *worker, next func(*worker) (msg[T], bool)) {
 			m.haltAbove()
 		}
 		w.timeItem()
-		m.out.put(v, w.last)
+		m.out.put(&v, w.last)
 	}
 }
 

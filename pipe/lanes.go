@@ -184,7 +184,7 @@ func (l *lanes[T]) deliver(w *worker, m msg[T]) bool {
 	if m.kind == item {
 		w.out.Add(1)
 	}
-	l.out.put(m, w.last)
+	l.out.put(&m, w.last)
 	return true
 }
 

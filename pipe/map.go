@@ -77,7 +77,8 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 		if w.tracer != nil && in.kind == item {
 			w.tracer.begin(Operation, in.val, &in.ticket, h.segment.epoch)
 		}
-		result := m.operate(w, in)
+		var result msg[Out]
+		m.operate(w, in, &result)
 		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
@@ -87,7 +88,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			return false // what fails because the run was stopped has not failed
 		}
 		w.timeOp(in.kind == item)
-		m.out.fill(h.at+int64(i), h.segment, result, w.last)
+		m.out.fill(h.at+int64(i), h.segment, &result, w.last)
 		if broken {
 			return false
 		}
@@ -95,23 +96,23 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 	return true
 }
 
-func (m *mapStage[In, Out]) operate(w *worker, in *msg[In]) msg[Out] {
-	out := msg[Out]{ticket: in.ticket, kind: in.kind, last: in.last, news: in.news}
+func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
+	out.ticket, out.kind, out.last, out.news = in.ticket, in.kind, in.last, in.news
 	if in.kind != item {
-		return out
+		return
 	}
 	w.in.Add(1)
-	var err error
-	switch out.val, err = call(w.ctx, m.f, in.val); {
+	val, err := call(w.ctx, m.f, in.val)
+	switch {
 	case err == nil:
+		out.val = val
 		w.out.Add(1)
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
 		w.failed(err)
-		out = msg[Out]{ticket: in.ticket, kind: gone}
+		out.kind, out.news = gone, nil
 	default:
 		w.failed(err)
-		out = msg[Out]{ticket: in.ticket, kind: failed, news: &news{stage: m.stage, err: err, stops: untolerable(err)}}
+		out.kind, out.news = failed, &news{stage: m.stage, err: err, stops: untolerable(err)}
 	}
-	return out
 }

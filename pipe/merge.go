@@ -183,7 +183,7 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 			continue
 		}
 		// The lock keeps the end of the epoch behind this item.
-		m.out.put(v, w.last)
+		m.out.put(&v, w.last)
 		m.mu.Unlock()
 		if v.kind == item {
 			w.out.Add(1)
@@ -205,7 +205,7 @@ func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 	}
 	if m.arrived == len(m.inputs) {
 		end := m.endEpoch()
-		m.out.put(end, w.last) // before the others go on
+		m.out.put(&end, w.last) // before the others go on
 		m.turn.Broadcast()
 		return end.kind == mark && !in.ended
 	}

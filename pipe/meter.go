@@ -4,14 +4,13 @@ import "time"
 
 // A meter follows how full a queue is. The ring that it belongs to guards it.
 type meter struct {
-	limit      int // results kept ready; what exceeds it stands in workers' hands
-	puts, gets int64
-	at         time.Duration // up to when the sums below go
-	area       float64       // messages × nanoseconds
-	full       time.Duration
-	empty      time.Duration
-	putWait    time.Duration
-	getWait    time.Duration
+	limit   int           // results kept ready; what exceeds it stands in workers' hands
+	at      time.Duration // up to when the sums below go
+	area    float64       // messages × nanoseconds
+	full    time.Duration
+	empty   time.Duration
+	putWait time.Duration
+	getWait time.Duration
 }
 
 // observe accounts for the time up to now, in which the queue had n messages. Clocks are read by run of items, so now may be
@@ -33,7 +32,7 @@ func (m *meter) observe(now time.Duration, n int, takeable bool) {
 
 func (m *meter) stats(n int) QueueStats {
 	q := QueueStats{
-		Cap: m.limit, Len: min(n, m.limit), Puts: m.puts, Gets: m.gets,
+		Cap: m.limit, Len: min(n, m.limit),
 		Empty: m.empty, Full: m.full, Observed: m.at,
 		PutWait: m.putWait, GetWait: m.getWait,
 	}

@@ -3,8 +3,8 @@ package pipe
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,33 +18,53 @@ import (
 // for one to drain.
 //
 // Messages are taken from the head on, without gaps.
+//
+// Those who reserve and fill places take no lock, unless somebody waits for what they do: a place belongs to one of them until it is full,
+// and says itself when it is. Those who take messages do it under the lock, several at a time where they may.
 type ring[T any] struct {
 	owner   *stage
 	drop    func(T)
 	inOrder bool
 	judge   *tally // counts the owner's failures by its own policy; nil: the consumer does, by the run's
 
+	cells    []cell[T]
+	aborted  atomic.Bool  // nobody takes any more
+	observed atomic.Int64 // nanoseconds, up to when the meter goes
+	ready    bell         // the head can be taken, or never will be
+	room     bell         // a place is free, or will not be needed
+	_        [64]byte     // what follows changes all the time
+	free     atomic.Int64 // places not reserved
+	tail     atomic.Int64 // the place that put fills next
+	_        [64]byte
+
 	mu      sync.Mutex
-	ready   sync.Cond // the head can be taken, or never will be
-	room    sync.Cond // a place is free, or will not be needed
-	takers  int       // who wait at ready
-	makers  int       // who wait at room
-	cells   []msg[T]
-	free    int      // places not reserved
-	filled  int      // messages not taken
 	head    int64    // the place that is taken next
-	tail    int64    // the place that put fills next
 	segment *segment // the epoch of the head
 	doom    *msg[T]  // taken instead of the head: the end
 	ended   bool     // the last message was taken
-	aborted bool     // nobody takes any more
+	lends   bool     // places stay taken until giveBack
+	lent    int64    // those that do
+	seen    int64    // the first place that was empty when the meter looked
+	spoilt  int64    // messages that were put, and disposed of after abort
 	meter   meter
+}
+
+// A cell is a place with its message.
+type cell[T any] struct {
+	full atomic.Int64 // the number of the place, and one more, when its message is there
+	msg[T]
 }
 
 // A segment is an epoch's part of the places of the next ring.
 type segment struct {
-	epoch int   // counted from 0
-	next  int64 // the first place that is empty, where completion order fills
+	epoch int          // counted from 0
+	next  atomic.Int64 // the first place that is empty, where completion order fills
+}
+
+func newSegment(epoch int, first int64) *segment {
+	s := &segment{epoch: epoch}
+	s.next.Store(first)
+	return s
 }
 
 func newRing[T any](s *stage, places int) *ring[T] {
@@ -55,12 +75,12 @@ func newRing[T any](s *stage, places int) *ring[T] {
 	r := &ring[T]{
 		owner:   s,
 		inOrder: s.ordered,
-		cells:   make([]msg[T], size),
-		free:    places,
-		segment: new(segment),
+		cells:   make([]cell[T], size),
+		segment: newSegment(0, 0),
 		meter:   meter{limit: s.buffer},
 	}
-	r.ready.L, r.room.L = &r.mu, &r.mu
+	r.free.Store(int64(places))
+	r.ready.cond.L, r.room.cond.L = &r.mu, &r.mu
 	if s.policy != nil && s.policy.Skip {
 		r.judge = &tally{policy: *s.policy}
 	}
@@ -73,26 +93,40 @@ func (r *ring[T]) reserve(w *worker) bool { return r.reserveUpTo(w, 1) > 0 }
 
 // reserveUpTo waits for a free place and takes up to n of them. It returns 0 when nothing more is needed.
 func (r *ring[T]) reserveUpTo(w *worker, n int) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.free == 0 && !r.aborted {
-		w.beforeWait()
-		for r.free == 0 && !r.aborted {
-			r.makers++
-			r.room.Wait()
-			r.makers--
-		}
-		r.meter.putWait += w.tick(&w.blocked)
-	}
-	if r.aborted {
+	if r.aborted.Load() {
 		return 0
 	}
-	n = min(n, r.free)
-	r.free -= n
-	if r.free > 0 && r.makers > 0 {
-		r.room.Signal()
+	if got := r.grab(n); got > 0 {
+		return got
 	}
-	return n
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got := 0
+	w.beforeWait()
+	r.room.wait(func() bool {
+		got = r.grab(n)
+		return got > 0 || r.aborted.Load()
+	})
+	r.meter.putWait += w.tick(&w.blocked)
+	if r.aborted.Load() {
+		return 0
+	}
+	r.callMaker()
+	return got
+}
+
+// grab takes up to n free places.
+func (r *ring[T]) grab(n int) int {
+	for {
+		free := r.free.Load()
+		if free == 0 {
+			return 0
+		}
+		got := min(int64(n), free)
+		if r.free.CompareAndSwap(free, free-got) {
+			return int(got)
+		}
+	}
 }
 
 // release gives reserved places back.
@@ -100,11 +134,18 @@ func (r *ring[T]) release(n int) {
 	if n == 0 {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free += n
-	if r.makers > 0 {
-		r.room.Signal()
+	r.free.Add(int64(n))
+	if r.room.wanted.Load() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.callMaker()
+	}
+}
+
+// callMaker wakes one who waits for room, if there is some.
+func (r *ring[T]) callMaker() {
+	if r.free.Load() > 0 {
+		r.room.ring()
 	}
 }
 
@@ -119,9 +160,21 @@ type haul[T any] struct {
 func (r *ring[T]) take(w *worker, buf []msg[T]) haul[T] {
 	r.mu.Lock()
 	if !r.takeable() {
-		w.beforeWait()
-		r.await(context.Background())
-		r.meter.getWait += w.tick(&w.starved)
+		r.await(context.Background(), w)
+	}
+	h, broken := r.haul(buf, w.last)
+	r.mu.Unlock()
+	if broken {
+		r.owner.halt()
+	}
+	return h
+}
+
+// takeWithin is take for the consumer, who may give up waiting.
+func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[T] {
+	r.mu.Lock()
+	if !r.takeable() && ctx.Err() == nil {
+		r.await(ctx, w)
 	}
 	h, broken := r.haul(buf, w.last)
 	r.mu.Unlock()
@@ -142,66 +195,57 @@ func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
 	return h
 }
 
-// takeWithin is take for the consumer, who may give up waiting.
-func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[T] {
-	r.mu.Lock()
-	if !r.takeable() && ctx.Err() == nil {
-		stop := func() bool { return true }
-		if ctx.Done() != nil {
-			stop = context.AfterFunc(ctx, r.rouse)
-		}
-		w.beforeWait()
-		r.await(ctx)
-		stop()
-		r.meter.getWait += w.tick(&w.starved)
-	}
-	h, broken := r.haul(buf, w.last)
-	r.mu.Unlock()
-	if broken {
-		r.owner.halt()
-	}
-	return h
-}
-
-// rouse lets all who wait look again.
-func (r *ring[T]) rouse() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ready.Broadcast()
-}
-
 // wait waits until the head can be taken, by this worker or another. It returns false when nothing more comes.
 func (r *ring[T]) wait(w *worker) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.takeable() {
-		w.beforeWait()
-		r.await(context.Background())
-		r.meter.getWait += w.tick(&w.starved)
-		if r.takers > 0 && r.filled > 1 && r.takeable() {
-			r.ready.Signal() // this worker takes one at most
+		r.await(context.Background(), w)
+		if r.full(r.head + 1) {
+			r.callTaker() // this worker takes one at most
 		}
 	}
-	return !r.ended && !r.aborted
+	return !r.ended && !r.aborted.Load()
+}
+
+// await waits until the head can be taken, or ctx ends.
+func (r *ring[T]) await(ctx context.Context, w *worker) {
+	stop := func() bool { return true }
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, r.rouse)
+	}
+	w.beforeWait()
+	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil })
+	stop()
+	r.meter.getWait += w.tick(&w.starved)
+}
+
+// rouse lets all who wait for messages look again.
+func (r *ring[T]) rouse() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready.ringAll()
 }
 
 // takeable tells whether a take need not wait.
 func (r *ring[T]) takeable() bool {
-	return r.aborted || r.ended || r.doom != nil || r.at(r.head).kind != none
+	return r.full(r.head) || r.aborted.Load() || r.ended || r.doom != nil
 }
 
-func (r *ring[T]) await(ctx context.Context) {
-	for !r.takeable() && ctx.Err() == nil {
-		r.takers++
-		r.ready.Wait()
-		r.takers--
+// callTaker wakes one who waits for a message, if there is one.
+func (r *ring[T]) callTaker() {
+	switch {
+	case r.ended:
+		r.ready.ringAll()
+	case r.takeable():
+		r.ready.ring()
 	}
 }
 
 // haul takes what is ready. It reports whether that includes the end of a failed run: all that the owner still does is in vain
 // then, because what lies before was taken.
 func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool) {
-	if r.aborted || r.ended {
+	if r.aborted.Load() || r.ended {
 		return h, false
 	}
 	r.observe(now)
@@ -214,26 +258,46 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 			n++
 			break
 		}
-		cell := r.at(r.head)
-		if cell.kind == none {
+		if !r.full(r.head) {
 			break
 		}
-		buf[n], *cell = *cell, msg[T]{}
-		r.head++
-		broken = r.pass(&buf[n]) || broken
+		cell := r.at(r.head)
+		m := &buf[n]
+		*m, cell.msg = cell.msg, msg[T]{}
 		n++
-		if buf[n-1].kind == mark {
-			r.segment = &segment{next: r.head, epoch: r.segment.epoch + 1}
+		r.head++
+		if m.kind == item && r.judge == nil {
+			continue
+		}
+		broken = r.pass(m) || broken
+		if m.kind == mark {
+			r.segment = newSegment(r.segment.epoch+1, r.head)
 			break
 		}
 	}
 	h.msgs = buf[:n]
-	taken := int(r.head - h.at)
-	r.filled -= taken
-	r.free += taken
-	r.meter.gets += int64(taken)
-	r.wake(taken)
+	r.lent += r.head - h.at
+	if !r.lends {
+		r.vacate()
+	}
+	r.callTaker()
 	return h, broken
+}
+
+// vacate makes the places free whose messages were taken.
+func (r *ring[T]) vacate() {
+	if r.lent > 0 {
+		r.free.Add(r.lent)
+		r.lent = 0
+		r.callMaker()
+	}
+}
+
+// giveBack makes the places free that the consumer has kept.
+func (r *ring[T]) giveBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.vacate()
 }
 
 // pass judges a message that leaves the ring. It reports whether it is the end of a failed run.
@@ -265,82 +329,90 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 	return m.kind == fatal
 }
 
-// wake signals those who wait for what has changed after n messages were taken.
-func (r *ring[T]) wake(n int) {
-	for range min(n, r.makers) {
-		r.room.Signal()
-	}
-	switch {
-	case r.takers == 0:
-	case r.ended:
-		r.ready.Broadcast()
-	case r.takeable():
-		r.ready.Signal()
-	}
-}
-
 // fill puts a message into the place that belongs to its input, which had this number and came in this segment; now is about the
 // time at which it was finished.
-func (r *ring[T]) fill(number int64, seg *segment, m msg[T], now time.Duration) {
-	r.mu.Lock()
-	if r.aborted {
-		r.mu.Unlock()
-		r.discardMsg(m)
-		return
-	}
+func (r *ring[T]) fill(number int64, seg *segment, m *msg[T], now time.Duration) {
 	place := number
 	if !r.inOrder && m.kind != mark && m.kind != fatal {
-		place = seg.next
-		seg.next++
+		place = seg.next.Add(1) - 1
 	}
 	r.arrive(place, m, now)
-	r.mu.Unlock()
 }
 
 // put fills the place after the one that was put last: for stages whose inputs are not their outputs. The place must have been reserved.
-func (r *ring[T]) put(m msg[T], now time.Duration) {
-	r.mu.Lock()
-	if r.aborted {
-		r.mu.Unlock()
-		r.discardMsg(m)
-		return
-	}
-	r.arrive(r.tail, m, now)
-	r.tail++
-	r.mu.Unlock()
+func (r *ring[T]) put(m *msg[T], now time.Duration) {
+	r.arrive(r.tail.Add(1)-1, m, now)
 }
 
-func (r *ring[T]) arrive(place int64, m msg[T], now time.Duration) {
-	r.observe(now)
-	*r.at(place) = m
-	r.filled++
-	r.meter.puts++
+func (r *ring[T]) arrive(place int64, m *msg[T], now time.Duration) {
+	if r.aborted.Load() {
+		r.discardMsg(*m)
+		return
+	}
 	if m.kind == fatal || m.kind == failed && (r.owner.raises || m.news.stops) {
 		r.owner.engine.note(m.news, m.ticket)
 	}
-	if r.takers > 0 && r.takeable() {
-		r.ready.Signal()
+	if int64(now) > r.observed.Load() {
+		r.mu.Lock()
+		r.observe(now)
+		r.mu.Unlock()
+	}
+	c := r.at(place)
+	c.msg = *m
+	c.full.Store(place + 1)
+	if r.ready.wanted.Load() || r.aborted.Load() {
+		r.announce(place)
 	}
 }
 
-func (r *ring[T]) at(place int64) *msg[T] { return &r.cells[place&int64(len(r.cells)-1)] }
+// announce tells somebody who waits that a message is there. If nobody will take it, it is disposed of, unless drain has done so.
+func (r *ring[T]) announce(place int64) {
+	r.mu.Lock()
+	var left []msg[T]
+	if r.aborted.Load() {
+		left = r.spoil(place)
+	} else {
+		r.callTaker()
+	}
+	r.mu.Unlock()
+	r.discardAll(left)
+}
+
+func (r *ring[T]) at(place int64) *cell[T] { return &r.cells[place&int64(len(r.cells)-1)] }
+
+// full tells whether the message of a place is there.
+func (r *ring[T]) full(place int64) bool { return r.at(place).full.Load() == place+1 }
 
 // abort releases all who wait here: nothing is taken any more.
 func (r *ring[T]) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.aborted = true
-	r.ready.Broadcast()
-	r.room.Broadcast()
+	r.aborted.Store(true)
+	r.ready.ringAll()
+	r.room.ringAll()
 }
 
 // drain discards what was left, after abort.
 func (r *ring[T]) drain() {
 	r.mu.Lock()
-	left := slices.Clone(r.cells)
-	clear(r.cells)
+	var left []msg[T]
+	for i := range r.cells {
+		left = append(left, r.spoil(r.head+int64(i))...)
+	}
 	r.mu.Unlock()
 	r.discardAll(left)
+}
+
+// spoil empties a place from which nothing will be taken, if there is a message.
+func (r *ring[T]) spoil(place int64) (left []msg[T]) {
+	c := r.at(place)
+	if !r.full(place) {
+		return nil
+	}
+	c.full.Store(0)
+	left, c.msg = []msg[T]{c.msg}, msg[T]{}
+	r.spoilt++
+	return left
 }
 
 func (r *ring[T]) discardAll(msgs []msg[T]) {
@@ -367,12 +439,33 @@ func (r *ring[T]) discardWith(drop func(T), v T) {
 	}
 }
 
+// observe brings the meter up to a time at which nothing has changed yet. Messages behind a gap are not ready, and not counted.
 func (r *ring[T]) observe(now time.Duration) {
-	r.meter.observe(now, r.filled, r.takeable())
+	if int64(now) <= r.observed.Load() {
+		return
+	}
+	r.observed.Store(int64(now))
+	r.meter.observe(now, r.length(), r.lent > 0 || r.takeable())
+}
+
+// length is how many messages can be taken one after the other, or have been, and keep their places.
+func (r *ring[T]) length() int {
+	r.seen = max(r.seen, r.head)
+	for r.full(r.seen) {
+		r.seen++
+	}
+	return int(r.seen - r.head + r.lent)
 }
 
 func (r *ring[T]) stats() QueueStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.meter.stats(r.filled)
+	q := r.meter.stats(r.length())
+	q.Gets, q.Puts = r.head, r.head+r.spoilt
+	for i := range r.cells {
+		if r.full(r.head + int64(i)) {
+			q.Puts++
+		}
+	}
+	return q
 }

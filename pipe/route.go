@@ -268,14 +268,14 @@ func (r *routeStage[In]) send(w *worker, to int, m msg[In]) {
 	if r.note != nil {
 		r.note(to)
 	}
-	b.put(m, w.last)
+	b.put(&m, w.last)
 }
 
 // broadcast sends an end to all branches.
 func (r *routeStage[In]) broadcast(w *worker, m msg[In]) {
 	for _, b := range r.branches {
 		if b.reserve(w) {
-			b.put(m, w.last)
+			b.put(&m, w.last)
 		}
 	}
 	if r.note != nil {

@@ -76,7 +76,7 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 		b := r.branches[to]
 		part := msg[[]In]{kind: item, val: parts[to], ticket: m.ticket}
 		if b.reserve(w) {
-			b.put(part, w.last)
+			b.put(&part, w.last)
 		} else {
 			b.discardMsg(part)
 		}

@@ -14,19 +14,20 @@ import (
 // any time, except Close by an operation, which it would wait for.
 type Run[T any] struct {
 	engine   *engine
-	queue    *ring[T]
 	consumer *worker
 	hooks    Hooks
 	given    context.Context // to Start
 
-	reading sync.Mutex // guards what Next works with
-	buf     [1]msg[T]
-	tally   tally
-	doom    *msg[T] // what the next call fails with
-	err     error   // what all further calls return
+	mu      sync.Mutex
+	busy    bool // a call of Next waits, or has come upon something else than an item
+	books   *books
+	hand    hand[T]
+	yielded int64
 
-	mu    sync.Mutex
-	books *books
+	// What follows belongs to Next.
+	tally tally
+	doom  *msg[T] // what the next call fails with
+	err   error   // what all further calls return
 
 	closed atomic.Bool
 }
@@ -34,13 +35,14 @@ type Run[T any] struct {
 func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 	r := &Run[T]{
 		engine:   o.engine,
-		queue:    queue,
+		hand:     newHand(queue),
 		consumer: (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker().traced(0),
 		hooks:    o.config.Hooks,
 		given:    ctx,
 		tally:    tally{policy: o.config.Failures},
 		books:    o.books,
 	}
+	r.engine.rest = r.discard
 	if !r.tally.resume(r.books, o.sources) {
 		r.setDoom()
 	}
@@ -52,40 +54,83 @@ func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 // before it in order, and again by every further call; what has stopped other stages by then is joined to it. When ctx ends while Next waits, its error is returned and nothing is
 // lost.
 func (r *Run[T]) Next(ctx context.Context) (T, error) {
-	var zero T
-	if !r.reading.TryLock() {
+	r.mu.Lock()
+	if r.busy {
+		r.mu.Unlock()
+		var zero T
 		return zero, ErrBusy
 	}
-	defer r.reading.Unlock()
-	r.consumer.timeItem()
+	if r.consumer.tracer == nil { // who may want the lock
+		r.consumer.timeItem()
+		if v, ok := r.ready(ctx); ok {
+			r.mu.Unlock()
+			return v, nil
+		}
+	}
+	r.busy = true
+	r.mu.Unlock()
+	defer r.idle()
+	if r.consumer.tracer != nil {
+		r.consumer.timeItem()
+	}
+	return r.await(ctx)
+}
+
+// ready is the next item, where there is one at hand and nothing to decide. The lock is held.
+func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
+	m := r.hand.first()
+	if m == nil || m.kind != item || r.doom != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
+		return v, false
+	}
+	v = m.val
+	if !r.tally.pass(r.books.finish(&m.ticket)) {
+		r.setDoom()
+	}
+	r.hand.drop()
+	r.yielded++
+	return v, true
+}
+
+// await deals with all messages up to the next item.
+func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 	for r.err == nil {
 		if ctx.Err() != nil {
-			return zero, context.Cause(ctx)
+			return v, context.Cause(ctx)
 		}
 		m, ok := r.receive(ctx)
 		if !ok {
 			r.consumer.tellSpans()
-			return zero, r.stopped(ctx)
+			return v, r.stopped(ctx)
 		}
 		switch m.kind {
 		case item:
-			r.finish(&m)
-			r.consumer.out.Add(1)
-			if t := r.consumer.tracer; t != nil {
-				t.handOver(m.val, &m.ticket, r.epoch()-r.engine.epoch)
+			r.mu.Lock()
+			v, ok := r.ready(ctx)
+			r.mu.Unlock()
+			if !ok {
+				continue
 			}
-			return m.val, nil
+			if t := r.consumer.tracer; t != nil {
+				t.handOver(v, &m.ticket, r.epoch()-r.engine.epoch)
+			}
+			return v, nil
 		case gone:
 			r.lose(&m)
 		case mark:
 			r.nextEpoch(m.last)
 			r.consumer.tellSpans()
-			return zero, io.EOF
+			return v, io.EOF
 		case fatal:
 			r.fail(&m)
 		}
 	}
-	return zero, r.err
+	return v, r.err
+}
+
+func (r *Run[T]) idle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy = false
 }
 
 // All yields the rest of the epoch, then ends. An error comes once, as the last; also ErrDone, when there is no epoch left.
@@ -111,7 +156,9 @@ func (r *Run[T]) State() State {
 // Stats are the run's numbers so far.
 func (r *Run[T]) Stats() Stats {
 	s := r.engine.stats()
-	s.Yielded = r.consumer.out.Load()
+	r.mu.Lock()
+	s.Yielded = r.yielded
+	r.mu.Unlock()
 	s.Waited = time.Duration(r.consumer.starved.Load())
 	return s
 }
@@ -129,21 +176,42 @@ func (r *Run[T]) CloseWithin(ctx context.Context) error {
 	return r.engine.close(ctx)
 }
 
-func (r *Run[T]) receive(ctx context.Context) (msg[T], bool) {
+// receive waits for a message. An item stays in the hand.
+func (r *Run[T]) receive(ctx context.Context) (m msg[T], ok bool) {
 	if r.doom != nil {
 		return *r.doom, true
 	}
-	h := r.queue.takeWithin(ctx, r.consumer, r.buf[:])
-	if len(h.msgs) == 0 {
-		return msg[T]{}, false
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hand.first() == nil {
+		r.mu.Unlock()
+		run := r.hand.await(ctx, r.consumer)
+		r.mu.Lock()
+		r.hand.run = run
 	}
-	m := r.buf[0]
-	r.buf[0] = msg[T]{}
+	first := r.hand.first()
+	if first == nil || r.engine.halted.Load() {
+		return m, false
+	}
+	if m = *first; m.kind != item {
+		r.hand.drop()
+	}
 	return m, true
+}
+
+// discard disposes of what is at hand, after the run was halted.
+func (r *Run[T]) discard() {
+	r.mu.Lock()
+	left := r.hand.empty()
+	r.mu.Unlock()
+	r.hand.queue.discardAll(left)
 }
 
 // stopped tells why nothing came. All reasons but the caller's own context are for good.
 func (r *Run[T]) stopped(ctx context.Context) error {
+	if r.engine.halted.Load() {
+		r.discard() // what came at the same moment
+	}
 	if crashed := r.engine.crashed.Load(); crashed != nil {
 		r.err = crashed
 	} else if r.closed.Load() {

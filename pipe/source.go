@@ -37,6 +37,7 @@ type sourceStage[T any] struct {
 	out    *ring[T]
 	plan   plan
 	number int // among the run's sources
+	places int // of the queue that are reserved
 }
 
 // A plan says how many epochs a source reads, which one is the first, and what of it is done already.
@@ -48,7 +49,7 @@ type plan struct {
 // work reads epoch after epoch. It holds a free place of the queue whenever it asks the source for an item, so that an item
 // is not made before there is room for it.
 func (s *sourceStage[T]) work(w *worker) {
-	if !s.out.reserve(w) {
+	if !s.reserve(w) {
 		return
 	}
 	done := newLedger(s.plan.saved)
@@ -59,11 +60,24 @@ func (s *sourceStage[T]) work(w *worker) {
 		done = nil
 		last := k+1 == s.plan.epochs
 		w.tick(&w.busy)
-		s.out.put(msg[T]{kind: mark, last: last}, w.last)
-		if last || !s.out.reserve(w) {
+		s.put(w, &msg[T]{kind: mark, last: last})
+		if last || !s.reserve(w) {
 			return
 		}
 	}
+}
+
+// reserve waits for a place, if none is left. While items come fast it takes several at a time.
+func (s *sourceStage[T]) reserve(w *worker) bool {
+	if s.places == 0 {
+		s.places = s.out.reserveUpTo(w, w.pace.limit(maxRun))
+	}
+	return s.places > 0
+}
+
+func (s *sourceStage[T]) put(w *worker, m *msg[T]) {
+	s.places--
+	s.out.put(m, w.last)
 }
 
 // epoch reads one epoch. It reports whether the run goes on.
@@ -74,7 +88,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}
 	defer func() {
 		if err := recovered(recover()); err != nil {
-			s.out.put(msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}}, w.last)
+			s.put(w, &msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}})
 			on = false
 		}
 	}()
@@ -96,12 +110,12 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 		}
 		w.in.Add(1)
 		w.timeItem()
-		s.out.put(m, w.last)
+		s.put(w, &m)
 		if err != nil && (s.raises || m.news.stops) {
 			return false
 		}
 		pos++
-		if !s.out.reserve(w) {
+		if !s.reserve(w) {
 			return false
 		}
 	}

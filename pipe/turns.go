@@ -62,7 +62,7 @@ func (t *turnMerge[T]) work(w *worker) {
 		if !ok {
 			return
 		}
-		t.out.put(end, w.last)
+		t.out.put(&end, w.last)
 		if end.kind == fatal || end.last {
 			return
 		}
@@ -110,7 +110,7 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 		void = turn + 1
 		w.out.Add(1)
 		w.timeItem()
-		t.out.put(m, w.last)
+		t.out.put(&m, w.last)
 		if !t.out.reserve(w) {
 			return end, false
 		}
@@ -146,7 +146,7 @@ func (t *turnMerge[T]) next(w *worker, in *mergeInput[T]) (m msg[T], more, ok bo
 			t.note(in, m)
 			return m, false, true
 		}
-		t.out.put(m, w.last)
+		t.out.put(&m, w.last)
 		if !t.out.reserve(w) {
 			return m, false, false
 		}

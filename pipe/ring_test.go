@@ -1,0 +1,252 @@
+package pipe
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+)
+
+// Nobody who waits at a bell sleeps while there is something for them, whoever rings, however often: a bubble in which all sleep is an error of its own.
+func TestBellLosesNobody(t *testing.T) {
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			waiters, givers := 1+random.IntN(20), 1+random.IntN(4)
+			var mu sync.Mutex
+			var b bell
+			b.cond.L = &mu
+			var left atomic.Int64
+			var wg sync.WaitGroup
+			for range waiters {
+				wg.Go(func() {
+					for range 3 * givers {
+						mu.Lock()
+						b.wait(func() bool { return left.Load() > 0 })
+						left.Add(-1)
+						if left.Load() > 0 {
+							b.ring()
+						}
+						mu.Unlock()
+					}
+				})
+			}
+			for range givers {
+				size := 1 + random.IntN(3)
+				wg.Go(func() {
+					for n := 3 * waiters; n > 0; n -= size {
+						left.Add(int64(min(n, size)))
+						runtime.Gosched()
+						if b.wanted.Load() {
+							mu.Lock()
+							if left.Load() > 0 {
+								b.ring()
+							}
+							mu.Unlock()
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if b.waiting != 0 || b.wanted.Load() || left.Load() != 0 {
+				t.Fatalf("%d wait, %d are left", b.waiting, left.Load())
+			}
+		})
+	}
+}
+
+// While one was called and has not looked, nobody else is.
+func TestBellCallsOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var b bell
+		b.cond.L = &mu
+		looked, open := 0, false
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				mu.Lock()
+				defer mu.Unlock()
+				b.wait(func() bool { looked++; return open })
+			})
+		}
+		synctest.Wait()
+		mu.Lock()
+		before := looked
+		for range 10 {
+			b.ring()
+		}
+		mu.Unlock()
+		synctest.Wait()
+		mu.Lock()
+		if looked != before+1 {
+			t.Errorf("%d looked after ten rings", looked-before)
+		}
+		open = true
+		b.ringAll()
+		mu.Unlock()
+		wg.Wait()
+	})
+}
+
+// Makers who take no lock, and takers who sleep: every message is taken or disposed of, once, also when the queue is aborted in the middle; and
+// those of a maker come in its order.
+func TestRingLosesNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		makers, takers := rapid.IntRange(1, 8).Draw(rt, "makers"), rapid.IntRange(1, 8).Draw(rt, "takers")
+		places, each := rapid.IntRange(1, 20).Draw(rt, "places"), rapid.IntRange(1, 100).Draw(rt, "messages of each maker")
+		run, haul := rapid.IntRange(1, 8).Draw(rt, "places at a time"), rapid.IntRange(1, maxRun).Draw(rt, "messages at a time")
+		lends, abort := takers == 1 && rapid.Bool().Draw(rt, "lends"), rapid.Bool().Draw(rt, "abort")
+
+		s := newTestStage(places)
+		defer s.cancel()
+		r := newRing[int](s, places)
+		r.lends = lends
+		var mu sync.Mutex
+		var made, taken, dropped []int
+		r.drop = func(v int) { mu.Lock(); dropped = append(dropped, v); mu.Unlock() }
+		var all, readers sync.WaitGroup
+		for m := range makers {
+			all.Go(func() {
+				w := s.newWorker()
+				for have, n := 0, 0; n < each; n++ {
+					if have == 0 {
+						if have = r.reserveUpTo(w, run); have == 0 {
+							return
+						}
+					}
+					have--
+					mu.Lock()
+					made = append(made, m*each+n)
+					mu.Unlock()
+					r.put(&msg[int]{kind: item, val: m*each + n}, w.last)
+				}
+			})
+		}
+		var count atomic.Int64
+		for range takers {
+			readers.Go(func() {
+				w, buf := s.newWorker(), make([]msg[int], haul)
+				for {
+					h := r.take(w, buf)
+					if len(h.msgs) == 0 {
+						return
+					}
+					mu.Lock()
+					for _, m := range h.msgs {
+						taken = append(taken, m.val)
+					}
+					mu.Unlock()
+					r.giveBack()
+					if count.Add(int64(len(h.msgs))) == int64(makers*each) || abort && count.Load() > int64(makers*each/2) {
+						r.abort()
+					}
+				}
+			})
+		}
+		all.Wait()
+		readers.Wait()
+		r.drain()
+		if got := slices.Sorted(slices.Values(append(slices.Clone(taken), dropped...))); !slices.Equal(got, slices.Sorted(slices.Values(made))) {
+			rt.Fatalf("%d were made, %d taken, %d disposed of", len(made), len(taken), len(dropped))
+		}
+		if takers == 1 {
+			last := make(map[int]int)
+			for _, v := range taken {
+				if before, ok := last[v/each]; ok && v < before {
+					rt.Fatalf("%d after %d", v, before)
+				}
+				last[v/each] = v
+			}
+		}
+		if q := r.stats(); q.Puts < int64(len(taken)) || q.Puts > int64(len(made)) || q.Gets != int64(len(taken)) || q.Puts < q.Gets {
+			rt.Fatalf("%d were made, %d taken: %+v", len(made), len(taken), q)
+		}
+		if !abort && len(taken) != makers*each {
+			rt.Fatalf("%d of %d were taken", len(taken), makers*each)
+		}
+	})
+}
+
+func newTestStage(buffer int) *stage {
+	s := &stage{node: &node{buffer: buffer}, engine: newEngine(context.Background(), Hooks{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Who was called and leaves something behind calls the next one: those who put in between have called nobody, or one.
+func TestRingWakesOneAfterTheOther(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 5
+			s := newTestStage(n)
+			defer s.cancel()
+			r := newRing[int](s, n)
+			var taken, placed atomic.Int64
+			for range n {
+				go func() {
+					var buf [1]msg[int]
+					taken.Add(int64(len(r.take(s.newWorker(), buf[:]).msgs)))
+				}()
+			}
+			synctest.Wait()
+			w := s.newWorker()
+			r.reserveUpTo(w, n)
+			for v := range n {
+				r.put(&msg[int]{kind: item, val: v}, 0)
+			}
+			synctest.Wait()
+			if taken.Load() != n {
+				t.Fatalf("%d of %d messages were taken", taken.Load(), n)
+			}
+
+			r.reserveUpTo(w, n)
+			for range n {
+				r.put(&msg[int]{kind: item}, 0)
+				go func() { placed.Add(int64(r.reserveUpTo(s.newWorker(), 1))) }()
+			}
+			synctest.Wait()
+			buf := make([]msg[int], n)
+			r.take(w, buf)
+			synctest.Wait()
+			if placed.Load() != n {
+				t.Fatalf("%d of %d places were taken", placed.Load(), n)
+			}
+		})
+	}
+}
+
+// A message that arrives while the queue is aborted is disposed of by the one who put it or by the one who drains, and not by both.
+func TestRingDisposesOfWhatComesLate(t *testing.T) {
+	for _, c := range []struct{ before, behind int }{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
+		s := newTestStage(1)
+		defer s.cancel()
+		r := newRing[int](s, 1)
+		dropped := 0
+		r.drop = func(int) { dropped++ }
+		r.reserve(s.newWorker())
+		// What put does when abort comes behind its first look, and perhaps drain, too.
+		r.abort()
+		if c.before > 0 {
+			r.drain()
+		}
+		cell := r.at(0)
+		cell.msg = msg[int]{kind: item}
+		cell.full.Store(1)
+		if c.behind > 0 {
+			r.drain()
+		}
+		if r.announce(0); dropped != 1 {
+			t.Errorf("%+v: disposed of %d times", c, dropped)
+		}
+		if r.put(&msg[int]{kind: item}, 0); dropped != 2 {
+			t.Errorf("%+v: what is put behind abort is not disposed of", c)
+		}
+	}
+}
