@@ -199,17 +199,21 @@ func branches(n nesting) (all []string) {
 	return all
 }
 
-// text is like `resize(size=256)`, with the step's name where that says more: `flip: random_flip(p=0.1)`.
+// text is like `resize(size=256)`, with the step's name where that says more: `flip: random_flip(p=0.1)`, and what becomes of samples that fail.
 func (s Step) text() string {
 	text := s.Op
 	if args := s.shown(); len(args) > 0 {
 		text += "(" + strings.Join(args, ", ") + ")"
 	}
-	if number, ok := strings.CutPrefix(s.Name, s.Op+"_"); ok && strings.Trim(number, "0123456789") == "" {
-		return s.Name + strings.TrimPrefix(text, s.Op)
+	number, ok := strings.CutPrefix(s.Name, s.Op+"_")
+	switch {
+	case ok && strings.Trim(number, "0123456789") == "":
+		text = s.Name + strings.TrimPrefix(text, s.Op)
+	case s.Name != s.Op:
+		text = s.Name + ": " + text
 	}
-	if s.Name != s.Op {
-		return s.Name + ": " + text
+	if s.Failures != nil {
+		text += ".failures(" + strings.Join(differing(s.Failures, new(Failures)), ", ") + ")"
 	}
 	return text
 }
@@ -220,9 +224,12 @@ func (s Step) shown() []string {
 	if !ok || reflect.TypeOf(fieldsOf(op.New())) != reflect.TypeOf(fieldsOf(s.Args)) {
 		return nil
 	}
-	given := reflect.ValueOf(fieldsOf(s.Args)).Elem()
-	usual := reflect.ValueOf(fieldsOf(Recipe{Steps: []Step{{Op: s.Op}}}.Complete().Steps[0].Args)).Elem()
-	var shown []string
+	return differing(s.Args, Recipe{Steps: []Step{{Op: s.Op}}}.Complete().Steps[0].Args)
+}
+
+// differing returns the fields of a struct that are not as usual.
+func differing(args, as any) (shown []string) {
+	given, usual := reflect.ValueOf(fieldsOf(args)).Elem(), reflect.ValueOf(fieldsOf(as)).Elem()
 	for _, f := range argumentFields(given.Type()) {
 		if name := argumentName(f); name != "root" && !holds(f.Type) {
 			v := given.FieldByIndex(f.Index)

@@ -80,9 +80,32 @@ RANDOM = {
         "dtype": r.choice([None, "float32", "float16", "bfloat16"]),
     },
     "layout": lambda r: {"layout": r.choice(["NHWC", "NCHW"])},
+    "route": lambda r: r.choice(
+        [
+            {"by": "key", "branches": [("*.png", flipped), (["a", "${x}", "b\udcff*"], lambda p: p)]},
+            {
+                "by": "key",
+                "branches": [(b"\xff*", flipped), (Path("x"), lambda p: p.route("key", [flipped])), lambda p: p.rotate90().random_flip()],
+            },
+            {"by": "key", "branches": [lambda p: flipped(p).failures(**failures_of(r))]},
+        ]
+    ),
     "batch": lambda r: r.choice([{"size": 3}, {"global_size": 8}, {"size": 1, "drop_last": True}]),
 }
 LAST = ("normalize", "layout", "batch")  # may only follow what is of one size, or be last
+
+
+def flipped(p):
+    return p.random_flip(0.25)
+
+
+def failures_of(r):
+    return {
+        "on_error": r.choice(["skip", "replace"]),
+        "max_errors": r.choice([None, 3, np.int32(3), 0.5, 1.0]),
+        "retries": r.choice([None, 0, 7]),
+        "time_limit": r.choice([None, 1, 0.25]),
+    }
 
 
 def filter_of(r):
@@ -111,15 +134,40 @@ def sources(r):
     ]
     source = r.choice(["data/*/*.jpg", paths, [(path, i - 3) for i, path in enumerate(paths)], paths[r.randrange(len(paths))]])
     label = r.choice([None, "parent"]) if not isinstance(source[0], tuple) else None
-    return hr.files(source, label=label, seed=r.choice([0, 7, 2**64 - 1]))
+    seed = r.choice([0, 7, 2**64 - 1])
+    p = hr.files(source, label=label, seed=seed)
+    if r.random() < 0.3:
+        p = p.failures(**failures_of(r))
+    return p
+
+
+def merged(r):
+    """What several give, with everything that a merge can say."""
+    of = [sources(r)]
+    while len(of) < 3:
+        of += [p for p in [sources(r)] if p._seed == of[0]._seed and labelled(p) == labelled(of[0])]
+    of[1] = hr.merge([of[1]], order="arrival") if r.random() < 0.5 else of[1].shuffle()
+    how = r.choice(
+        [
+            {},
+            {"order": "round_robin", "until": "shortest"},
+            {"weights": (3, 0.5, np.float64(1)), "seed": r.choice([None, 7])},
+            {"order": "arrival", "until": "longest"},
+        ]
+    )
+    return hr.merge(of, **how)
+
+
+def labelled(p):
+    return bool({"label", "pairs"} & set(p._steps[0]["files"]))
 
 
 def drawn(r, name):
     """A pipeline that has an operation in it, where it may stand."""
-    p = sources(r)
     if name == "shuffle":
-        return p.shuffle(**RANDOM[name](r))
-    if r.random() < 0.5:
+        return sources(r).shuffle(**RANDOM[name](r))
+    p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
+    if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
     p = p.decode_image(**RANDOM["decode_image"](r))
     for middle in r.sample(sorted(RANDOM), 3):
@@ -127,17 +175,19 @@ def drawn(r, name):
             p = getattr(p, middle)(**RANDOM[middle](r))
     if name == "batch":
         p = p.center_crop(8)
-    return p if name == "decode_image" else getattr(p, name)(**RANDOM[name](r))
+    if r.random() < 0.3:
+        p = p.failures(**failures_of(r))
+    return p if name in ("decode_image", "merge") else getattr(p, name)(**RANDOM[name](r))
 
 
 def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
-    assert steps - {"to", "recipe", "loader"} == set(RANDOM)
+    assert steps - {"to", "recipe", "loader", "failures"} == set(RANDOM)
     schema = json.loads(subprocess.check_output([find_program(), "schema"]))
-    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {"files"}
+    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {"files", "merge"}
 
 
-@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize("name", ["merge", *RANDOM])
 def test_round_trip(name, tmp_path):
     validator = validator_of_recipes()
     r = random.Random(name)
@@ -158,11 +208,23 @@ def assert_same_steps(given, loaded):
     """All that was given came back, in the one form that equal arguments have."""
     given, loaded = given._described(), loaded._described()
     assert given["seed"] == loaded["seed"]
-    assert [op for step in given["steps"] for op in step] == [op for step in loaded["steps"] for op in step]
-    for before, after in zip(given["steps"], loaded["steps"], strict=True):
-        ((op, asked),), ((_, got),) = before.items(), after.items()
-        for name, value in asked.items():
-            assert same(op, name, value, got.get(name)), (op, name, value, got)
+    assert_same_chain(given["steps"], loaded["steps"])
+
+
+def assert_same_chain(given, loaded):
+    assert [op for step in given for op in step] == [op for step in loaded for op in step]
+    for before, after in zip(given, loaded, strict=True):
+        for (op, asked), (_, got) in zip(before.items(), after.items(), strict=True):
+            for name, value in asked.items():
+                if name == "of":
+                    for chain, other in zip(value, got[name], strict=True):
+                        assert_same_chain(chain, other)
+                elif name == "branches":
+                    for branch, other in zip(value, got[name], strict=True):
+                        assert branch.get("when") == other.get("when")
+                        assert_same_chain(branch["steps"], other["steps"])
+                else:
+                    assert same(op, name, value, got.get(name)), (op, name, value, got)
 
 
 def same(op, name, asked, got):
@@ -173,6 +235,8 @@ def same(op, name, asked, got):
     if op == "rotate90":
         return got == asked % 4
     if name == "frame":
+        return got is None
+    if name == "retries" and asked == 0:
         return got is None
     if name in ("size", "mean", "std", "fill") and isinstance(asked, list) and len(set(asked)) == 1:
         return got in (asked[0], asked)

@@ -31,7 +31,7 @@ from .errors import (
     StateMismatch,
     TooManyErrors,
 )
-from .pipeline import Pipeline, files, load
+from .pipeline import Pipeline, files, load, merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ __all__ = [
     "__version__",
     "files",
     "load",
+    "merge",
     "version_info",
 ]
 

@@ -12,7 +12,7 @@ from .errors import EngineFailed, RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
 _FORMATS = ("yaml", "json")
@@ -28,8 +28,29 @@ def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: M
     given = [f"--set={variable}={_value(variable, value)}" for variable, value in variables.items()]
     text = _convert(["--to", "json", *given, "--", name], None)
     recipe: dict[str, Any] = _texts(json.loads(text), lambda text: text.replace("$$", "$"))
-    recipe["steps"] = [{step: {}} if isinstance(step, str) else step for step in recipe["steps"]]
+    recipe["steps"] = _objects(recipe["steps"])
     return recipe
+
+
+def _objects(chain: list[Any]) -> list[dict[str, Any]]:
+    """A list of steps, each of which is an object, also inside of others."""
+    chain = [{step: {}} if isinstance(step, str) else step for step in chain]
+    for step in chain:
+        if "merge" in step:
+            step["merge"]["of"] = [_objects(inside) for inside in step["merge"]["of"]]
+        for branch in step.get("route", {}).get("branches", ()):
+            branch["steps"] = _objects(branch["steps"])
+    return chain
+
+
+def steps(chain: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """All steps of a tree, in the order of the text."""
+    for step in chain:
+        yield step
+        for inside in step.get("merge", {}).get("of", ()):
+            yield from steps(inside)
+        for branch in step.get("route", {}).get("branches", ()):
+            yield from steps(branch["steps"])
 
 
 def write(recipe: dict[str, Any], loader: dict[str, Any], format: str) -> str:

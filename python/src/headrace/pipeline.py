@@ -8,7 +8,7 @@ from .errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal
 
     from ._loader import Loader
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     Size = int | tuple[int, int] | list[int]
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
     Jitter = float | tuple[float, float] | list[float]
+    When = str | int | Iterable[str] | Iterable[int] | None
+    Branch = Callable[["Pipeline"], "Pipeline"]
 
-__all__ = ["Pipeline", "files", "load"]
+__all__ = ["Pipeline", "files", "load", "merge"]
 
 _FORMATS = ("numpy", "torch")
 
@@ -61,6 +63,58 @@ def files(
     return Pipeline(_integer("seed", seed), ({"files": args},), "numpy")
 
 
+def merge(
+    pipelines: Iterable[Pipeline],
+    *,
+    order: Literal["round_robin", "weights", "arrival"] | None = None,
+    weights: Iterable[float] | None = None,
+    until: Literal["longest", "shortest"] | None = None,
+    seed: int | None = None,
+) -> Pipeline:
+    """Put the samples of several pipelines together: the first step of a pipeline.
+
+        cats = hr.files("cats").shuffle().decode_image()
+        dogs = hr.files("dogs").shuffle().decode_image()
+        loader = hr.merge([cats, dogs], weights=[3, 1]).random_resized_crop(224).batch(32).loader()
+
+    Each brings steps of its own, but none makes batches. They have to give samples of the same fields and dtypes; heights and widths may
+    differ. Labels of `label="parent"` are numbered over the folders of all of them.
+
+    Args:
+        pipelines: what is put together. All have the same `seed`, which the merged pipeline has, too.
+        order: which is next: `"round_robin"`, the default: one after the other; `"weights"`, the default where these are given: drawn by
+            them, the same in each run; `"arrival"`: who has a sample first, which differs between runs.
+        weights: how often each is next, as a share of their sum.
+        until: `"longest"`, the default: an epoch ends when all have ended, and the turns of those that end before go to the others;
+            `"shortest"`: an epoch ends when the first has ended.
+        seed: of what is drawn by weights; by default that of the pipelines.
+
+    Returns:
+        A pipeline with the fields of those that were given.
+
+    Raises:
+        RecipeError: if they have different seeds, formats, or sections `loader` in the recipes that `load` read.
+    """
+    given = list(pipelines)
+    for i, pipeline in enumerate(given):
+        if not isinstance(pipeline, Pipeline):
+            raise RecipeError(f"headrace: merge: item {i} is {pipeline!r}: takes pipelines")
+        for what, name in (("_seed", "the seed"), ("_format", "the format"), ("_defaults", "the section loader")):
+            mine, first = getattr(pipeline, what), getattr(given[0], what)
+            if mine != first:
+                raise RecipeError(f"headrace: merge: pipeline {i} has {name} {mine!r}, but pipeline 0 has {first!r}: takes the same of all")
+    if not given:
+        raise RecipeError("headrace: merge: there is nothing to merge: takes pipelines")
+    args = {
+        "of": [list(pipeline._steps) for pipeline in given],
+        "order": order,
+        "weights": None if weights is None else [_number("weights", w) for w in weights],
+        "seed": _optional("seed", seed),
+        "until": until,
+    }
+    return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("merge", args)
+
+
 def load(path: Path, /, **variables: Any) -> Pipeline:
     """Read a pipeline from a recipe: a file in YAML or JSON, as `Pipeline.recipe` writes it and the command `headrace run` takes it.
 
@@ -80,9 +134,10 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
     from . import _recipe
 
     recipe = _recipe.read(path, variables)
-    for step in recipe["steps"]:
+    root = os.fsdecode(os.getcwdb())
+    for step in _recipe.steps(recipe["steps"]):
         if "files" in step:
-            step["files"].setdefault("root", os.fsdecode(os.getcwdb()))
+            step["files"].setdefault("root", root)
     said = {name: value for name, value in recipe.get("loader", {}).items() if value is not None}
     return Pipeline(recipe["seed"], tuple(recipe["steps"]), "numpy", said)
 
@@ -122,6 +177,73 @@ class Pipeline:
             seed: of the order; by default that of `files`.
         """
         return self._with("shuffle", {"seed": None if seed is None else _integer("seed", seed)})
+
+    def route(self, by: str, branches: Iterable[Branch | tuple[When, Branch]]) -> Pipeline:
+        """Give each sample to one of several branches, and go on with what comes out of any of them.
+
+            .route("key", [("*.png", lambda p: p.random_crop(64)), lambda p: p.center_crop(64)])
+
+        The order of the samples stays. The branches have to give samples of the same fields and dtypes; heights and widths may differ.
+
+        Args:
+            by: the field that says which branch a sample takes: text such as `"key"`, or a whole number such as `"label"`.
+            branches: pairs of what a branch takes and a function that is given a pipeline and returns it with the steps of the branch.
+                What it takes is a pattern of text (`*`, `?`, `[…]`, and `**` for any number of folders), a number, or several of either;
+                the first branch that takes a sample gets it. A function alone, as the last, takes all others. A sample that no branch
+                takes is a bad one.
+        """
+        return self._with("route", {"by": by, "branches": [self._branch(i, branch) for i, branch in enumerate(branches)]})
+
+    def _branch(self, i: int, branch: Branch | tuple[When, Branch]) -> dict[str, Any]:
+        when, steps = branch if isinstance(branch, tuple) and len(branch) == 2 else (None, branch)
+        if not callable(steps):
+            raise RecipeError(
+                f"headrace: route: branch {i} is {branch!r}: takes (what it takes, a function of a pipeline), or a function alone"
+            )
+        inside = steps(Pipeline(self._seed, (), self._format))
+        if not isinstance(inside, Pipeline):
+            text = f"headrace: route: the function of branch {i} returns {inside!r}"
+            text += ": takes one that returns the pipeline it is given, with its steps"
+            raise RecipeError(text)
+        if when is None:
+            return {"steps": list(inside._steps)}
+        several = [when] if isinstance(when, (str, bytes)) or not hasattr(when, "__iter__") else when
+        return {"when": [_when(i, value) for value in several], "steps": list(inside._steps)}
+
+    def failures(
+        self,
+        *,
+        on_error: Literal["raise", "skip", "replace"] | None = None,
+        max_errors: int | float | None = None,
+        retries: int | None = None,
+        wait: float | None = None,
+        time_limit: float | None = None,
+    ) -> Pipeline:
+        """Say what becomes of samples that fail in the step before: `.decode_image().failures(on_error="skip", max_errors=0.05)`.
+
+        Behind `files` it is about files that cannot be read, behind `route` about samples that no branch takes. What is not given is as
+        `loader` says; other steps are not affected. Called again for the same step, it changes what is given.
+
+        Args:
+            on_error: `"raise"`: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named; `"replace"`:
+                another sample is drawn in the place of each, the same in each run, and batches stay full.
+            max_errors: with skip and replace, how many samples of an epoch may be bad in this step: a number, or a share below 1.
+            retries: tries after the first; by default none.
+            wait: seconds before the first retry, twice as many before each of the next, and 30 at most; by default 0.1.
+            time_limit: seconds that a sample may take in this step, at each try; by default any number.
+        """
+        if not self._steps:
+            raise RecipeError("headrace: failures: there is no step before it")
+        given = {
+            "on_error": on_error,
+            "max_errors": None if max_errors is None else _count_or_share("max_errors", max_errors),
+            "retries": _optional("retries", retries),
+            "wait": None if wait is None else _number("wait", wait),
+            "time_limit": None if time_limit is None else _number("time_limit", time_limit),
+        }
+        (*before, last) = self._steps
+        failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
+        return Pipeline(self._seed, (*before, last | {"failures": failures}), self._format, self._defaults)
 
     def decode_image(
         self,
@@ -424,12 +546,7 @@ class Pipeline:
         return Loader(session, recipe, config, self._format)
 
     def __repr__(self) -> str:
-        def shown(step: dict[str, Any]) -> str:
-            op = next(key for key in step if key not in ("name", "from"))
-            args = ", ".join(f"{k}={_short(v)}" for k, v in (step[op] or {}).items() if k != "root")
-            return f"{op}({args})"
-
-        return ".".join(map(shown, self._steps))
+        return "\n".join(_lines(self._steps))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):
@@ -532,6 +649,57 @@ def _bytes(name: str, amount: int | str | None) -> int | None:
         return int(float(digits) * _UNITS[unit])
     except (ValueError, KeyError):
         raise RecipeError(f"headrace: {name} is {amount!r}: takes a number of bytes, or text like '512MiB' or '2GB'") from None
+
+
+def _when(i: int, value: Any) -> str | int:
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        return _integer("when", value)
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise RecipeError(f"headrace: route: branch {i} takes {value!r}: takes patterns of text, or whole numbers") from None
+
+
+def _count_or_share(name: str, value: Any) -> int | float:
+    return _integer(name, value) if hasattr(value, "__index__") else _number(name, value)
+
+
+def _lines(steps: Iterable[dict[str, Any]]) -> list[str]:
+    """The steps as people write them; below one that holds others, a tree of these."""
+    lines: list[str] = []
+    line = ""
+    for i, step in enumerate(steps):
+        op = _operation(step)
+        args = step[op] or {}
+        line += ("." if i else "") + _call(op, {k: v for k, v in args.items() if k not in ("root", "of", "branches")})
+        branches = [("", chain) for chain in args.get("of", ())] if op == "merge" else []
+        if op == "route":
+            branches = [(_taken(branch) + ": ", branch["steps"]) for branch in args["branches"]]
+        for k, (label, chain) in enumerate(branches):
+            if line:
+                lines.append(line)
+                line = ""
+            first, after = ("└─ ", "   ") if k == len(branches) - 1 else ("├─ ", "│  ")
+            head, *tail = _lines(chain) or ["nothing"]
+            lines += [first + label + head, *(after + text for text in tail)]
+        if "failures" in step:
+            line += "." + _call("failures", step["failures"])
+    return [*lines, line] if line else lines
+
+
+def _operation(step: dict[str, Any]) -> str:
+    return next(key for key in step if key not in ("name", "failures"))
+
+
+def _taken(branch: dict[str, Any]) -> str:
+    when = branch.get("when")
+    if when is None:
+        return "all others"
+    return ", ".join(map(repr, when)) if len(when) <= 4 else f"{', '.join(map(repr, when[:3]))}, … {len(when)} in all"
+
+
+def _call(name: str, args: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{k}={_short(v)}' for k, v in args.items())})"
 
 
 def _short(value: Any) -> str:
