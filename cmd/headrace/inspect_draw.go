@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,45 +40,77 @@ func (i *inspection) drawVariables(p *page) {
 	}
 }
 
-// drawGraph draws a bracket around the steps of each stage. Edges carry the schema.
+// drawGraph draws a bracket around the steps of each stage, and around the chains that a step holds. Edges carry the schema.
 func (i *inspection) drawGraph(p *page) {
 	boxes := i.boxes()
+	drawBoxes(p, "", boxes, i.result(boxes[len(boxes)-1].out))
+}
+
+// drawBoxes draws a chain behind what stands before all its lines. Out is what its last edge carries.
+func drawBoxes(p *page, before string, boxes []inspectedBox, out string) {
 	for k, b := range boxes {
 		side, end, edge := "│", "╰┬", " │ "
 		switch {
-		case b.stage == nil:
+		case b.loose():
 			side, end, edge = "", "", "  ▼ "
-		case k == 0:
-			p.line("╭─ ", p.bold, b.title(), b.note())
+		case k == 0 || boxes[k-1].loose():
+			p.line(before+"╭─ ", p.bold, b.title(), b.note())
 		default:
-			p.line("╭┴ ", p.bold, b.title(), b.note())
+			p.line(before+"╭┴ ", p.bold, b.title(), b.note())
 		}
-		for n, s := range b.steps {
-			if n > 0 {
-				p.line(side+"  ↓ ", p.dim, b.steps[n-1].out.String())
-			}
-			if b.stage == nil || len(b.steps) > 1 || s.Text != b.title() {
-				p.line(side+"  ", plainInk, s.Text)
-			}
-		}
+		b.drawInside(p, before, side)
 		if end != "" {
-			p.line(end, plainInk, "")
+			p.line(before+end, plainInk, "")
 		}
 		text := b.out.String()
 		if k == len(boxes)-1 {
-			text = i.result(b.out)
+			text = out
 			edge = strings.Replace(edge, "│", "▼", 1)
 		}
-		p.line(edge, p.dim, text)
+		p.line(before+edge, p.dim, text)
 	}
 }
 
-// title is the name under which statistics know a stage, short.
-func (b inspectedBox) title() string { return stats.ShortName(b.stage.Name) }
+// drawInside draws what a box holds.
+func (b inspectedBox) drawInside(p *page, before, side string) {
+	for _, c := range b.holds {
+		if len(c.boxes) == 0 {
+			p.line(before+"├─ ", plainInk, c.title+": nothing")
+			continue
+		}
+		p.line(before+"├─ ", plainInk, c.title)
+		drawBoxes(p, before+"│  ", c.boxes, c.boxes[len(c.boxes)-1].out.String())
+	}
+	if b.holds != nil {
+		return
+	}
+	for n, s := range b.steps {
+		if n > 0 {
+			p.line(before+side+"  ↓ ", p.dim, b.steps[n-1].out.String())
+		}
+		if b.stage == nil || len(b.steps) > 1 || s.Text != b.title() {
+			p.line(before+side+"  ", plainInk, s.Text)
+		}
+	}
+}
+
+// loose tells whether a box has no bracket: nothing is known of a stage, and nothing is in it.
+func (b inspectedBox) loose() bool { return b.stage == nil && b.holds == nil }
+
+// title is the name under which statistics know a stage, short; of a step that holds others, what it says.
+func (b inspectedBox) title() string {
+	if b.holds != nil {
+		return b.steps[0].Text
+	}
+	return stats.ShortName(b.stage.Name)
+}
 
 // note says who works in a stage, and what was fused.
 func (b inspectedBox) note() string {
-	if b.source {
+	if b.holds != nil {
+		return ""
+	}
+	if len(b.steps) > 0 && len(b.steps[0].From) == 0 {
 		return " · the source"
 	}
 	note := " · " + plural(int64(b.stage.Workers), "worker")
@@ -154,8 +185,11 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	if !e.Exact {
 		text += ", fewer where samples are lost"
 	}
-	if slices.ContainsFunc(r.Steps, func(s recipe.Step) bool { return s.Op == "shuffle" }) {
-		text += "; shuffled anew in each"
+	for _, s := range r.All() {
+		if s.Op == "shuffle" {
+			text += "; shuffled anew in each"
+			break
+		}
 	}
 	if e.Epochs == nil {
 		return text + "; epochs without end"

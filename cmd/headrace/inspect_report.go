@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"headrace"
 	"headrace/recipe"
@@ -84,21 +87,49 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 	return i, err
 }
 
+// inspectSteps tells of each step of the tree, in the order of the text, what it reads and gives.
 func inspectSteps(r recipe.Recipe, schemas []sample.Schema) []inspectedStep {
-	all := make([]inspectedStep, len(r.Steps))
-	for i, s := range r.Steps {
-		from := []string{}
-		if i > 0 {
-			from = append(from, r.Steps[i-1].Name)
-		}
-		all[i] = inspectedStep{Name: s.Name, Op: s.Op, Text: stepText(s), From: from, Out: schemaFields(schemas[i]), out: schemas[i]}
-	}
-	return all
+	w := stepWalker{schemas: schemas}
+	w.chain(r.Steps, []string{})
+	return w.all
 }
 
-// stepText is like "resize(size=256)".
+type stepWalker struct {
+	schemas []sample.Schema
+	all     []inspectedStep
+}
+
+// chain tells of the steps of a chain, of which the first reads those in from, and returns those that whatever follows it reads.
+func (w *stepWalker) chain(steps []recipe.Step, from []string) []string {
+	for _, s := range steps {
+		k := len(w.all)
+		w.all = append(w.all, inspectedStep{Name: s.Name, Op: s.Op, Text: stepText(s), From: from, Out: schemaFields(w.schemas[k]), out: w.schemas[k]})
+		gives := []string{s.Name}
+		switch args := s.Args.(type) {
+		case *recipe.Merge:
+			for _, c := range args.Of {
+				w.all[k].From = append(w.all[k].From, w.chain(c, []string{})...)
+			}
+		case *recipe.Route:
+			var ends []string
+			for _, b := range args.Branches {
+				for _, end := range w.chain(b.Steps, gives) {
+					if !slices.Contains(ends, end) {
+						ends = append(ends, end)
+					}
+				}
+			}
+			gives = ends
+		}
+		from = gives
+	}
+	return from
+}
+
+// stepText is like "resize(size=256)", without the steps that it holds.
 func stepText(s recipe.Step) string {
-	return recipe.Recipe{Steps: []recipe.Step{s}}.String()
+	text, _, _ := strings.Cut(recipe.Recipe{Steps: []recipe.Step{s}}.String(), "\n")
+	return text
 }
 
 func schemaFields(s sample.Schema) []headrace.Field {
@@ -147,31 +178,121 @@ func (i *inspection) place() {
 	}
 }
 
-// boxes are the stages to draw, each with its steps. Where the engine has not said what it makes of the recipe, there is one for all.
+// inspectedBox is what is drawn as one, and the edge behind it: a stage of the engine with the steps that it carries out, or a step that holds
+// chains of others.
+type inspectedBox struct {
+	stage *headrace.Stage // nil: not known
+	steps []inspectedStep
+	holds []inspectedChain // of the one step that there is then
+	out   sample.Schema
+}
+
+// inspectedChain is a chain that a step holds.
+type inspectedChain struct {
+	title string
+	boxes []inspectedBox
+}
+
+// boxes are what to draw. Where the engine has not said what it makes of the recipe, there is one for all steps that follow one another.
 func (i *inspection) boxes() []inspectedBox {
-	if i.Engine == nil {
-		return []inspectedBox{{steps: i.Steps, out: i.Steps[len(i.Steps)-1].out}}
-	}
-	var all []inspectedBox
-	var last sample.Schema
-	for _, stage := range i.Engine.Stages {
-		b := inspectedBox{stage: &stage, source: len(all) == 0}
-		for _, s := range i.Steps {
-			if s.Stage == stage.Name {
-				b.steps = append(b.steps, s)
-				last = s.out
-			}
+	b := boxer{inspection: i}
+	return b.chain(i.Recipe.Steps)
+}
+
+type boxer struct {
+	*inspection
+	next int // the step that comes next
+}
+
+func (b *boxer) chain(steps []recipe.Step) (all []inspectedBox) {
+	for _, s := range steps {
+		step := b.Steps[b.next]
+		b.next++
+		last := len(all) - 1
+		switch holds := b.holds(s.Args); {
+		case holds != nil:
+			all = append(all, inspectedBox{stage: b.stage(step.Stage), steps: []inspectedStep{step}, holds: holds, out: step.out})
+		case last >= 0 && all[last].holds == nil && all[last].carries(step):
+			all[last].steps = append(all[last].steps, step)
+			all[last].out = step.out
+		default:
+			all = append(all, inspectedBox{stage: b.stage(step.Stage), steps: []inspectedStep{step}, out: step.out})
 		}
-		b.out = last
-		all = append(all, b)
+		if b.ends(step) {
+			all = append(all, b.silent(step)...)
+		}
 	}
 	return all
 }
 
-// inspectedBox is a stage of the engine with the steps that it carries out, and the edge behind it.
-type inspectedBox struct {
-	stage  *headrace.Stage // nil: not known
-	source bool            // the first
-	steps  []inspectedStep
-	out    sample.Schema
+// holds are the chains inside of a step.
+func (b *boxer) holds(args recipe.Args) (all []inspectedChain) {
+	switch args := args.(type) {
+	case *recipe.Merge:
+		for k, c := range args.Of {
+			all = append(all, inspectedChain{fmt.Sprintf("%d of %d", k+1, len(args.Of)), b.chain(c)})
+		}
+	case *recipe.Route:
+		for _, branch := range args.Branches {
+			all = append(all, inspectedChain{whenText(branch), b.chain(branch.Steps)})
+		}
+	}
+	return all
+}
+
+// whenText says what a branch takes.
+func whenText(b recipe.Branch) string {
+	if b.When == nil {
+		return "all others"
+	}
+	var parts []string
+	for k, w := range b.When {
+		if k == 3 && len(b.When) > 4 {
+			parts = append(parts, fmt.Sprintf("… %d in all", len(b.When)))
+			break
+		}
+		text, _ := w.MarshalJSON()
+		parts = append(parts, string(text))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// carries tells whether a box has the stage of a step.
+func (b inspectedBox) carries(s inspectedStep) bool {
+	if b.stage == nil {
+		return s.Stage == ""
+	}
+	return b.stage.Name == s.Stage
+}
+
+// stage finds a stage of the engine; nil: it has none of this name.
+func (i *inspection) stage(name string) *headrace.Stage {
+	if k := i.stageIndex(name); k >= 0 {
+		return &i.Engine.Stages[k]
+	}
+	return nil
+}
+
+func (i *inspection) stageIndex(name string) int {
+	if i.Engine == nil {
+		return -1
+	}
+	return slices.IndexFunc(i.Engine.Stages, func(s headrace.Stage) bool { return s.Name == name })
+}
+
+// ends tells whether a step is the last that its stage carries out.
+func (i *inspection) ends(s inspectedStep) bool {
+	stage := i.stage(s.Stage)
+	return stage != nil && stage.Steps[len(stage.Steps)-1] == s.Name
+}
+
+// silent are the stages behind that of a step which carry out no step: they read what is listed.
+func (i *inspection) silent(s inspectedStep) (all []inspectedBox) {
+	for _, stage := range i.Engine.Stages[i.stageIndex(s.Stage)+1:] {
+		if len(stage.Steps) > 0 {
+			break
+		}
+		all = append(all, inspectedBox{stage: &stage, out: s.out})
+	}
+	return all
 }
