@@ -45,6 +45,7 @@ type StageInfo struct {
 	Name    string
 	Kind    string // as in StageStats
 	Workers int
+	From    []string // the stages that it takes its items from; none of a source
 }
 
 // A Task is an operation that begins.
@@ -132,11 +133,23 @@ func (o *opening) beginStages() {
 		if len(s.workers) == 0 {
 			continue // the beginning of a branch does nothing
 		}
-		err := guard(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers}); return nil })
+		err := guard(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
 		if err != nil {
 			o.crash(s, &HookError{err})
 		}
 	}
+}
+
+// from are the names of the stages before: of a branch's first, the router.
+func (s *stage) from() (names []string) {
+	for _, up := range s.up {
+		if len(up.workers) == 0 {
+			names = append(names, up.from()...)
+			continue
+		}
+		names = append(names, up.name)
+	}
+	return names
 }
 
 // endHook is called by the last of the stage's workers.

@@ -1,0 +1,342 @@
+package stats
+
+import (
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"headrace/pipe"
+)
+
+// TraceOptions say what a Trace tells besides. The zero value is of use.
+type TraceOptions struct {
+	// Name tells people which item it is: the name of a file, and its number in the source. Of what has neither they are "" and -1. Workers
+	// call it for every operation. Nil: items have no names.
+	Name func(item any) (key string, index int64)
+
+	// Gauges are numbers that change, such as the lengths of queues. They are asked for every 10 ms. Nil: there are none.
+	Gauges func() []Gauge
+
+	Memory int // bytes for what is not written yet; 0: 8 MiB
+}
+
+// A Gauge is a number at some moment.
+type Gauge struct {
+	Name  string
+	Unit  string
+	Value float64
+}
+
+// TraceSummary says how much a Trace has written.
+type TraceSummary struct {
+	Events  int64 `json:"events"`
+	Bytes   int64 `json:"bytes"`
+	Dropped int64 `json:"dropped"` // events that are missing, because writing was slower than what happened, or has failed
+}
+
+// A Trace writes the spans of runs in the Trace Event Format, which ui.perfetto.dev and other viewers open: the process is this one, each
+// worker is a thread with the name of its stage, and the consumer is one more. Operations have in their arguments the name, the number and the position
+// of their sample. Arrows lead from the first operation on a sample to the next, and from a batch that is made whole to its hand-over. Gauges
+// are counters. Times are microseconds since the trace began; the event "trace" says when that was.
+//
+// Any number of goroutines may call Span at once. They do not wait for the writer: when the memory for what is not written is full, events
+// are dropped and counted, and the event "end of trace" says how many.
+//
+// The file is a JSON array with an event on each line. The format allows the bracket at its end to be missing, so that the file of a
+// process that was killed is whole, too, up to a tenth of a second before.
+//
+// The format is Google's "Trace Event Format" of 2016, with its array of events, and "bind_id" for arrows.
+type Trace struct {
+	o     TraceOptions
+	began time.Time
+	pid   int
+
+	mu      sync.RWMutex
+	tracks  map[thread]*track     // guarded by mu, as are the next four
+	stages  map[string]stagePlace //
+	sources map[string]uint64     // their numbers, in arrows
+	names   []byte                // of threads, not written
+	closed  bool
+
+	free    chan []byte // memory for chunks; nil: to be made
+	full    chan chunk
+	stop    chan struct{}
+	done    chan struct{}
+	dropped atomic.Int64
+	closing sync.Once
+
+	// The rest is the writer's, and after Close anyone's.
+	w       io.Writer
+	err     error // of the first write that failed
+	line    []byte
+	gauges  map[string]float64 // as they were last
+	summary TraceSummary
+}
+
+// A thread is a worker of a stage.
+type thread struct {
+	stage  string
+	worker int
+}
+
+// A track is what a thread has done.
+type track struct {
+	stagePlace
+	label string
+	tid   int
+
+	mu     sync.Mutex
+	now    chunk // guarded by mu
+	closed bool  // guarded by mu
+}
+
+// A chunk is a number of events, as text.
+type chunk struct {
+	text   []byte
+	events int64
+}
+
+// A stagePlace is what is known of a stage.
+type stagePlace struct {
+	number int
+	raw    bool // nobody has done anything for the items that come out of it
+	first  bool // nor for those that it takes, but it does
+}
+
+const (
+	chunkBytes    = 16 << 10
+	longEvent     = 1 << 10 // most are shorter; a chunk may grow
+	traceMemory   = 8 << 20
+	gaugesEvery   = 10 * time.Millisecond
+	looksPerFlush = 10 // at the gauges
+	tidsPerStage  = 10_000
+	consumerPlace = 1_000 // behind all stages
+)
+
+// NewTrace begins a trace. One goroutine writes, until Close returns; it does not close the writer.
+func NewTrace(w io.Writer, o TraceOptions) *Trace {
+	if o.Memory <= 0 {
+		o.Memory = traceMemory
+	}
+	n := max(2, o.Memory/chunkBytes)
+	t := &Trace{
+		o: o, began: time.Now(), pid: os.Getpid(), w: w,
+		tracks: make(map[thread]*track), stages: make(map[string]stagePlace), sources: make(map[string]uint64), gauges: make(map[string]float64),
+		free: make(chan []byte, n), full: make(chan chunk, n), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	for range n {
+		t.free <- nil
+	}
+	go t.write()
+	return t
+}
+
+// Hooks are for runs that shall be traced from their beginning.
+func (t *Trace) Hooks() pipe.Hooks {
+	return pipe.Hooks{Span: t.Span, Stage: func(i pipe.StageInfo) func(pipe.StageStats) { t.Stage(i); return nil }}
+}
+
+// Stage tells of a stage, before its spans: stages are shown in this order. It is a hook of a run, or told of stages that run already.
+func (t *Trace) Stage(i pipe.StageInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.stages[i.Name]; ok {
+		return
+	}
+	raw := len(i.From) > 0
+	for _, from := range i.From {
+		raw = raw && t.stages[from].raw
+	}
+	works := i.Kind != "source" && i.Kind != "merge"
+	t.stages[i.Name] = stagePlace{number: len(t.stages) + 1, raw: !works && (raw || i.Kind == "source"), first: works && raw}
+}
+
+// Span tells of a part of a worker's life, as a hook of a run. Of what began before the trace there is only the rest.
+func (t *Trace) Span(s pipe.Span) {
+	k := t.track(thread{s.Stage, s.Worker})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed || s.Begin.Add(s.Took).Before(t.began) {
+		return
+	}
+	if !t.room(k) {
+		t.dropped.Add(1)
+		return
+	}
+	k.now.text = t.appendSpan(k.now.text, k, &s)
+	k.now.events++
+}
+
+// room makes sure that there is some for an event of a track, which is locked.
+func (t *Trace) room(k *track) bool {
+	if k.now.text != nil && len(k.now.text)+longEvent <= chunkBytes {
+		return true
+	}
+	var fresh []byte
+	select {
+	case fresh = <-t.free:
+	default:
+		return false
+	}
+	if k.now.text != nil {
+		t.full <- k.now // has a place for each chunk that there is
+	}
+	if fresh == nil {
+		fresh = make([]byte, 0, chunkBytes)
+	}
+	k.now = chunk{text: fresh[:0]}
+	return true
+}
+
+// track is a worker's. With the first of its spans it gets a name.
+func (t *Trace) track(of thread) *track {
+	t.mu.RLock()
+	k := t.tracks[of]
+	t.mu.RUnlock()
+	if k != nil {
+		return k
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.tracks[of]; k != nil {
+		return k
+	}
+	place, ok := t.stages[of.stage]
+	if !ok {
+		place.number = len(t.stages) + 1
+		if of.stage == "" {
+			place.number = consumerPlace
+		}
+		t.stages[of.stage] = place
+	}
+	k = &track{stagePlace: place, label: ShortName(of.stage), tid: place.number*tidsPerStage + of.worker, closed: t.closed}
+	t.tracks[of] = k
+	t.names = t.appendThread(t.names, k, of)
+	return k
+}
+
+// source is the number of one.
+func (t *Trace) source(name string) uint64 {
+	t.mu.RLock()
+	n, ok := t.sources[name]
+	t.mu.RUnlock()
+	if ok {
+		return n
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n, ok = t.sources[name]; !ok {
+		n = uint64(len(t.sources))
+		t.sources[name] = n
+	}
+	return n
+}
+
+// Close ends the trace: what is told from now on is not written. It waits until all is, and returns the first error of the writer. It may be
+// called again.
+func (t *Trace) Close() (TraceSummary, error) {
+	t.closing.Do(func() { close(t.stop) })
+	<-t.done
+	return t.summary, t.err
+}
+
+// write is the life of the writer.
+func (t *Trace) write() {
+	defer close(t.done)
+	t.put(t.appendHead(nil), 2)
+	ticks := time.NewTicker(gaugesEvery)
+	defer ticks.Stop()
+	t.look()
+	for looks := 1; ; {
+		select {
+		case c := <-t.full:
+			t.put(c.text, c.events)
+			t.free <- c.text
+		case <-ticks.C:
+			t.look()
+			if looks++; looks%looksPerFlush == 0 {
+				t.flush(false)
+			}
+		case <-t.stop:
+			t.end()
+			return
+		}
+	}
+}
+
+// put writes events.
+func (t *Trace) put(text []byte, events int64) {
+	if len(text) == 0 {
+		return
+	}
+	if t.err != nil {
+		t.dropped.Add(events)
+		return
+	}
+	n, err := t.w.Write(text)
+	t.summary.Bytes += int64(n)
+	if t.err = err; err != nil {
+		t.dropped.Add(events)
+		return
+	}
+	t.summary.Events += events
+}
+
+// look writes the gauges that have changed.
+func (t *Trace) look() {
+	if t.o.Gauges == nil {
+		return
+	}
+	at, n := time.Since(t.began), int64(0)
+	t.line = t.line[:0]
+	for _, g := range t.o.Gauges() {
+		if before, ok := t.gauges[g.Name]; ok && before == g.Value {
+			continue
+		}
+		t.gauges[g.Name] = g.Value
+		t.line = t.appendGauge(t.line, at, g)
+		n++
+	}
+	t.put(t.line, n)
+}
+
+// flush writes what the tracks have so far. The last time it closes them.
+func (t *Trace) flush(last bool) {
+	t.mu.Lock()
+	names := t.names
+	t.names, t.closed = nil, last
+	tracks := make([]*track, 0, len(t.tracks))
+	for _, k := range t.tracks {
+		tracks = append(tracks, k)
+	}
+	t.mu.Unlock()
+	t.put(names, countEvents(names))
+	for _, k := range tracks {
+		k.mu.Lock()
+		now := k.now
+		k.now, k.closed = chunk{}, last
+		k.mu.Unlock()
+		if now.text != nil {
+			t.put(now.text, now.events)
+			t.free <- now.text
+		}
+	}
+}
+
+// end writes what is left.
+func (t *Trace) end() {
+	t.look()
+	t.flush(true)
+	for {
+		select {
+		case c := <-t.full:
+			t.put(c.text, c.events)
+		default:
+			t.put(t.appendEnd(nil), 1)
+			t.summary.Dropped = t.dropped.Load()
+			return
+		}
+	}
+}
