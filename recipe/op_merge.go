@@ -19,7 +19,7 @@ var mergeOp = Op{
 type Merge struct {
 	Of      []Chain   `json:"of" required:"true" min:"1" example:"[[{\"files\": {\"pattern\": \"cats\"}}], [{\"files\": {\"pattern\": \"dogs\"}}]]" doc:"what is put together: lists of steps, each beginning with a source; they give samples of the same fields and dtypes, and make no batches"`
 	Order   string    `json:"order,omitempty" choices:"round_robin,weights,arrival" doc:"round_robin, the default: one after the other; weights, the default where these are given: drawn by them; arrival: who has a sample first, which differs between runs"`
-	Weights []float64 `json:"weights,omitempty" doc:"how often each is next, as a share of their sum"`
+	Weights []float64 `json:"weights,omitempty" doc:"how often each is next: numbers above 0, of which a share of the sum counts"`
 	Seed    *uint64   `json:"seed,omitempty" doc:"of what is drawn by weights; by default that of the recipe"`
 	Until   string    `json:"until,omitempty" choices:"longest,shortest" doc:"longest, the default: an epoch ends when all have ended; shortest: when the first ends"`
 }
@@ -91,13 +91,13 @@ func (m *Merge) checkWeights() error {
 	}
 	sum := 0.0
 	for i, w := range m.Weights {
-		if !(w >= 0 && w <= math.MaxFloat64) {
-			return arg(fmt.Sprintf("weights[%d]", i), "is %v: takes a number from 0 on", w)
+		if !(w > 0) {
+			return arg(fmt.Sprintf("weights[%d]", i), "is %v: takes a number above 0", w)
 		}
 		sum += w
 	}
-	if !(sum > 0 && sum <= math.MaxFloat64) {
-		return arg("weights", "is %s: takes numbers with a sum above 0", shown(m.Weights))
+	if sum > math.MaxFloat64 {
+		return arg("weights", "has a sum beyond all numbers")
 	}
 	return nil
 }
