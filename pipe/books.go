@@ -12,6 +12,13 @@ type books struct {
 	turns map[string]*family
 	open  map[*family]struct{} // those with children of which some are finished, and not all
 	saved map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
+	due   []dueLoss            // losses that were finished with what they are a part of, and are to be told
+}
+
+// A dueLoss is a loss, and how many source items it has of which nothing was lost before.
+type dueLoss struct {
+	trouble
+	newly int64
 }
 
 func newBooks(resumed State) *books {
@@ -38,7 +45,18 @@ func (b *books) finish(t *ticket) (n int64) {
 	for _, s := range t.rest.shares {
 		n += b.finishShare(s)
 	}
+	for _, l := range t.rest.losses {
+		b.due = append(b.due, dueLoss{l, b.newlyLost(&l.ticket)})
+		b.lose(&l.ticket)
+	}
 	return n
+}
+
+// takeDue returns the losses that are to be told.
+func (b *books) takeDue() []dueLoss {
+	due := b.due
+	b.due = nil
+	return due
 }
 
 func (b *books) finishShare(s share) int64 {
@@ -66,10 +84,6 @@ func (b *books) finishShare(s share) int64 {
 // newlyLost counts the source items of a ticket of which nothing was lost before.
 func (b *books) newlyLost(t *ticket) (n int64) {
 	t.origins(func(s span) {
-		if t.rest == nil || len(t.rest.shares) == 0 {
-			n += s.positions()
-			return
-		}
 		for at := s.lo; at < s.hi; at++ {
 			if !b.all[sourceOf(at)].lostAt(posOf(at)) {
 				n++
@@ -81,13 +95,9 @@ func (b *books) newlyLost(t *ticket) (n int64) {
 
 // lose notes that of these source items something was lost.
 func (b *books) lose(t *ticket) {
-	shared := t.rest != nil && len(t.rest.shares) > 0
 	t.origins(func(s span) {
-		l := b.all[sourceOf(s.lo)]
 		for at := s.lo; at < s.hi; at++ {
-			if pos := posOf(at); !shared || !l.lostAt(pos) {
-				l.lost = append(l.lost, pos)
-			}
+			b.all[sourceOf(at)].lose(posOf(at))
 		}
 	})
 }

@@ -34,6 +34,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 	case item:
 		if f.ordered {
 			f.gather(w, e)
+			f.end(w, e)
 		} else {
 			f.gatherSlot(w, e)
 		}
@@ -43,6 +44,9 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 		return
 	case gone:
 		f.hole(e)
+		if f.within(w, e) {
+			return
+		}
 	case failed:
 		f.hole(e)
 		e.kind = gone
@@ -53,6 +57,9 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			if !f.judge.lose(1, 1, e.ticket, e.news) {
 				e.kind, e.news = fatal, f.judge.verdict()
 			}
+		}
+		if e.kind == gone && f.within(w, e) {
+			return
 		}
 	case mark:
 		f.endEpoch(w)
@@ -72,8 +79,40 @@ func (f *filler[In, B]) gather(w *worker, e entry[B]) {
 	f.gathered = append(f.gathered, e.seat)
 	f.ticket.add(e.ticket)
 	f.of = e.epoch
-	if len(f.gathered) == f.n {
+	if len(f.gathered) == f.n && f.ends == nil {
 		f.emit(w)
+	}
+}
+
+// within makes a loss a part of its batch, if that has an end of its own: it is told with the batch, so that a state has all of it or nothing,
+// and the same items make the same batch after a resume.
+func (f *filler[In, B]) within(w *worker, e entry[B]) bool {
+	if f.ends == nil || e.seat.slot == nil {
+		return false
+	}
+	f.ticket.add(e.ticket)
+	if e.news != nil {
+		f.ticket.lose(trouble{e.news, e.ticket})
+	}
+	f.end(w, e)
+	return true
+}
+
+// end ends a batch behind an item that says so.
+func (f *filler[In, B]) end(w *worker, e entry[B]) {
+	if e.ends {
+		f.endBatch(w)
+	}
+}
+
+// endBatch hands on what was gathered of a batch with an end of its own. Of one of which nothing was gathered only the losses are handed on.
+func (f *filler[In, B]) endBatch(w *worker) {
+	if len(f.gathered) > 0 {
+		f.emit(w)
+	} else if _, some := f.ticket.first(); some {
+		m := msg[B]{kind: gone, ticket: f.ticket}
+		f.ticket = ticket{}
+		f.send(w, m)
 	}
 }
 
@@ -84,6 +123,10 @@ func (f *filler[In, B]) endEpoch(w *worker) {
 	}
 	if !f.ordered {
 		f.gatherRest(w)
+	}
+	if f.ends != nil {
+		f.endBatch(w)
+		return
 	}
 	if len(f.gathered) == 0 {
 		return
@@ -113,17 +156,22 @@ func (f *filler[In, B]) emit(w *worker) {
 	if f.slot == target {
 		f.slot = nil
 	}
+	if len(target.lot.stuck) > 0 && !f.refit(w, target) {
+		f.vacate(target.lots()...)
+		return
+	}
+	b := target.lot.b
 	f.mu.Unlock()
 	err := guard(func() error {
 		f.move(w)
-		return f.store.Seal(target.b, rows)
+		return f.store.Seal(b, rows)
 	})
 	if w.tracer != nil {
-		w.tracer.seal(target.b, &f.ticket, f.of)
+		w.tracer.seal(b, &f.ticket, f.of)
 	}
 	w.tick(&w.busy)
 	if err == nil {
-		m := msg[B]{kind: item, val: target.b, ticket: f.ticket}
+		m := msg[B]{kind: item, val: b, ticket: f.ticket}
 		if f.out.reserve(w) {
 			w.out.Add(1)
 			f.out.put(&m, w.last)
@@ -131,9 +179,10 @@ func (f *filler[In, B]) emit(w *worker) {
 			f.out.discardMsg(m)
 		}
 	} else {
-		f.drop(target.b)
+		f.drop(b)
 	}
 	f.mu.Lock()
+	f.vacate(target.before...)
 	f.waiting -= rows
 	for _, s := range f.gathered {
 		s.slot.live--
@@ -151,8 +200,8 @@ func (f *filler[In, B]) emit(w *worker) {
 func (f *filler[In, B]) move(w *worker) {
 	target := f.gathered[0].slot
 	for k, s := range f.gathered {
-		if s.slot != target || s.row != k {
-			f.store.Move(target.b, k, s.slot.b, s.row)
+		if s.lot != target.lot || s.row != k {
+			f.store.Move(target.lot.b, k, s.lot.b, s.row)
 			w.moved.Add(1)
 		}
 	}
@@ -166,6 +215,9 @@ func (f *filler[In, B]) compact(w *worker) bool {
 		return false
 	}
 	newest, target := f.slot, f.gathered[0].slot
+	if f.ends != nil || len(target.lot.stuck) > 0 {
+		return false
+	}
 	f.mu.Unlock()
 	err := guard(func() error { f.move(w); return nil })
 	f.mu.Lock()
@@ -176,7 +228,7 @@ func (f *filler[In, B]) compact(w *worker) bool {
 	}
 	for k := range f.gathered {
 		f.gathered[k].slot.live--
-		f.gathered[k] = seat[B]{target, k}
+		f.gathered[k] = seat[B]{target, target.lot, k}
 		target.live++
 	}
 	if f.slot == newest { // else the store has just given one, which may be in use already
@@ -206,9 +258,7 @@ func (f *filler[In, B]) sweep() bool {
 	for i, s := range f.slots {
 		if s.closed && s.live == 0 {
 			f.slots = append(f.slots[:i], f.slots[i+1:]...)
-			f.mu.Unlock()
-			f.drop(s.b)
-			f.mu.Lock()
+			f.vacate(s.lots()...)
 			return true
 		}
 	}

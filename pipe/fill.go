@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves rows, and seals a batch when its rows
@@ -20,13 +21,14 @@ type Store[B any] interface {
 
 // FillOpts are the settings of a Fill.
 type FillOpts struct {
-	Name     string  // of the stage; required, and unique in its flow
-	Workers  int     // operations at once; 0: 1
-	Buffer   int     // batches kept ready beyond those being filled; 0: DefaultBuffer
-	Ordered  bool    // batch k holds the survivors k·n … k·n+n-1 of the input; otherwise no batch waits for a slow row of another
-	DropLast bool    // leave out the last batch of an epoch when it is not full
-	Gate     *Gate   // a limit on operations at once that is shared with other stages and runs; nil: none
-	Failures *Policy // nil: the run's
+	Name     string        // of the stage; required, and unique in its flow
+	Workers  int           // operations at once; 0: 1
+	Buffer   int           // batches kept ready beyond those being filled; 0: DefaultBuffer
+	Ordered  bool          // batch k holds the survivors k·n … k·n+n-1 of the input; otherwise no batch waits for a slow row of another
+	DropLast bool          // leave out the last batch of an epoch when it is not full
+	Limit    time.Duration // the time that an operation may take for an item, as with Limit; 0: any
+	Gate     *Gate         // a limit on operations at once that is shared with other stages and runs; nil: none
+	Failures *Policy       // nil: the run's
 }
 
 // Fill is Map and Batch in one, without a copy: op writes an item into its row of a batch that store has reserved. Every batch
@@ -34,8 +36,43 @@ type FillOpts struct {
 // holes are closed by other items, so the rows of a batch are known only when it is sealed.
 //
 // At most Workers operations run at once. Two batches are being filled at a time, or more where n is smaller than Workers.
+//
+// With a Limit, the context of op ends after that time, and an op that does not return within a tenth more is abandoned; in both cases the
+// item has failed, with a *LimitError. An abandoned op goes on until it returns, and may write into its row. The batch
+// with that row is not handed on: its other rows are moved to another one that store reserves, and it is dropped when op returns, which may
+// be after Close. A store with few batches needs one for each of these besides, and one to move to; while it has none, the stage waits for it
+// or for op. When more operations are abandoned at a time than Workers, the run stops, whatever the policy.
 func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
+	return fill(in, n, nil, store, op, o)
+}
+
+// FillGroups is Fill for batches that have an end of their own: behind every item for which last returns true, also if that item is lost or dropped, and at the
+// end of an epoch. Their items come in the order of the input, whatever Ordered says. Holes close within the batch, and a batch of which
+// all items are lost or dropped is not handed on. A batch has at most n rows: n items without an end, and one more, stop the run. There is no DropLast.
+//
+// A batch and what was lost of it are finished together, so that a resumed run makes it of the same items again: Hooks.Lost is called when the batch
+// is handed on. Where the policy does not tolerate a loss, that batch still comes, unless the policy is the stage's own.
+//
+// Each batch lies in one that store has reserved for n rows. At most Workers+1 of these are being filled at a time, and no more than two where the batches
+// are as large as Workers. last is asked once for each item, in order, by one worker at a time; it should be quick. Stages between the one that decides
+// where batches end and this one may not lose or drop items, or the end is lost with them.
+func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
+	o.Ordered = true
+	f := fill(in, n, last, store, op, o)
+	if last == nil {
+		f.node.mistake("its function that tells a batch's last item is nil")
+	}
+	if o.DropLast {
+		f.node.mistake("DropLast is for batches of n, and these have ends of their own")
+	}
+	return f
+}
+
+func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, o FillOpts) Flow[B] {
 	nd := &node{name: o.Name, kind: kindFill, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+	if last != nil {
+		nd.detail = fmt.Sprint("of up to ", n)
+	}
 	nd.settle()
 	if n < 1 {
 		nd.mistake("batches of %d rows", n)
@@ -46,12 +83,16 @@ func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Con
 	if op == nil {
 		nd.mistake("its function is nil")
 	}
+	if o.Limit < 0 {
+		nd.mistake("Limit is %v", o.Limit)
+	}
+	write := func(ctx context.Context, in In, to seat[B]) error { return op(ctx, in, to.lot.b, to.row) }
 	f := Flow[B]{node: nd, open: func(open *opening, below *stage) *ring[B] {
 		st := open.newStage(nd, below)
 		out := newRing[B](st, nd.buffer)
 		out.judge = nil // its items are batches, and the policy is about rows
-		f := newFiller(st, in.into(open, st), out, n, store, op, o.DropLast)
-		f.op = watchedFill(st, op, f.in.discard)
+		f := newFiller(st, in.into(open, st), out, n, store, last, o.DropLast)
+		f.op = watchedFill(st, f.limit(write, o.Limit), f.in.discard)
 		for range st.node.workers {
 			open.run(st, f.work)
 		}

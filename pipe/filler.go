@@ -3,7 +3,7 @@ package pipe
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"sync"
 )
 
@@ -18,7 +18,8 @@ type filler[In, B any] struct {
 	out      *ring[B]
 	n        int
 	store    Store[B]
-	op       func(context.Context, In, B, int) error
+	op       func(context.Context, In, seat[B]) error
+	ends     func(In) bool // whether a batch ends behind an item; nil: every n do
 	dropLast bool
 	ahead    int // a slot is reserved when no more rows than these wait for their batch
 
@@ -27,8 +28,10 @@ type filler[In, B any] struct {
 	line      line[B]
 	slots     []*slot[B] // reserved, and neither sealed nor dropped
 	slot      *slot[B]   // of them the newest, which gives out rows; may be nil
-	spare     *slot[B]   // of them one that was reserved when there were rows again; may be nil
+	spare     []*lot[B]  // reserved, and in no slot yet
 	reserving bool       // a worker waits for the store
+	owed      bool       // what is reserved next is for a slot that was given out
+	impatient func()     // ends the wait for that; may be nil
 	over      bool       // nothing more is taken
 	halted    bool       // and nothing more is closed
 	crew      int        // workers that have not left
@@ -43,22 +46,24 @@ type filler[In, B any] struct {
 
 // A slot is a batch that is being filled.
 type slot[B any] struct {
-	b      B
-	next   int  // the row that is given out next
-	live   int  // rows given out that are neither lost, moved away nor handed on, as far as the closer has come
-	hope   int  // rows given out that are not known to be lost
-	closed bool // no more rows are given out
+	lot    *lot[B]
+	before []*lot[B] // where rows were written before it was given this lot
+	next   int       // the row that is given out next
+	live   int       // rows given out that are neither lost, moved away nor handed on, as far as the closer has come
+	hope   int       // rows given out that are not known to be lost
+	closed bool      // no more rows are given out
 
 	// In completion order:
 	free    []int      // rows given back
+	dead    []int      // rows of operations that were abandoned
 	written []entry[B] // rows that are written
 }
 
-func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Store[B], op func(context.Context, In, B, int) error, dropLast bool) *filler[In, B] {
+func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Store[B], ends func(In) bool, dropLast bool) *filler[In, B] {
 	workers := s.node.workers
 	ahead := (workers + n - 1) / n * n
 	f := &filler[In, B]{
-		stage: s, in: in, out: out, n: n, store: store, op: op, dropLast: dropLast,
+		stage: s, in: in, out: out, n: n, store: store, ends: ends, dropLast: dropLast,
 		ahead: ahead,
 		crew:  workers,
 		line:  line[B]{entries: make([]entry[B], ahead+2*n+lineSlack+workers)},
@@ -107,7 +112,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 	defer f.mu.Unlock()
 	for !f.over && !f.halted {
 		switch {
-		case f.barrier != nil, f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.waiting > f.ahead):
+		case f.barrier != nil, f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.owed || f.crowded()):
 			w.beforeWait()
 			f.turn.Wait()
 			w.tick(&w.blocked)
@@ -124,7 +129,12 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 			m := buf[0]
 			buf[0] = msg[In]{}
 			if m.kind == item {
-				return m.val, f.place(m.ticket), true
+				last, err := f.last(m.val)
+				if err == nil {
+					return m.val, f.place(m.ticket, last), true
+				}
+				f.refuse(w, m, err)
+				continue
 			}
 			f.pass(w, entry[B]{settled: true, kind: m.kind, last: m.last, epoch: f.epoch, ticket: m.ticket, news: m.news})
 		}
@@ -138,6 +148,35 @@ func (f *filler[In, B]) await(w *worker) bool {
 	return f.in.wait(w)
 }
 
+// last tells whether a batch ends behind an item that has the next row.
+func (f *filler[In, B]) last(v In) (ends bool, err error) {
+	if f.ends == nil {
+		return false, nil
+	}
+	if f.slot.next == f.n {
+		return false, fmt.Errorf("a batch has no end after %d items, which is all that it may have", f.n)
+	}
+	err = guard(func() error { ends = f.ends(v); return nil })
+	return ends, err
+}
+
+// refuse ends the run at an item.
+func (f *filler[In, B]) refuse(w *worker, m msg[In], err error) {
+	f.mu.Unlock()
+	f.in.discardMsg(m)
+	f.mu.Lock()
+	f.haltAbove()
+	f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: m.ticket, news: &news{stage: f.stage, err: err}})
+}
+
+// crowded tells whether no slot is to be reserved, because enough are being filled.
+func (f *filler[In, B]) crowded() bool {
+	if !f.ordered && f.crippled() != nil {
+		return false
+	}
+	return f.waiting > f.ahead || f.ends != nil && len(f.slots) > f.crew
+}
+
 // hasRow tells whether a slot has a row to give. The newest gives none any more as soon as the rows that may yet survive make
 // whole batches: after a loss, that is a slot with just the rows that are missing, so that those behind it need not be
 // moved.
@@ -146,19 +185,28 @@ func (f *filler[In, B]) hasRow() bool {
 		return f.roomySlot() != nil
 	}
 	if s := f.slot; s != nil {
-		if s.hope == 0 || s.live == 0 {
+		if f.ends != nil {
+			return true
+		}
+		if (s.hope == 0 || s.live == 0) && len(s.lot.stuck) == 0 {
 			s.next, s.hope = 0, 0 // nobody has or needs a row of it
 		}
 		if s.next == 0 || s.next < f.n && f.claim%f.n != 0 {
 			return true
 		}
 	}
-	if f.spare == nil {
+	if len(f.spare) == 0 || f.owed {
 		return false
 	}
-	f.begin(f.spare)
-	f.spare = nil
+	f.begin(f.newSlot())
 	return true
+}
+
+// newSlot makes a slot of a spare lot.
+func (f *filler[In, B]) newSlot() *slot[B] {
+	s := &slot[B]{lot: f.takeSpare()}
+	f.slots = append(f.slots, s)
+	return s
 }
 
 // begin makes a slot the newest.
@@ -170,21 +218,25 @@ func (f *filler[In, B]) begin(s *slot[B]) {
 }
 
 // place gives an item a row.
-func (f *filler[In, B]) place(t ticket) placing[B] {
+func (f *filler[In, B]) place(t ticket, ends bool) placing[B] {
 	f.waiting++
 	f.taken = t
-	at := placing[B]{entry: entry[B]{kind: item, epoch: f.epoch, ticket: t}}
+	at := placing[B]{entry: entry[B]{kind: item, epoch: f.epoch, ticket: t, ends: ends}}
 	if !f.ordered {
 		f.flying++
 		at.seat = f.roomySlot().freeRow()
 		at.seat.slot.live++
 		return at
 	}
-	at.seat = seat[B]{f.slot, f.slot.next}
+	at.seat = seat[B]{f.slot, f.slot.lot, f.slot.next}
 	f.slot.next++
 	f.slot.live++
 	f.slot.hope++
 	f.claim++
+	if ends {
+		f.slot.closed = true
+		f.slot = nil
+	}
 	at.number = f.line.push(at.entry)
 	return at
 }
@@ -216,36 +268,15 @@ func (f *filler[In, B]) endSeats() {
 	f.claim = 0
 }
 
-// reserve gets a new slot from the store, without the lock.
+// reserve gets a lot for a slot, without the lock.
 func (f *filler[In, B]) reserve(w *worker) {
 	f.close(w) // drops slots that are done with; the store may need them
-	if f.hasRow() || f.reserving {
+	if f.hasRow() || f.reserving || f.owed {
 		return
 	}
-	f.reserving = true
-	f.mu.Unlock()
-	w.beforeWait()
-	var b B
-	err := guard(func() (err error) {
-		b, err = f.store.Reserve(w.ctx)
-		return err
-	})
-	w.tick(&w.blocked)
-	f.mu.Lock()
-	f.reserving = false
-	f.turn.Broadcast()
+	err := f.ask(w.ctx, w)
 	switch {
 	case err == nil:
-		fresh := &slot[B]{b: b}
-		f.slots = append(f.slots, fresh)
-		if !f.ordered {
-			break
-		}
-		if f.hasRow() {
-			f.spare = fresh
-		} else {
-			f.begin(fresh)
-		}
 	case w.ctx.Err() == nil && !f.over:
 		f.haltAbove()
 		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: f.behind(), news: &news{stage: f.stage, err: err}})
@@ -270,7 +301,7 @@ func (f *filler[In, B]) write(w *worker, in In, to seat[B]) (err error, ok bool)
 	}
 	defer w.leave()
 	w.in.Add(1)
-	err = guard(func() error { return f.op(w.ctx, in, to.slot.b, to.row) })
+	err = guard(func() error { return f.op(w.ctx, in, to) })
 	if err != nil && w.ctx.Err() != nil {
 		return err, false // what fails because the run was stopped has not failed
 	}
@@ -333,15 +364,15 @@ func (f *filler[In, B]) halt() {
 func (f *filler[In, B]) leave() {
 	f.mu.Lock()
 	f.crew--
-	var left []*slot[B]
 	if f.crew == 0 {
-		left = slices.Clone(f.slots)
+		left := f.spare
+		for _, s := range f.slots {
+			left = append(left, s.lots()...)
+		}
 		f.slots, f.slot, f.spare = nil, nil, nil
+		f.vacate(left...)
 	}
 	f.mu.Unlock()
-	for _, s := range left {
-		f.drop(s.b)
-	}
 }
 
 func (f *filler[In, B]) drop(b B) { f.out.discardWith(f.store.Drop, b) }

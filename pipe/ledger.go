@@ -11,15 +11,17 @@ type ledger struct {
 	low   int64
 	ahead []span // beyond low, in order, apart from each other
 	lost  []int64
+	known map[int64]struct{} // the same
 }
 
 // newLedger goes on where a state was.
 func newLedger(s SourceState) *ledger {
-	l := &ledger{epoch: s.Epoch, low: s.Low, lost: slices.Clone(s.Lost)}
+	l := &ledger{epoch: s.Epoch, low: s.Low}
 	for _, r := range s.Ahead {
 		l.finish(span{r[0], r[1]})
 	}
 	for _, pos := range s.Lost {
+		l.lose(pos)
 		if !slices.Contains(s.Open, pos) {
 			l.finish(span{pos, pos + 1})
 		}
@@ -85,7 +87,22 @@ func (l *ledger) next() {
 }
 
 // lostAt tells whether something of a position was lost.
-func (l *ledger) lostAt(pos int64) bool { return slices.Contains(l.lost, pos) }
+func (l *ledger) lostAt(pos int64) bool {
+	_, lost := l.known[pos]
+	return lost
+}
+
+// lose notes that something of a position was lost.
+func (l *ledger) lose(pos int64) {
+	if l.lostAt(pos) {
+		return
+	}
+	if l.known == nil {
+		l.known = make(map[int64]struct{})
+	}
+	l.known[pos] = struct{}{}
+	l.lost = append(l.lost, pos)
+}
 
 func (l *ledger) state() SourceState {
 	p := l.progress()

@@ -17,15 +17,25 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 	if f == nil || most <= 0 {
 		return f
 	}
+	return limited(f, most, func(In) {}, func(_ In, out Out, err error) {
+		if err == nil && discard != nil {
+			discard(out)
+		}
+	})
+}
+
+// limited is Limit for those who have to know which operations are abandoned: left is called when one is, and after that
+// returned, when such a one has returned.
+func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Duration, left func(In), returned func(In, Out, error)) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		inner, stop := context.WithTimeout(ctx, most)
 		defer stop()
-		t := &attempt[Out]{over: make(chan struct{}), discard: discard}
+		t := &attempt[Out]{over: make(chan struct{})}
 		if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 			inner = t.lend(inner, w)
 		}
 		go func() {
-			defer t.end()
+			defer t.end(func() { returned(in, t.out, t.err) })
 			t.err = errGoexit
 			t.out, t.err = call(inner, f, in)
 		}()
@@ -35,6 +45,8 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 		case <-t.over:
 		case <-patience.C:
 			if t.settled.CompareAndSwap(false, true) {
+				left(in)
+				close(t.over)
 				var none Out
 				return none, t.abandon(ctx, most)
 			}
@@ -51,10 +63,9 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 // An attempt is a call of an operation with a limit. Whoever settles it first, the operation or the clock, decides.
 type attempt[Out any] struct {
 	settled atomic.Bool
-	over    chan struct{} // closed when the operation was first
+	over    chan struct{} // closed when it is known who was first
 	out     Out
 	err     error
-	discard func(Out)
 	worker  *worker // whose time it is; nil outside of a run
 	deputy  *worker // stands in for it in the operation, which may outlive it
 }
@@ -93,16 +104,15 @@ func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
 }
 
 // end is the operation's return.
-func (t *attempt[Out]) end() {
+func (t *attempt[Out]) end(returned func()) {
 	if t.settled.CompareAndSwap(false, true) {
 		close(t.over)
 		return
 	}
-	if t.err == nil && t.discard != nil {
-		err := guard(func() error { t.discard(t.out); return nil })
-		if err != nil && t.worker != nil {
-			t.worker.stage.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.stage.name, err))
-		}
+	<-t.over
+	err := guard(func() error { returned(); return nil })
+	if err != nil && t.worker != nil {
+		t.worker.stage.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.stage.name, err))
 	}
 	if t.worker != nil {
 		t.deputy.leave()

@@ -13,15 +13,17 @@ type entry[B any] struct {
 	settled bool
 	kind    kind
 	last    bool
+	ends    bool // of an item: its batch ends behind it
 	epoch   int
 	seat    seat[B]
 	ticket  ticket
 	news    *news
 }
 
-// A seat is a row of a slot.
+// A seat is a row of a slot, and the batch where it was written.
 type seat[B any] struct {
 	slot *slot[B]
+	lot  *lot[B]
 	row  int
 }
 

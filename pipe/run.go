@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,7 +64,13 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	if r.consumer.tracer == nil { // who may want the lock
 		r.consumer.timeItem()
 		if v, ok := r.ready(ctx); ok {
+			due := r.books.takeDue()
+			r.busy = due != nil
 			r.mu.Unlock()
+			if due != nil {
+				defer r.idle()
+				r.loseWithin(due)
+			}
 			return v, nil
 		}
 	}
@@ -106,10 +113,12 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 		case item:
 			r.mu.Lock()
 			v, ok := r.ready(ctx)
+			due := r.books.takeDue()
 			r.mu.Unlock()
 			if !ok {
 				continue
 			}
+			r.loseWithin(due)
 			if t := r.consumer.tracer; t != nil {
 				t.handOver(v, &m.ticket, r.epoch()-r.engine.epoch)
 			}
@@ -121,7 +130,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			r.consumer.tellSpans()
 			return v, io.EOF
 		case fatal:
-			r.fail(&m)
+			r.fail(trouble{m.news, m.ticket})
 		}
 	}
 	return v, r.err
@@ -225,17 +234,29 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 	return r.err
 }
 
-// finish records that what a message stands for is finished.
+// finish records that what a message stands for is finished, and deals with what was lost of it.
 func (r *Run[T]) finish(m *msg[T]) {
-	if !r.tally.pass(r.record(m)) {
+	finished, within := r.record(m)
+	if !r.tally.pass(finished) {
 		r.setDoom()
+	}
+	r.loseWithin(within)
+}
+
+// loseWithin deals with what was lost of something that is finished. One loss too many is the end, but behind what it was a part of.
+func (r *Run[T]) loseWithin(all []dueLoss) {
+	for _, l := range all {
+		if !l.news.final && !r.tally.lose(l.newly, 0, l.ticket, l.news) {
+			r.setDoom()
+		}
+		r.tellLoss(l.trouble, nil)
 	}
 }
 
-func (r *Run[T]) record(m *msg[T]) int64 {
+func (r *Run[T]) record(m *msg[T]) (finished int64, within []dueLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.books.finish(&m.ticket)
+	return r.books.finish(&m.ticket), r.books.takeDue()
 }
 
 func (r *Run[T]) setDoom() {
@@ -251,39 +272,54 @@ func (r *Run[T]) lose(m *msg[T]) {
 	whole := m.ticket.size()
 	if !m.news.final && !r.tally.lose(r.books.newlyLost(&m.ticket), whole, m.ticket, m.news) {
 		m.news = r.tally.verdict()
-		r.fail(m)
+		r.fail(trouble{m.news, m.ticket})
 		return
 	}
-	m.news.stage.lost.Add(1)
-	finished := r.recordLost(m)
+	finished, within := r.recordLost(m)
 	if !m.news.final {
 		finished -= whole // they are counted
+		for i := range within {
+			within[i].newly = 0 // and so are these
+		}
 	}
+	r.loseWithin(within)
 	if !r.tally.pass(finished) {
 		r.setDoom()
 	}
+	r.tellLoss(trouble{m.news, m.ticket}, within)
+}
+
+// tellLoss tells the hook of every source item of a loss, but for those that were lost before.
+func (r *Run[T]) tellLoss(l trouble, before []dueLoss) {
+	l.news.stage.lost.Add(1)
 	if r.hooks.Lost == nil {
 		return
 	}
-	m.ticket.origins(func(s span) {
+	var known []span
+	for _, b := range before {
+		b.ticket.origins(func(s span) { known = append(known, s) })
+	}
+	l.ticket.origins(func(s span) {
 		for at := s.lo; at < s.hi && r.err == nil; at++ {
-			r.tell(m, Loss{Stage: m.news.stage.name, Source: r.books.names[sourceOf(at)], Epoch: r.epoch(), Pos: posOf(at), Err: m.news.err})
+			if !slices.ContainsFunc(known, func(s span) bool { return s.lo <= at && at < s.hi }) {
+				r.tell(l, Loss{Stage: l.news.stage.name, Source: r.books.names[sourceOf(at)], Epoch: r.epoch(), Pos: posOf(at), Err: l.news.err})
+			}
 		}
 	})
 }
 
-func (r *Run[T]) tell(m *msg[T], l Loss) {
+func (r *Run[T]) tell(of trouble, l Loss) {
 	if err := guard(func() error { r.hooks.Lost(l); return nil }); err != nil {
-		m.news = &news{stage: m.news.stage, err: &HookError{err}}
-		r.fail(m)
+		r.fail(trouble{&news{stage: of.news.stage, err: &HookError{err}}, of.ticket})
 	}
 }
 
-func (r *Run[T]) recordLost(m *msg[T]) int64 {
+func (r *Run[T]) recordLost(m *msg[T]) (finished int64, within []dueLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	finished, within = r.books.finish(&m.ticket), r.books.takeDue()
 	r.books.lose(&m.ticket)
-	return r.books.finish(&m.ticket)
+	return finished, within
 }
 
 // epoch is the one that is being read. All sources are in the same.
@@ -299,8 +335,8 @@ func (r *Run[T]) nextEpoch(last bool) {
 	}
 }
 
-func (r *Run[T]) fail(m *msg[T]) {
-	all := append([]trouble{{m.news, m.ticket}}, m.news.also...)
+func (r *Run[T]) fail(t trouble) {
+	all := append([]trouble{t}, t.news.also...)
 	all = append(all, r.engine.others(all)...)
 	errs := make([]error, len(all))
 	for i := range all {

@@ -13,10 +13,30 @@ type scatter[B any] struct {
 	barrier *entry[B] // what ends the epoch, as soon as nothing is
 }
 
-// roomySlot is the oldest slot that has a row to give, or nil.
+// roomySlot is the oldest slot that has a row to give, or nil. A spare lot is for one that could not be filled otherwise, or for a new
+// one.
 func (f *filler[In, B]) roomySlot() *slot[B] {
 	for _, s := range f.slots {
-		if !s.closed && (len(s.free) > 0 || s.next < f.n) {
+		if s.roomy(f.n) {
+			return s
+		}
+	}
+	if len(f.spare) == 0 || f.owed {
+		return nil
+	}
+	if s := f.crippled(); s != nil {
+		s.renew(f.takeSpare())
+		return s
+	}
+	return f.newSlot()
+}
+
+func (s *slot[B]) roomy(n int) bool { return !s.closed && (len(s.free) > 0 || s.next < n) }
+
+// crippled is a slot that cannot be filled, because of operations that were abandoned, or nil.
+func (f *filler[In, B]) crippled() *slot[B] {
+	for _, s := range f.slots {
+		if !s.closed && len(s.dead) > 0 && !s.roomy(f.n) {
 			return s
 		}
 	}
@@ -27,23 +47,32 @@ func (s *slot[B]) freeRow() seat[B] {
 	if n := len(s.free); n > 0 {
 		row := s.free[n-1]
 		s.free = s.free[:n-1]
-		return seat[B]{s, row}
+		return seat[B]{s, s.lot, row}
 	}
 	s.next++
-	return seat[B]{s, s.next - 1}
+	return seat[B]{s, s.lot, s.next - 1}
 }
 
 // settleAnywhere puts an item behind those that were settled before.
 func (f *filler[In, B]) settleAnywhere(e entry[B]) {
 	f.flying--
 	if e.kind != item {
-		e.seat.slot.free = append(e.seat.slot.free, e.seat.row)
+		e.seat.giveBack()
 	}
 	f.line.push(e)
 	if f.barrier != nil && f.flying == 0 {
 		f.line.push(*f.barrier)
 		f.barrier = nil
 		f.turn.Broadcast()
+	}
+}
+
+// giveBack frees the row of an item that is lost or dropped, unless somebody may still write into it.
+func (at seat[B]) giveBack() {
+	if s := at.slot; s.lot == at.lot && slices.Contains(at.lot.stuck, at.row) {
+		s.dead = append(s.dead, at.row)
+	} else {
+		s.free = append(s.free, at.row)
 	}
 }
 
@@ -60,9 +89,11 @@ func (f *filler[In, B]) gatherSlot(w *worker, e entry[B]) {
 }
 
 // gatherRest makes batches of the slots that are not full, at the end of an epoch. What is written of the next one stands behind
-// that end in the line, and has not come to its slots yet.
+// that end in the line, and has not come to its slots yet. Batches lie in slots that nobody else writes into, if there are any.
 func (f *filler[In, B]) gatherRest(w *worker) {
-	for _, s := range slices.Clone(f.slots) {
+	all := slices.Clone(f.slots)
+	slices.SortStableFunc(all, func(a, b *slot[B]) int { return cmp.Compare(len(a.lot.stuck), len(b.lot.stuck)) })
+	for _, s := range all {
 		f.gatherAll(w, s)
 	}
 }

@@ -9,8 +9,9 @@ type ticket struct {
 
 // A rest is what does not fit into a ticket's span.
 type rest struct {
-	spans  []span  // in the order in which they were added
-	shares []share // of what one item was made into several of
+	spans  []span    // in the order in which they were added
+	shares []share   // of what one item was made into several of
+	losses []trouble // of those, what was lost in the making; it is told when the rest is finished
 }
 
 // A span is a half-open range of places of the epoch. A place is a position with the number of its source above it, so that
@@ -49,6 +50,15 @@ func (t *ticket) addRest(u ticket) {
 	for _, s := range u.rest.shares {
 		t.addShare(s)
 	}
+	for _, l := range u.rest.losses {
+		t.lose(l)
+	}
+}
+
+// lose notes what was lost of what the ticket has.
+func (t *ticket) lose(l trouble) {
+	r := t.more()
+	r.losses = append(r.losses, l)
 }
 
 func (t *ticket) addSpan(s span) {

@@ -177,7 +177,7 @@ func (t *turnMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
 func (t *turnMerge[T]) withTurn(of ticket, turns span) ticket {
 	with := ticket{span: of.span, rest: new(rest)}
 	if of.rest != nil {
-		with.rest.spans = of.rest.spans
+		with.rest.spans, with.rest.losses = of.rest.spans, of.rest.losses
 		with.rest.shares = append(with.rest.shares, of.rest.shares...)
 	}
 	with.rest.shares = append(with.rest.shares, share{family: t.turns, span: turns})

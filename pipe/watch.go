@@ -41,12 +41,12 @@ func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lo
 }
 
 // watchedFill is watched for the operation of a Fill.
-func watchedFill[In, B any](s *stage, op func(context.Context, In, B, int) error, lose func(In)) func(context.Context, In, B, int) error {
+func watchedFill[In, B any](s *stage, op func(context.Context, In, seat[B]) error, lose func(In)) func(context.Context, In, seat[B]) error {
 	if s.engine.hooks.Task == nil {
 		return op
 	}
-	return func(ctx context.Context, in In, b B, row int) error {
-		write := func(ctx context.Context, in In) (B, error) { return b, op(ctx, in, b, row) }
+	return func(ctx context.Context, in In, to seat[B]) error {
+		write := func(ctx context.Context, in In) (B, error) { return to.lot.b, op(ctx, in, to) }
 		_, err := watched(s, write, lose, func(B) {})(ctx, in)
 		return err
 	}
