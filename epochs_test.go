@@ -64,7 +64,7 @@ func TestAResumedEpochIsCountedWhole(t *testing.T) {
 
 // placed is a record of a place in the source "files".
 func placed(epoch int, at SourceState) State {
-	return State{Epoch: epoch, Sources: map[string]SourceState{"files": at}}
+	return State{Epoch: epoch, Sources: map[string]SourceState{"files": at}, Batches: (at.Position - int64(len(at.Lost))) / 4}
 }
 
 func TestPlacesAtTheEnd(t *testing.T) {
@@ -81,10 +81,10 @@ func TestPlacesAtTheEnd(t *testing.T) {
 		"far behind the last":       {new(2), State{Epoch: 5}, 0, nil},
 		"the end of the last":       {new(2), placed(1, SourceState{Position: 10}), 0, nil},
 		"the end of the first":      {new(2), placed(0, SourceState{Position: 10}), 3, []EpochSummary{{Epoch: 1, Batches: 3, Samples: 10, Last: true}}},
-		"only losses are left":      {new(1), placed(0, SourceState{Position: 8, Lost: []int64{9, 8, 9}}), 0, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
+		"only losses are left":      {new(1), placed(0, SourceState{Position: 8, Lost: []int64{9, 8, 9}}), 0, []EpochSummary{{Batches: 1, Samples: 8, Lost: 2, Last: true}}},
 		"the last sample is left":   {new(1), placed(0, SourceState{Position: 9, Lost: []int64{3}}), 1, []EpochSummary{{Batches: 3, Samples: 9, Lost: 1, Last: true}}},
 		"a date is the epoch":       {nil, State{Epoch: 20261121}, 3, []EpochSummary{{Epoch: 20261121, Batches: 3, Samples: 10}}},
-		"holes before the end":      {new(1), placed(0, SourceState{Position: 2, Ahead: [][2]int64{{4, 10}}}), 1, []EpochSummary{{Batches: 3, Samples: 10, Last: true}}},
+		"holes before the end":      {new(1), placed(0, SourceState{Position: 2, Ahead: [][2]int64{{4, 10}}}), 1, []EpochSummary{{Batches: 1, Samples: 10, Last: true}}},
 		"nothing but losses so far": {new(1), placed(0, SourceState{Position: 2, Lost: []int64{0, 1}}), 2, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
 	} {
 		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: c.epochs, OnError: Skip, Memory: new(int64(1 << 20))}, Options{})

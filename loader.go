@@ -106,6 +106,7 @@ type Loader struct {
 	recipe  recipe.Recipe
 	info    Info
 	sources []*listing // in the order of the recipe
+	batch   recipe.Batch
 	extent  extent
 	layout  layout
 	arena   *arena.Arena
@@ -158,6 +159,10 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.Stop()
 	from = l.extent.settled(from)
+	l.extent.from = from
+	for _, s := range l.sources {
+		s.begin(from.Epoch, from.Sources[s.name].Done)
+	}
 	l.count = l.countFrom(from)
 	l.work.begin(from, l.options.InFlight)
 	l.mu.Lock()
@@ -184,16 +189,13 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
 func (l *Loader) countFrom(from State) EpochSummary {
-	yielded := from.yielded()
-	return EpochSummary{
-		Epoch: from.Epoch, Batches: yielded / int64(l.layout.rows), Samples: yielded, Lost: from.lost(), Wrapped: l.wrapped(),
-	}
+	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.yielded(), Lost: from.lost(), Wrapped: l.wrapped(from.Epoch)}
 }
 
 // wrapped is how many samples of the epoch come from its start once more.
-func (l *Loader) wrapped() (n int64) {
+func (l *Loader) wrapped(epoch int) (n int64) {
 	for _, s := range l.sources {
-		n += s.split.Wrapped()
+		n += s.share(epoch).Wrapped()
 	}
 	return n
 }
@@ -283,7 +285,7 @@ func (l *Loader) held(err *arena.HeldError) {
 
 func (l *Loader) endEpoch() {
 	l.ended = l.count
-	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.ended.Wrapped}
+	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
 
@@ -299,6 +301,9 @@ func (l *Loader) State() State {
 		s = l.extent.at(l.run.State())
 	}
 	s.Quarantine = l.work.quarantine
+	if s.Epoch == l.count.Epoch {
+		s.Batches = l.count.Batches
+	}
 	s = l.extent.settled(s) // the last batch ends its epoch, before io.EOF says so
 	if l.programs && s.Epoch == l.count.Epoch {
 		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch

@@ -35,7 +35,8 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	l.sources, l.info.Classes = []*listing{source}, classes
-	if source.split, err = l.split(source, p.Batch); err != nil {
+	l.batch = p.Batch
+	if source.split, err = l.split(source, l.config.WorldSize, l.config.Rank); err != nil {
 		return nil, err
 	}
 	if l.layout, err = newLayout(schema, source.split.BatchSize()); err != nil {
@@ -120,13 +121,13 @@ var suffixes = []string{
 	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
 }
 
-// split is this rank's share of the epoch.
-func (l *Loader) split(source *listing, b recipe.Batch) (order.Split, error) {
-	global := int64(b.GlobalSize)
+// split is a rank's share of the epoch of a source.
+func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
+	global := int64(l.batch.GlobalSize)
 	if global == 0 {
-		global = int64(b.Size) * int64(l.config.WorldSize)
+		global = int64(l.batch.Size) * int64(world)
 	}
-	s := order.Split{Samples: int64(source.table.Len()), Batch: global, World: l.config.WorldSize, Rank: l.config.Rank, DropLast: b.DropLast}
+	s := order.Split{Samples: int64(source.table.Len()), Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
 	if err := s.Check(); err != nil {
 		return s, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -177,13 +178,13 @@ func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 
 func (l *Loader) describe() {
 	l.info.Fields, l.info.Rows, l.info.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
-	l.extent = extent{lens: map[string]int64{}, begin: State{
+	l.extent = extent{splits: map[string]order.Split{}, begin: State{
 		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
 	for _, s := range l.sources {
 		l.info.Sources = append(l.info.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
-		l.extent.lens[s.name] = s.split.Len()
+		l.extent.splits[s.name] = s.split
 		l.extent.begin.Sources[s.name] = SourceState{Samples: s.split.Samples}
 		l.info.Samples += s.split.Samples
 		l.info.SamplesPerEpoch += s.split.Len()
@@ -193,5 +194,20 @@ func (l *Loader) describe() {
 	l.info.Epochs = l.config.Epochs
 	l.info.Decoder = l.extent.begin.Decoder
 	l.info.Pipeline = l.recipe.String()
+	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
+	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && l.config.OnError != Skip
 	l.info.State = l.extent.settled(State{})
+}
+
+// extentOf is what records of a rank of another world are held against.
+func (l *Loader) extentOf(world, rank int) (extent, error) {
+	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}}
+	e.begin.WorldSize, e.begin.Rank = world, rank
+	for _, s := range l.sources {
+		var err error
+		if e.splits[s.name], err = l.split(s, world, rank); err != nil {
+			return extent{}, err
+		}
+	}
+	return e, nil
 }

@@ -42,13 +42,37 @@ type listing struct {
 	shuffled bool
 	seed     uint64
 	split    order.Split
+
+	rest struct { // what is left of the epoch that a run began with
+		epoch int
+		share order.Share
+	}
+}
+
+// begin is told what was finished of an epoch under other world sizes: the positions of that epoch count the rest.
+func (l *listing) begin(epoch int, done [][2]int64) {
+	l.rest.epoch, l.rest.share = epoch, shareOf(l.split, done)
+}
+
+// share is this rank's part of an epoch.
+func (l *listing) share(epoch int) order.Share {
+	if epoch == l.rest.epoch && l.rest.share.Done() != nil {
+		return l.rest.share
+	}
+	return shareOf(l.split, nil)
+}
+
+// shareOf is a share of which it was checked that it can be.
+func shareOf(s order.Split, done [][2]int64) order.Share {
+	share, _ := s.Over(done)
+	return share
 }
 
 // Items implements pipe.Source.
 func (l *listing) Items(_ context.Context, epoch int, pos int64) iter.Seq2[*item, error] {
-	at := l.indices(epoch)
+	at, n := l.indices(epoch), l.share(epoch).Len()
 	return func(yield func(*item, error) bool) {
-		for ; pos < l.split.Len(); pos++ {
+		for ; pos < n; pos++ {
 			if !yield(l.item(epoch, pos, at(pos)), nil) {
 				return
 			}
@@ -62,8 +86,9 @@ func (l *listing) indices(epoch int) func(pos int64) int64 {
 	if l.shuffled {
 		permutation = order.Permute(l.split.Samples, l.seed, epoch)
 	}
+	share := l.share(epoch)
 	return func(pos int64) int64 {
-		global, _ := l.split.At(pos)
+		global, _ := share.At(pos)
 		if l.shuffled {
 			return permutation.At(global)
 		}

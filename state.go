@@ -19,13 +19,15 @@ const StateVersion = 2
 // states it.
 type State struct {
 	Version   int    `json:"version"`
-	Order     int    `json:"order"`      // version of the order algorithm
-	Decoder   string `json:"decoder"`    // what decoded the images
-	Recipe    string `json:"recipe"`     // fingerprint of the recipe
-	WorldSize int    `json:"world_size"` // positions count one rank's share
-	Rank      int    `json:"rank"`       // whose record it is
+	Order     int    `json:"order"`             // version of the order algorithm
+	Decoder   string `json:"decoder"`           // what decoded the images
+	Recipe    string `json:"recipe"`            // fingerprint of the recipe
+	WorldSize int    `json:"world_size"`        // positions count one rank's share
+	Rank      int    `json:"rank"`              // whose record it is
+	InStep    bool   `json:"in_step,omitempty"` // all ranks have the same batches at every moment, so that the record of one tells of all
 
 	Epoch   int                      `json:"epoch"`
+	Batches int64                    `json:"batches,omitempty"` // that this epoch had so far
 	Sources map[string]SourceState   `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
 	Merges  map[string]pipe.Progress `json:"merges,omitempty"`  // turns that are finished, of merges that go by turns
 	Parts   []pipe.PartState         `json:"parts,omitempty"`   // samples of which several were made, and some are finished
@@ -41,6 +43,7 @@ type SourceState struct {
 	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
 	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
 	Open     []int64    `json:"open,omitempty"`  // those of Lost of which something else was made that is not finished
+	Done     [][2]int64 `json:"done,omitempty"`  // half-open ranges of the epoch's order, that of all ranks, finished under another world size; positions count the rest
 }
 
 // maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to there in every language.
@@ -70,9 +73,13 @@ func (u Until) passed(s State) bool {
 
 // extent is what states of a run are held against.
 type extent struct {
-	begin State            // the beginning of the run, with the place of all sources and merges
-	lens  map[string]int64 // positions in an epoch, by source
+	begin  State                  // the beginning of the run, with the place of all sources and merges
+	splits map[string]order.Split // of an epoch, by source
+	from   State                  // what is gone on from; nil sources: the beginning
 }
+
+// len is the number of positions in the epoch of a place of the source.
+func (e extent) len(name string, at SourceState) int64 { return shareOf(e.splits[name], at.Done).Len() }
 
 // fits says why from cannot be gone on with. A record without identity keys, such as a plain epoch number, fits.
 func (e extent) fits(from State) error {
@@ -90,7 +97,9 @@ func (e extent) fits(from State) error {
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
 		return refuse("it was saved by another recipe; restore it with the recipe and seeds that saved it")
 	case from.WorldSize != 0 && from.WorldSize != begin.WorldSize:
-		return refuse("it was saved with world_size %d, this run has %d", from.WorldSize, begin.WorldSize)
+		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided anew (Gather)", from.WorldSize, begin.WorldSize)
+	case from.WorldSize != 0 && from.Rank != begin.Rank:
+		return refuse("it is the record of rank %d, this is rank %d", from.Rank, begin.Rank)
 	case from.Epoch < 0 || from.Epoch > maxEpoch:
 		return refuse("its epoch is %d", from.Epoch)
 	}
@@ -111,7 +120,7 @@ func (e extent) fits(from State) error {
 // checkSources says what is wrong with the places. Those of merges and parts are the pipeline's to check.
 func (e extent) checkSources(from State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
-		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 {
+		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 || from.Batches != 0 {
 			return refuse("it says nothing of its sources")
 		}
 		return nil
@@ -129,9 +138,16 @@ func (e extent) checkSources(from State, refuse func(string, ...any) error) erro
 		if want := e.begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
 			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
 		}
-		if err := s.check(e.lens[name]); err != nil {
+		share, err := e.splits[name].Over(s.Done)
+		if err == nil {
+			err = s.check(share.Len())
+		}
+		if err != nil {
 			return refuse("its %w of the source %q", err, name)
 		}
+	}
+	if from.Batches < 0 {
+		return refuse("it had %d batches", from.Batches)
 	}
 	return nil
 }
@@ -168,7 +184,7 @@ func (e extent) settled(from State) State {
 	if e.ended(from) {
 		s.Epoch++
 	} else if len(from.Sources) > 0 {
-		s.Sources, s.Merges, s.Parts, s.Dropped = from.Sources, from.Merges, from.Parts, from.Dropped
+		s.Sources, s.Merges, s.Parts, s.Dropped, s.Batches = from.Sources, from.Merges, from.Parts, from.Dropped, from.Batches
 	}
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
@@ -183,10 +199,11 @@ func (e extent) settled(from State) State {
 func (e extent) ended(s State) bool {
 	some := false
 	for name, at := range s.Sources {
-		if at.Position < e.lens[name] {
+		n := e.len(name, at)
+		if at.Position < n {
 			return false
 		}
-		some = some || e.lens[name] > 0
+		some = some || n > 0 || len(at.Done) > 0
 	}
 	return some
 }
@@ -206,7 +223,11 @@ func (e extent) at(p pipe.State) State {
 	s.Sources, s.Merges, s.Parts = make(map[string]SourceState, len(p.Sources)), p.Merges, p.Parts
 	for name, at := range p.Sources {
 		s.Epoch = at.Epoch
-		s.Sources[name] = SourceState{Samples: e.begin.Sources[name].Samples, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+		place := SourceState{Samples: e.begin.Sources[name].Samples, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+		if at.Epoch == e.from.Epoch {
+			place.Done = e.from.Sources[name].Done
+		}
+		s.Sources[name] = place
 	}
 	return s
 }
@@ -248,7 +269,7 @@ func (s SourceState) finished(pos int64) bool {
 	return pos < s.Position || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
-// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from sources to dropped, but not what was lost. Unlike
+// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from batches to dropped, but not what was lost. Unlike
 // encoding/json it needs no memory besides.
 func (s State) AppendPlace(dst []byte) []byte {
 	dst = append(dst, `{"sources":{`...)
@@ -258,20 +279,24 @@ func (s State) AppendPlace(dst []byte) []byte {
 		dst = appendKey(dst, i, name)
 		dst = strconv.AppendInt(append(dst, `{"samples":`...), at.Samples, 10)
 		dst = strconv.AppendInt(append(dst, `,"position":`...), at.Position, 10)
-		dst = appendRanges(dst, at.Ahead)
+		dst = appendRanges(dst, "ahead", at.Ahead)
 		if len(at.Open) > 0 {
 			dst = append(dst, `,"open":`...)
 			dst = appendList(dst, at.Open)
 		}
+		dst = appendRanges(dst, "done", at.Done)
 		dst = append(dst, '}')
 	}
 	dst = append(dst, '}')
+	if s.Batches != 0 {
+		dst = strconv.AppendInt(append(dst, `,"batches":`...), s.Batches, 10)
+	}
 	if len(s.Merges) > 0 {
 		dst = append(dst, `,"merges":{`...)
 		for i, name := range appendNames(names[:0], s.Merges) {
 			dst = appendKey(dst, i, name)
 			dst = strconv.AppendInt(append(dst, `{"low":`...), s.Merges[name].Low, 10)
-			dst = append(appendRanges(dst, s.Merges[name].Ahead), '}')
+			dst = append(appendRanges(dst, "ahead", s.Merges[name].Ahead), '}')
 		}
 		dst = append(dst, '}')
 	}
@@ -302,11 +327,11 @@ func appendKey(dst []byte, i int, name string) []byte {
 	return append(append(append(dst, '"'), name...), `":`...)
 }
 
-func appendRanges(dst []byte, ranges [][2]int64) []byte {
+func appendRanges(dst []byte, key string, ranges [][2]int64) []byte {
 	if len(ranges) == 0 {
 		return dst
 	}
-	dst = append(dst, `,"ahead":[`...)
+	dst = append(append(append(dst, `,"`...), key...), `":[`...)
 	for i, r := range ranges {
 		if i > 0 {
 			dst = append(dst, ',')

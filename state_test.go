@@ -17,7 +17,7 @@ import (
 
 // run100 is a run over the source "files" of 100 samples.
 func run100() extent {
-	return extent{lens: map[string]int64{"files": 100}, begin: State{Version: StateVersion, Order: order.Version, Decoder: "libjpeg-turbo", Recipe: "abc", WorldSize: 1,
+	return extent{splits: map[string]order.Split{"files": {Samples: 100, Batch: 10, World: 1}}, begin: State{Version: StateVersion, Order: order.Version, Decoder: "libjpeg-turbo", Recipe: "abc", WorldSize: 1,
 		Sources: map[string]SourceState{"files": {Samples: 100}}}}
 }
 
@@ -49,9 +49,9 @@ func TestPlacesAreWrittenAsTheRecordIs(t *testing.T) {
 	ranges := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]int64 { return [2]int64{rapid.Int64().Draw(t, "from"), rapid.Int64().Draw(t, "to")} }), 0, 3)
 	name := rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_.-]{0,5}`)
 	rapid.Check(t, func(t *rapid.T) {
-		s := State{Dropped: rapid.Int64().Draw(t, "dropped")}
+		s := State{Dropped: rapid.Int64().Draw(t, "dropped"), Batches: rapid.Int64().Draw(t, "batches")}
 		s.Sources = rapid.MapOfN(name, rapid.Custom(func(t *rapid.T) SourceState {
-			return SourceState{Samples: rapid.Int64().Draw(t, "samples"), Position: rapid.Int64().Draw(t, "position"), Ahead: ranges.Draw(t, "ahead"), Open: numbers.Draw(t, "open")}
+			return SourceState{Samples: rapid.Int64().Draw(t, "samples"), Position: rapid.Int64().Draw(t, "position"), Ahead: ranges.Draw(t, "ahead"), Open: numbers.Draw(t, "open"), Done: ranges.Draw(t, "done")}
 		}), 1, 10).Draw(t, "sources")
 		s.Merges = rapid.MapOfN(name, rapid.Custom(func(t *rapid.T) pipe.Progress {
 			return pipe.Progress{Low: rapid.Int64().Draw(t, "low"), Ahead: ranges.Draw(t, "turns")}
@@ -93,6 +93,10 @@ func TestStatesThatDoNotFitAreRefusedWithTheReason(t *testing.T) {
 		"order algorithm is version 9":        func(s *State) { s.Order = 9 },
 		"another recipe":                      func(s *State) { s.Recipe = "def" },
 		"world_size 2":                        func(s *State) { s.WorldSize = 2 },
+		"is the record of rank 1":             func(s *State) { s.Rank = 1 },
+		"had -1 batches":                      func(s *State) { s.Batches = -1 },
+		"finished range [20 10]":              at(func(s *SourceState) { s.Done = [][2]int64{{20, 10}} }),
+		"position is 41":                      at(func(s *SourceState) { s.Position, s.Done = 41, [][2]int64{{20, 80}} }),
 		"epoch is -1":                         func(s *State) { s.Epoch = -1 },
 		"epoch is 9223372036854775807":        func(s *State) { s.Epoch = math.MaxInt },
 		`has a source "more"`:                 func(s *State) { s.Sources["more"] = SourceState{} },
@@ -145,6 +149,7 @@ func TestStatesOfAnotherPipelineAreRefused(t *testing.T) {
 
 func FuzzStateFits(f *testing.F) {
 	f.Add(`{"epoch":1,"sources":{"files":{"position":5,"ahead":[[7,9]],"lost":[8]}}}`)
+	f.Add(`{"sources":{"files":{"position":5,"done":[[0,50],[60,70]],"lost":[39]}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var s State
 		run := run100()

@@ -188,6 +188,8 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 			return false, err
 		}
 		return false, s.start(ctx, f.Stream, from, start.SerialUntil)
+	case wire.KindGather:
+		return false, s.gather(f)
 	case wire.KindStats:
 		return false, s.conn.SendJSON(wire.KindStatistics, f.Stream, stats.Report(s.loader.Stats()))
 	case wire.KindClose:
@@ -197,6 +199,25 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	default:
 		return false, fmt.Errorf("%w: %v from a client", wire.ErrProtocol, f.Kind)
 	}
+}
+
+// gather answers what a run of another world size comes to here. That it does not fit is an answer, too: nothing has begun with it.
+func (s *session) gather(f wire.Frame) error {
+	var asked wire.Gather
+	if err := parse(f, &asked); err != nil {
+		return err
+	}
+	records := make([]headrace.State, len(asked.States))
+	for i, text := range asked.States {
+		if err := json.Unmarshal(text, &records[i]); err != nil {
+			return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{Error: fmt.Sprintf("%v: %v", headrace.ErrState, err)})
+		}
+	}
+	state, err := s.loader.Gather(records)
+	if err != nil {
+		return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{Error: err.Error()})
+	}
+	return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{State: state})
 }
 
 func (s *session) handleNext(f wire.Frame) error {

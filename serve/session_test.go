@@ -30,11 +30,11 @@ func TestAnEpochArrivesWhole(t *testing.T) {
 		if b.Step != int64(i) || b.Epoch != 0 {
 			t.Errorf("batch %d says epoch %d, step %d", i, b.Epoch, b.Step)
 		}
-		epoch, position := int64(0), int64(4*(i+1))
+		epoch, position, had := int64(0), int64(4*(i+1)), int64(i+1)
 		if i == 5 {
-			epoch, position = 1, 0 // after an epoch's last batch comes the next epoch
+			epoch, position, had = 1, 0, 0 // after an epoch's last batch comes the next epoch
 		}
-		want := headrace.State{Epoch: int(epoch), Sources: map[string]headrace.SourceState{"files": {Samples: 22, Position: position}}}
+		want := headrace.State{Epoch: int(epoch), Batches: had, Sources: map[string]headrace.SourceState{"files": {Samples: 22, Position: position}}}
 		if d := cmp.Diff(want, c.place(b)); d != "" {
 			t.Errorf("after batch %d: %s", i, d)
 		}

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"headrace"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/wire"
@@ -198,5 +200,55 @@ func TestABatchOnItsWayEndsTheWaiting(t *testing.T) {
 		if waiting {
 			t.Fatal("the client counts as waiting while a batch is on its way to it")
 		}
+	}
+}
+
+// The record for another world size is an answer like any other, and so is that there is none: the run goes on meanwhile.
+func TestGatherAnswersWithARecordOrTheReason(t *testing.T) {
+	root := phototest.Folder(t, 22)
+	states := make([]json.RawMessage, 2)
+	for rank := range states {
+		c := open(t, recipeFor(root), fmt.Sprintf(`{"world_size":2,"rank":%d}`, rank))
+		state := c.place(c.batch())
+		state.Version, state.WorldSize, state.Rank = headrace.StateVersion, 2, rank
+		states[rank], _ = json.Marshal(state)
+	}
+	c := open(t, recipeFor(root), `{"epochs":1}`)
+	ahead := []*wire.Batch{c.batch()}
+	for want, asked := range map[string][]json.RawMessage{
+		"":                         states,
+		"there is none of rank 0":  states[1:],
+		"there is no record":       nil,
+		"cannot unmarshal":         {states[0], json.RawMessage(`7`)},
+		"two records of rank 1":    {states[1], states[1]},
+		"state does not fit: json": {json.RawMessage(`{"epoch":"x"}`)},
+	} {
+		c.send(wire.KindGather, wire.Gather{States: asked})
+		var got struct {
+			State headrace.State
+			Error string
+		}
+		f := c.receive()
+		for f.Kind == wire.KindBatch { // sent before
+			ahead = append(ahead, c.parse(f))
+			f = c.receive()
+		}
+		if f.Kind != wire.KindGathered {
+			t.Fatalf("%v: %s", f.Kind, f.Payload)
+		}
+		c.decode(f, &got)
+		if want != "" {
+			if !strings.Contains(got.Error, want) {
+				t.Errorf("%q, want %q", got.Error, want)
+			}
+			continue
+		}
+		if done := got.State.Sources["files"].Done; got.Error != "" || len(done) != 1 || done[0] != [2]int64{0, 8} || got.State.WorldSize != 1 {
+			t.Errorf("%+v", got)
+		}
+	}
+	c.next(wire.Next{Taken: uint32(len(ahead)), Waiting: true})
+	if b := c.batch(); b.Step != int64(len(ahead)) {
+		t.Errorf("the run goes on with step %d", b.Step)
 	}
 }

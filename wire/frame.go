@@ -27,6 +27,7 @@ const (
 	KindNext    Kind = 5
 	KindStats   Kind = 6
 	KindClose   Kind = 7
+	KindGather  Kind = 8
 
 	KindOpened     Kind = 17
 	KindSegment    Kind = 18
@@ -37,10 +38,12 @@ const (
 	KindNote       Kind = 23
 	KindStatistics Kind = 24
 	KindClosed     Kind = 25
+	KindGathered   Kind = 26
 )
 
 var kindNames = map[Kind]string{
 	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT", KindStats: "STATS", KindClose: "CLOSE",
+	KindGather: "GATHER", KindGathered: "GATHERED",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED",
 }

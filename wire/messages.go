@@ -29,6 +29,17 @@ type Start struct {
 	SerialUntil *Until          `json:"serial_until,omitempty"` // one operation at a time below this place
 }
 
+// Gather asks for the record with which to go on from those of other ranks.
+type Gather struct {
+	States []json.RawMessage `json:"states"`
+}
+
+// Gathered answers a Gather: by the record, or by why there is none.
+type Gathered struct {
+	State any    `json:"state,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
 // Until is a place in an epoch.
 type Until struct {
 	Epoch     int64            `json:"epoch"`

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     Place = tuple[int, str, int]  # of one sample: epoch, source, position
 
-_PLACE = ("sources", "merges", "parts", "dropped")  # what BATCH brings of a record
+_PLACE = ("batches", "sources", "merges", "parts", "dropped")  # what BATCH brings of a record
 
 _EXPLAINED = {
     "version": "the form of states has changed",
     "order": "the order of samples is computed by another algorithm, so some samples would come twice and others never",
     "recipe": "it was saved by another pipeline, or with other seeds",
-    "world_size": "positions count one rank's share of the samples",
 }
+_OF_A_RANK = ("world_size", "rank", "epoch", "sources")
 
 
 class Frontier:
@@ -40,7 +40,7 @@ class Frontier:
 
 
 class Identity:
-    """What a run must have in common with the one whose state it takes."""
+    """What a run must have in common with the one whose state it takes, and whose record is its own."""
 
     def __init__(self, beginning: dict[str, Any]) -> None:
         self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
@@ -65,9 +65,13 @@ class Identity:
             source["lost"].sort()
         return {**self._keys, "epoch": frontier.epoch, **place, "quarantine": list(quarantine)}
 
+    def own(self, state: dict[str, Any]) -> bool:
+        """Whether a record is of this rank in this world size."""
+        return all(state[key] == self._keys[key] for key in ("world_size", "rank"))
+
     def check(self, state: dict[str, Any]) -> str | None:
         """Raise StateMismatch where going on from a state would be a guess; the return value is a warning."""
-        missing = [key for key in (*_EXPLAINED, "epoch", "sources") if key not in state]
+        missing = [key for key in (*_EXPLAINED, *_OF_A_RANK) if key not in state]
         if missing and state.get("version") in (None, self._keys["version"]):
             raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
         for key, why in _EXPLAINED.items():

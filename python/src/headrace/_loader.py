@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from _thread import RLock, get_ident
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from . import _arrays, _failures, _fork, _wire
@@ -15,7 +15,7 @@ from ._memory import Lease, Return
 from ._recovery import Recovery
 from ._session import Gone, Session, warn
 from ._stats import Stats
-from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError
+from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError, StateMismatch
 from .pipeline import check_format
 
 if TYPE_CHECKING:
@@ -221,16 +221,47 @@ class Loader:
         """
         return self._record()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from a state that `state_dict` gave, of this or another loader with the same pipeline, source and world size."""
+    def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
+        """Go on from a state that `state_dict` gave, of this or another loader with the same pipeline and source.
+
+        Under another world size what is left of the epoch is divided anew. That takes the states of all ranks, in any order; only where
+        all ranks have the same batches at every moment, as with `.batch(global_size=…)`, and nothing was lost, is the state of any one
+        enough.
+
+        Args:
+            state: this rank's state, or several.
+
+        Raises:
+            StateMismatch: if going on from there would be a guess. Nothing has changed then.
+        """
         self._check()
+        states = [state] if isinstance(state, dict) else list(state)
         with self._lock:
-            warning = self._identity.check(state)
-            if warning:
+            for warning in dict.fromkeys(filter(None, map(self._identity.check, states))):
                 warnings.warn(warning, HeadraceWarning, stacklevel=2)
+            state = next((s for s in states if self._identity.own(s)), None) or self._gather(states)
             self._lost = lost_in(state)
             self._recovery.quarantine = list(state.get("quarantine") or ())
             self._go_to(Frontier.of(state))
+
+    def _gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
+        """Make this rank's state of those of other ranks or another world size."""
+        if self._inside:
+            raise HeadraceError("headrace: a signal handler within next() can load a state of the same rank and world size only")
+        while True:
+            if self._session is None:
+                self._open_again()
+            session = self._session
+            assert session is not None
+            try:
+                answer = session.gather(states)
+            except Gone:
+                self._recover(session)
+                continue
+            if "error" in answer:
+                raise StateMismatch(answer["error"])
+            gathered: dict[str, Any] = answer["state"]
+            return gathered
 
     def _record(self) -> dict[str, Any]:
         return self._identity.record(self._frontier, self._lost, self._recovery.quarantine)

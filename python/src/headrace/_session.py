@@ -174,6 +174,13 @@ class Session:
         self.channel.send(_wire.STATS, b"", self.stream)
         return self._answer(_wire.STATISTICS, None)
 
+    def gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
+        """Ask for the record with which to go on from those of a run of another world size; or `{"error": why there is none}`."""
+        self._send_json(_wire.GATHER, {"states": states})
+        answer = self._answer(_wire.GATHERED, None)
+        assert answer is not None
+        return answer
+
     def finish(self) -> dict[str, Any] | None:
         """End the session in good order: the last statistics, or None where the engine does not give them."""
         try:

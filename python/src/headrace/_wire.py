@@ -16,8 +16,8 @@ from .errors import ProtocolError
 
 VERSION = 2
 
-HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE = range(1, 8)
-OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED = range(17, 26)
+HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER = range(1, 9)
+OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED = range(17, 27)
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0

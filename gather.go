@@ -1,0 +1,214 @@
+package headrace
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headrace/order"
+)
+
+// Gather returns the record with which this loader goes on where a run stood whose ranks saved these records, under whatever world size. Under the
+// same one, that is this rank's own. Otherwise the records of all ranks are needed, in any order; where all ranks have the same batches at every moment
+// and nothing was lost ([State.InStep]), one of them is enough. What the ranks had not finished is divided anew. An [ErrState] says why it cannot be gone
+// on with, and whose records are missing. Nothing is changed: [Loader.Start] begins there.
+func (l *Loader) Gather(records []State) (State, error) {
+	if len(records) == 0 {
+		return State{}, fmt.Errorf("%w: there is no record", ErrState)
+	}
+	if own := slices.IndexFunc(records, l.owns); own >= 0 {
+		return records[own], l.Check(records[own])
+	}
+	g := gathering{loader: l, world: records[0].WorldSize}
+	err := g.add(records)
+	if err == nil {
+		var s State
+		if s, err = g.join(); err == nil {
+			return s, l.Check(s)
+		}
+	}
+	return State{}, fmt.Errorf("%w: %w", ErrState, err)
+}
+
+// owns tells whether a record is one of this rank: one without a world size, a plain epoch number, is everybody's.
+func (l *Loader) owns(s State) bool {
+	return s.WorldSize == 0 || s.WorldSize == l.config.WorldSize && s.Rank == l.config.Rank
+}
+
+// gathering joins the records of the ranks of a world.
+type gathering struct {
+	loader *Loader
+	world  int
+	ranks  []ranked
+}
+
+// ranked is the record of one rank, settled, and what it is held against.
+type ranked struct {
+	State
+	extent extent
+	inStep bool // with the other ranks
+}
+
+// add holds each record against the world that it comes from.
+func (g *gathering) add(records []State) error {
+	for _, r := range records {
+		if r.WorldSize != g.world {
+			return fmt.Errorf("the records are of different runs: world_size is %d in one and %d in another", g.world, r.WorldSize)
+		}
+		if slices.ContainsFunc(g.ranks, func(other ranked) bool { return other.Rank == r.Rank }) {
+			return fmt.Errorf("there are two records of rank %d", r.Rank)
+		}
+		e, err := g.loader.extentOf(r.WorldSize, r.Rank)
+		if err == nil {
+			err = e.fits(r)
+		}
+		if err != nil {
+			return fmt.Errorf("the record of rank %d of %d: %w", r.Rank, r.WorldSize, err)
+		}
+		s := e.settled(r)
+		s.Decoder = r.Decoder
+		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.loader.extent.begin.InStep && s.whole()})
+	}
+	return nil
+}
+
+// whole tells whether all that the record counts as finished are samples yielded, and there are none beyond its positions.
+func (s State) whole() bool {
+	for _, at := range s.Sources {
+		if len(at.Ahead) > 0 || len(at.Lost) > 0 {
+			return false
+		}
+	}
+	return s.Dropped == 0
+}
+
+// join makes one record of all.
+func (g *gathering) join() (State, error) {
+	first := slices.MinFunc(g.ranks, func(a, b ranked) int { return a.Epoch - b.Epoch })
+	together := g.together()
+	if !together {
+		if err := g.complete(first); err != nil {
+			return State{}, err
+		}
+	}
+	s := g.loader.extent.begin
+	s.Epoch, s.Sources = first.Epoch, map[string]SourceState{}
+	for name, at := range first.Sources {
+		share := shareOf(first.extent.splits[name], at.Done)
+		var err error
+		if together {
+			at.Done, err = after(share, at.Position)
+		} else {
+			at.Done, err = g.finished(name, share, first)
+		}
+		if err != nil {
+			return State{}, err
+		}
+		s.Sources[name] = SourceState{Samples: at.Samples, Done: at.Done}
+	}
+	for _, r := range g.ranks {
+		if r.Epoch == first.Epoch {
+			s.Batches = max(s.Batches, r.Batches)
+		}
+		s.Quarantine = append(s.Quarantine, r.Quarantine...)
+	}
+	slices.Sort(s.Quarantine)
+	s.Quarantine = slices.Compact(s.Quarantine)
+	s = g.loader.extent.settled(s)
+	s.Decoder = first.Decoder
+	return s, nil
+}
+
+// together tells whether the records at hand say of all ranks where they are.
+func (g *gathering) together() bool {
+	first := g.ranks[0]
+	for _, r := range g.ranks {
+		if !r.inStep || r.Epoch != first.Epoch || r.Batches != first.Batches {
+			return false
+		}
+	}
+	return true
+}
+
+// after returns what is finished when all ranks stand at the same place as one.
+func after(share order.Share, pos int64) ([][2]int64, error) {
+	if size := int64(share.BatchSize()); pos%size == 0 {
+		return share.After(pos / size), nil
+	}
+	return nil, fmt.Errorf("its position is %d, which is not between two batches", pos)
+}
+
+// complete says why the records do not tell of all ranks.
+func (g *gathering) complete(first ranked) error {
+	var missing []string
+	for rank := range g.world {
+		if !slices.ContainsFunc(g.ranks, func(r ranked) bool { return r.Rank == rank }) {
+			missing = append(missing, strconv.Itoa(rank))
+		}
+	}
+	if len(missing) > 0 {
+		ranks := "rank "
+		if len(missing) > 1 {
+			ranks = "ranks "
+		}
+		if len(missing) > 20 {
+			missing = append(missing[:20], "…")
+		}
+		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: to divide anew what is left takes the records of all ranks, and there is none of %s%s",
+			g.world, first.Rank, g.loader.config.Rank, g.loader.config.WorldSize, ranks, strings.Join(missing, ", "))
+	}
+	for _, r := range g.ranks {
+		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !r.begins() {
+			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: what is left is divided within one epoch", r.Rank, r.Epoch, first.Rank, first.Epoch)
+		}
+		if len(r.Parts) > 0 || r.opens() {
+			return fmt.Errorf("rank %d has samples of which something is finished and something not, and these cannot be given to another rank", r.Rank)
+		}
+	}
+	return nil
+}
+
+// begins tells whether the record is the beginning of its epoch.
+func (s State) begins() bool {
+	for _, at := range s.Sources {
+		if at.Position > 0 || len(at.Ahead) > 0 || len(at.Lost) > 0 || len(at.Done) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// opens tells whether of some sample that was lost something else is not finished.
+func (s State) opens() bool {
+	for _, at := range s.Sources {
+		if len(at.Open) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// finished returns what the ranks have finished of a source together. Who has come to the next epoch has finished its share of this one.
+func (g *gathering) finished(name string, share order.Share, first ranked) ([][2]int64, error) {
+	frontiers := make([]order.Frontier, g.world)
+	for _, r := range g.ranks {
+		at := r.Sources[name]
+		if r.Epoch > first.Epoch {
+			own := share
+			own.Rank = r.Rank
+			frontiers[r.Rank].Position = own.Len()
+			continue
+		}
+		if !slices.Equal(at.Done, share.Done()) {
+			return nil, fmt.Errorf("the records of ranks %d and %d are of different runs: they began with different parts of the epoch", first.Rank, r.Rank)
+		}
+		frontiers[r.Rank] = order.Frontier{Position: at.Position, Ahead: at.Ahead, Lost: at.Lost}
+	}
+	done, err := share.Finished(frontiers)
+	if errors.Is(err, order.ErrApart) {
+		return nil, fmt.Errorf("source %q: %w", name, err)
+	}
+	return done, err
+}

@@ -1,0 +1,293 @@
+package headrace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/pipe"
+	"headrace/recipe"
+)
+
+// rankRun is one rank's run over one epoch.
+type rankRun struct {
+	batches [][]row
+	state   State
+}
+
+// runRank goes on from records, as a rank of a world, for some batches of the epoch; a negative number is all that are left.
+func runRank(t *testing.T, r recipe.Recipe, c Config, records []State, batches int) rankRun {
+	t.Helper()
+	l, err := Open(t.Context(), r, c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	from := l.Info().State
+	if records != nil {
+		if from, err = l.Gather(records); err != nil {
+			t.Fatalf("rank %d of %d: %v", c.Rank, c.WorldSize, err)
+		}
+	}
+	if err := l.Start(from, nil); err != nil {
+		t.Fatal(err)
+	}
+	run := rankRun{state: l.State()}
+	for len(run.batches) != batches && run.state.Epoch == from.Epoch {
+		b, err := l.Next(t.Context())
+		if errors.Is(err, io.EOF) || errors.Is(err, pipe.ErrDone) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.batches = append(run.batches, rows(t, b))
+		b.Release()
+		run.state = l.State()
+	}
+	if again, err := l.Gather([]State{run.state}); err != nil || !slices.Equal(again.Sources["files"].Done, run.state.Sources["files"].Done) {
+		t.Fatalf("its own record does not fit: %v", err)
+	}
+	return run
+}
+
+// runWorld runs all ranks of a world.
+func runWorld(t *testing.T, r recipe.Recipe, c Config, world int, records []State, batches func(rank int) int) (runs []rankRun) {
+	t.Helper()
+	for rank := range world {
+		c.WorldSize, c.Rank = world, rank
+		runs = append(runs, runRank(t, r, c, records, batches(rank)))
+	}
+	return runs
+}
+
+// global are the batches of all ranks, put together.
+func global(runs []rankRun) (all [][]row) {
+	for k := range runs[0].batches {
+		var b []row
+		for _, run := range runs {
+			b = append(b, run.batches[k]...)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+func equalBatches(a, b [][]row) bool { return slices.EqualFunc(a, b, slices.Equal) }
+
+// A run with global batches is stopped and goes on under other world sizes, each time with the record of one rank, whichever. The batches to come are, to
+// the byte, those that the epoch would have had in that world from its start.
+func TestGlobalBatchesAreTheSameAfterAChangeOfWorldSize(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 50)
+	r := augmented(t, root, `{"global_size":8}`)
+	const count = 7
+	var whole [6][][]row
+	for world := 1; world < len(whole); world++ {
+		whole[world] = global(runWorld(t, r, Config{Epochs: new(1)}, world, nil, func(int) int { return -1 }))
+		if len(whole[world]) != count {
+			t.Fatalf("%d batches", len(whole[world]))
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 7))
+	for range 6 {
+		had := 0
+		var record []State
+		var worlds []string
+		for had < count {
+			world, n := 1+random.IntN(5), 1+random.IntN(4)
+			worlds = append(worlds, fmt.Sprintf("%d batches by %d ranks", n, world))
+			runs := runWorld(t, r, Config{Epochs: new(1), Workers: new(1 + random.IntN(4))}, world, record, func(int) int { return n })
+			n = min(n, count-had)
+			if got := global(runs); !equalBatches(got, whole[world][had:had+n]) {
+				t.Fatalf("%v: the last differ", worlds)
+			}
+			had += n
+			record = []State{runs[random.IntN(world)].state}
+			if s := record[0]; had < count && (s.Batches != int64(had) || len(s.Sources["files"].Done) > 1) {
+				t.Fatalf("%v: the record is %+v", worlds, s)
+			}
+		}
+		if record[0].Epoch != 1 || len(record[0].Sources["files"].Done) != 0 {
+			t.Fatalf("%v: in the end the record is %+v", worlds, record[0])
+		}
+	}
+}
+
+// Every other pipeline gives every sample exactly once: batches of a size for each rank, in input order or not, with ranks that are not in step.
+func TestEverySampleComesOnceAfterChangesOfWorldSize(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 61)
+	random := rand.New(rand.NewPCG(3, 7))
+	for try := range 12 {
+		r := augmented(t, root, []string{`{"size":3}`, `{"global_size":7}`}[try%2])
+		c := Config{Epochs: new(1), Order: []Order{InputOrder, CompletionOrder}[try/2%2], Workers: new(4)}
+		seen := make(map[string]int)
+		var records []State
+		history := ""
+		for changes := 0; ; changes++ {
+			world := 1 + random.IntN(5)
+			history += fmt.Sprintf(" %d", world)
+			runs := runWorld(t, r, c, world, records, func(int) int {
+				if changes == 3 {
+					return -1
+				}
+				return random.IntN(4)
+			})
+			records = nil
+			for _, run := range runs {
+				for _, row := range slices.Concat(run.batches...) {
+					seen[row.key]++
+				}
+				records = append(records, run.state)
+			}
+			if !slices.ContainsFunc(records, func(s State) bool { return s.Epoch == 0 }) {
+				wrapped := 0
+				for key, n := range seen {
+					if wrapped += n - 1; n > 2 {
+						t.Errorf("worlds%s: %s came %d times", history, key, n)
+					}
+				}
+				if len(seen) != 61 || wrapped >= world {
+					t.Errorf("worlds%s, %s: %d samples, and %d twice", history, c.Order, len(seen), wrapped)
+				}
+				break
+			}
+			random.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
+		}
+	}
+}
+
+// What was lost is finished: it is not tried again by whoever gets what is left. What is quarantined stays so, and its loss is counted where it comes.
+func TestLossesAreNotTriedAgainUnderAnotherWorldSize(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 30)
+	r := augmented(t, root, `{"global_size":4}`)
+	first := runRank(t, r, Config{Epochs: new(1)}, nil, 3)
+	bad := first.batches[1][2].key
+	phototest.Spoil(t, root, filepath.Base(bad))
+	skipped := runRank(t, r, Config{Epochs: new(1), OnError: Skip}, nil, 3)
+	if lost := skipped.state.Sources["files"].Lost; len(lost) != 1 || len(skipped.batches) != 3 {
+		t.Fatalf("lost %v", lost)
+	}
+	skipped.state.Quarantine = []int64{29, 4, 29}
+	runs := runWorld(t, r, Config{Epochs: new(1)}, 1, []State{skipped.state}, func(int) int { return 0 })
+	if got := runs[0].state; len(got.Sources["files"].Lost) != 1 || len(got.Sources["files"].Done) != 0 {
+		t.Errorf("in the same world: %+v", got)
+	}
+	keys := make(map[string]int)
+	for rank := range 2 {
+		l := openLoader(t, r, Config{Epochs: new(1), WorldSize: 2, Rank: rank}, Options{})
+		s, err := l.Gather([]State{skipped.state})
+		if err != nil || !slices.Equal(s.Quarantine, []int64{4, 29}) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		s.Quarantine = nil
+		if err := l.Start(s, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range slices.Concat(drain(t, l)...) {
+			keys[row.key]++
+		}
+	}
+	for _, row := range slices.Concat(skipped.batches...) {
+		keys[row.key]++
+	}
+	if len(keys) != 29 || keys[bad] != 0 {
+		t.Errorf("%d samples, of which the one that was lost %d times", len(keys), keys[bad])
+	}
+}
+
+func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 40)
+	inStep, apart := augmented(t, root, `{"global_size":8}`), augmented(t, root, `{"size":2}`)
+	saved := func(r recipe.Recipe, world int) (states []State) {
+		for _, run := range runWorld(t, r, Config{Epochs: new(2)}, world, nil, func(int) int { return 2 }) {
+			states = append(states, run.state)
+		}
+		return states
+	}
+	four, fourApart := saved(inStep, 4), saved(apart, 4)
+	change := func(s State, f func(*State)) State {
+		at := s.Sources["files"]
+		s.Sources = map[string]SourceState{"files": at}
+		f(&s)
+		return s
+	}
+	at := func(f func(*SourceState)) func(*State) {
+		return func(s *State) {
+			at := s.Sources["files"]
+			f(&at)
+			s.Sources["files"] = at
+		}
+	}
+	three := fourApart[:3]
+	for name, c := range map[string]struct {
+		recipe  recipe.Recipe
+		records []State
+		want    string // none: it is taken
+	}{
+		"in step, one":             {inStep, four[2:3], ""},
+		"in step, some":            {inStep, four[1:3], ""},
+		"in step, all":             {inStep, four, ""},
+		"all":                      {apart, fourApart, ""},
+		"none":                     {apart, nil, "there is no record"},
+		"one":                      {apart, fourApart[1:2], "it was saved with world_size 4 by rank 1, this is rank 1 of 3: to divide anew what is left takes the records of all ranks, and there is none of ranks 0, 2, 3"},
+		"one is missing":           {apart, three, "there is none of rank 3"},
+		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another recipe"},
+		"twice":                    {apart, append(slices.Clone(three), three[0]), "there are two records of rank 0"},
+		"of different worlds":      {apart, append(slices.Clone(three), saved(apart, 2)...), "world_size is 4 in one and 2 in another"},
+		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Rank = 4 })), "order: the rank is 4"},
+		"no such world":            {apart, []State{change(fourApart[3], func(s *State) { s.WorldSize = -1 })}, "order: the world size is -1"},
+		"an epoch ahead":           {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
+		"two epochs ahead":         {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},
+		"another part":             {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Done = [][2]int64{{0, 2}} }))), "ranks 0 and 3 are of different runs"},
+		"half finished":            {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))), "rank 3 has samples of which something is finished and something not"},
+		"in step, but lost some":   {inStep, []State{change(four[0], at(func(s *SourceState) { s.Lost = []int64{1} }))}, "there is none of ranks 1, 2, 3"},
+		"in step, within a batch":  {inStep, []State{change(four[0], at(func(s *SourceState) { s.Position = 3 }))}, "its position is 3, which is not between two batches"},
+		"in step, at other places": {inStep, []State{four[0], change(four[1], func(s *State) { s.Batches = 1 })}, "there is none of ranks 2, 3"},
+		"beyond the end":           {apart, []State{change(fourApart[0], at(func(s *SourceState) { s.Position = 1000 }))}, "the record of rank 0 of 4"},
+		"a part beyond the end":    {apart, []State{change(fourApart[0], at(func(s *SourceState) { s.Done = [][2]int64{{0, 41}} }))}, "finished range"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := openLoader(t, c.recipe, Config{WorldSize: 3, Rank: 1, Epochs: new(2)}, Options{})
+			s, err := l.Gather(c.records)
+			if c.want == "" {
+				if err != nil || s.WorldSize != 3 || s.Rank != 1 || s.Batches != 2 {
+					t.Fatalf("%+v, %v", s, err)
+				}
+				return
+			}
+			if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\nwant %s", err, c.want)
+			}
+			if err := l.Start(State{Epoch: 1}, nil); err != nil {
+				t.Errorf("and then nothing goes: %v", err)
+			}
+		})
+	}
+}
+
+// The record of another rank of the same world is refused by Start, and taken by Gather where it tells of all ranks.
+func TestTheRecordOfAnotherRank(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 40)
+	r := augmented(t, root, `{"global_size":7}`) // uneven parts: positions of ranks differ
+	whole := runWorld(t, r, Config{Epochs: new(1)}, 3, nil, func(int) int { return -1 })
+	other := runRank(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 0}, nil, 2).state
+	l := openLoader(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 2}, Options{})
+	if err := l.Start(other, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "it is the record of rank 0, this is rank 2") {
+		t.Errorf("Start: %v", err)
+	}
+	if got := runRank(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 2}, []State{other}, -1); !equalBatches(got.batches, whole[2].batches[2:]) {
+		t.Error("the batches are not those that were left")
+	}
+}
