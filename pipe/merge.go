@@ -16,6 +16,9 @@ type MergeOpts struct {
 	Seed    uint64    // with ByWeight
 	Until   Until     // when an epoch is over; zero: when all inputs' are
 
+	// FailFast has an input that fails end the run when it would be next. Otherwise the others finish the epoch before.
+	FailFast bool
+
 	// Pick says, with ByPick, which input is next; -1 ends the epoch. It has to depend on nothing but its arguments.
 	Pick func(epoch int, turn int64) int
 }
@@ -50,7 +53,7 @@ const (
 )
 
 // Merge puts several flows together, whose sources go through their epochs at the same pace. An input that fails is reported
-// when the others have finished the epoch; they are not stopped before.
+// when the others have finished the epoch; they are not stopped before, if not asked to be.
 func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, turns: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
 	if o.Until == Shortest {
@@ -67,7 +70,7 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *ring[T] {
 		st := op.newStage(n, below)
 		m := newMergeStage[T](st, n.workers+n.buffer)
-		m.until = o.Until
+		m.until, m.failFast = o.Until, o.FailFast
 		for _, f := range flows {
 			before := len(op.sources)
 			in := f.into(op, st)
@@ -128,9 +131,10 @@ func dropOf[T any](flows []Flow[T]) func(T) {
 // A mergeStage is a running Merge: here by arrival, with a worker for each input. At the end of an epoch they wait for each other.
 type mergeStage[T any] struct {
 	*stage
-	out    *ring[T]
-	inputs []*mergeInput[T]
-	until  Until
+	out      *ring[T]
+	inputs   []*mergeInput[T]
+	until    Until
+	failFast bool
 
 	mu      sync.Mutex
 	turn    sync.Cond
@@ -138,6 +142,7 @@ type mergeStage[T any] struct {
 	arrived int      // inputs whose epoch is over
 	cut     bool     // the epoch is over although some inputs' are not
 	last    bool     // no epoch follows
+	failed  bool     // an input has ended the run
 	broken  []msg[T] // the ends of inputs that failed
 	late    []msg[T] // and of those that failed behind the end of the epoch
 	stopped bool
@@ -197,6 +202,17 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if v.kind == fatal && m.failFast && !m.failed {
+		m.failed, m.cut = true, true // what the others still bring is disposed of
+		m.out.put(&v, w.last)
+		m.turn.Broadcast()
+		m.haltAbove()
+		return false
+	}
+	if m.failed {
+		m.out.release(1)
+		return false
+	}
 	epoch := m.epoch
 	m.note(in, v)
 	if m.until == Shortest && v.kind == mark && !m.cut {
@@ -216,11 +232,11 @@ func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 		return false
 	}
 	w.beforeWait()
-	for m.epoch == epoch && !m.stopped {
+	for m.epoch == epoch && !m.stopped && !m.failed {
 		m.turn.Wait()
 	}
 	w.tick(&w.blocked)
-	return !m.stopped
+	return !m.stopped && !m.failed
 }
 
 // note records the end of an input's epoch, or of the input. A failure that comes through several branches is one, and what ends

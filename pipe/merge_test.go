@@ -86,6 +86,46 @@ func TestE23FailedInputsAreReportedWhenTheOthersAreThrough(t *testing.T) {
 	}
 }
 
+// If so asked, a merge ends at the failure of an input: in turns, where the item that has failed would have been.
+func TestE23MergesFailFast(t *testing.T) {
+	for _, o := range orders {
+		synctest.Test(t, func(t *testing.T) {
+			o.Name, o.FailFast = "merge", true
+			var owner pipetest.Owner[int]
+			own := func(n int) pipe.Flow[int] {
+				return pipe.Discard(pipe.Map(hundreds(n, 100), func(ctx context.Context, v int) (int, error) {
+					if err := pipetest.Sleep(ctx, time.Second); err != nil {
+						return 0, err
+					}
+					return owner.Made(v), nil
+				}, pipe.Opts{Name: fmt.Sprint("make", n), Workers: 3, Ordered: true}), owner.Gone)
+			}
+			bad := pipe.Discard(pipe.Map(hundreds(2, 9), failing(202), pipe.Opts{Name: "bad"}), owner.Gone)
+			inner := pipe.Merge([]pipe.Flow[int]{bad, own(3)}, pipe.MergeOpts{Name: "inner", Order: o.Order, Weights: slices.Clone(o.Weights[:min(2, len(o.Weights))]), FailFast: true})
+			run := start(t, pipe.Merge([]pipe.Flow[int]{own(0), own(1), inner}, o), pipe.Config{})
+			got, err := drain(run)
+			for _, v := range got {
+				if v < 200 || v >= 300 {
+					owner.Gone(v)
+				}
+			}
+			if want := []int{0, 100, 200, 1, 101, 300, 2, 102, 201, 3, 103, 301, 4, 104}; o.Order == pipe.RoundRobin && !slices.Equal(got, want) {
+				t.Errorf("%v", got)
+			}
+			if s := (*pipe.StageError)(nil); !errors.As(err, &s) || s.Stage != "bad" || s.Pos != 2 || len(got) > 80 {
+				t.Errorf("%v: %v, after %d items", o.Order, err, len(got))
+			}
+			if _, again := run.Next(context.Background()); again != err {
+				t.Errorf("then %v", again)
+			}
+			run.Close()
+			if f := owner.Faults(); len(f) > 0 {
+				t.Errorf("%v: %v", o.Order, f)
+			}
+		})
+	}
+}
+
 func TestE24MergeRoundRobin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flows := []pipe.Flow[int]{slowed(hundreds(0, 2), "slow"), hundreds(1, 5), hundreds(2, 4)}

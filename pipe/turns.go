@@ -101,6 +101,10 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 			return end, false
 		}
 		if !more {
+			if t.failFast && m.kind == fatal {
+				t.haltAbove()
+				return m, true
+			}
 			if t.until == Shortest && m.kind == mark {
 				return t.cutShort(w)
 			}

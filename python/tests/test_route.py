@@ -1,0 +1,167 @@
+"""Each sample in its branch. The references are NumPy, and loops over lists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from conftest import rest_of_epochs
+from test_merge import noise, write
+
+
+@pytest.fixture(scope="module")
+def animals(tmp_path_factory) -> dict[str, list[str]]:
+    return write(tmp_path_factory.mktemp("routes"), {"ant": 5, "bee": 4, "cat": 3})
+
+
+def labelled(animals) -> list[tuple[str, int]]:
+    """Files of all folders, mixed."""
+    every = [(path, k) for k, paths in enumerate(animals.values()) for path in paths]
+    return [every[i] for i in np.random.default_rng(1).permutation(len(every))]
+
+
+def original(path: str, animals) -> np.ndarray:
+    return noise(1000 * list(animals).index(Path(path).parent.name) + int(Path(path).stem))
+
+
+def turned(p: hr.Pipeline) -> hr.Pipeline:
+    return p.rotate90().center_crop(8)
+
+
+def flipped(p: hr.Pipeline) -> hr.Pipeline:
+    return p.random_flip(1).center_crop(8)
+
+
+def cropped(p: hr.Pipeline) -> hr.Pipeline:
+    return p.center_crop(8)
+
+
+REFERENCE = {turned: lambda a: np.rot90(a)[2:10, 2:10], flipped: lambda a: a[:, ::-1][2:10, 2:10], cropped: lambda a: a[2:10, 2:10]}
+
+
+def check(pipeline: hr.Pipeline, animals, taken, **options) -> None:
+    """All samples come in the order of the source, and with the pixels of the branch that takes them."""
+    with pipeline.batch(4).loader(epochs=2, **options) as loader:
+        assert len(loader) == 3
+        for _ in range(2):
+            batches = list(loader)
+            got = [(key, int(label)) for b in batches for key, label in zip(b["key"], b["label"], strict=True)]
+            assert got == labelled(animals)
+            images = np.concatenate([b["image"] for b in batches])
+            for (key, label), image in zip(got, images, strict=True):
+                np.testing.assert_array_equal(image, REFERENCE[taken(key, label)](original(key, animals)), key)
+
+
+@pytest.mark.parametrize("workers", [1, 5])
+def test_by_label(animals, workers):
+    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), ([7, 2], flipped), cropped])
+    check(routed, animals, lambda key, label: [turned, cropped, flipped][label], workers=workers)
+
+
+def test_by_key(animals):
+    routed = hr.files(labelled(animals)).decode_image().route("key", [(["**/ant/[0-2].png", "**/bee/*"], turned), ("**/ant/*", flipped), cropped])
+
+    def taken(key, label):
+        if label == 1 or (label == 0 and int(Path(key).stem) < 3):
+            return turned
+        return flipped if label == 0 else cropped
+
+    check(routed, animals, taken)
+
+
+def test_the_first_branch_takes_it(animals):
+    routed = hr.files(labelled(animals)).decode_image().route("key", [("**", turned), ("**/ant/*", flipped)])
+    check(routed, animals, lambda key, label: turned)
+
+
+def test_before_decoding(animals):
+    """Branches may decode, each in its way."""
+    gray = lambda p: p.decode_image(color="gray").grayscale(3).center_crop(8)  # noqa: E731
+    routed = hr.files(labelled(animals)).route("label", [(1, gray), lambda p: p.decode_image().center_crop(8)])
+    with routed.batch(12).loader(epochs=1) as loader:
+        (batch,) = ({name: values[:] for name, values in b.items()} for b in loader)
+    for key, label, image in zip(batch["key"], batch["label"], batch["image"], strict=True):
+        want = original(key, animals)[2:10, 2:10]
+        if label == 1:
+            assert (image == image[..., :1]).all()
+            want = np.round(want @ [0.299, 0.587, 0.114])[..., None]
+        assert np.abs(image.astype(int) - want).max() <= (label == 1)
+
+
+def test_routes_in_routes_and_in_merges(animals):
+    inner = lambda p: p.route("key", [("**/[0-1].png", turned), flipped])  # noqa: E731
+    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, inner), cropped])
+
+    def taken(key, label):
+        if label != 0:
+            return cropped
+        return turned if int(Path(key).stem) < 2 else flipped
+
+    check(routed, animals, taken)
+    check(hr.merge([routed]), animals, taken)
+
+
+def test_sizes_may_differ(animals):
+    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, lambda p: p.center_crop(10)), lambda p: p]).center_crop(8)
+    check(routed, animals, lambda key, label: cropped)
+
+
+def test_completion_order_loses_nothing(animals):
+    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), cropped])
+    with routed.batch(5).loader(epochs=2, order="completion") as loader:
+        for _ in range(2):
+            got = {key: image.copy() for b in loader for key, image in zip(b["key"], b["image"], strict=True)}
+            assert len(got) == 12
+            for key, image in got.items():
+                taken = turned if "/ant/" in key else cropped
+                np.testing.assert_array_equal(image, REFERENCE[taken](original(key, animals)))
+
+
+def test_a_sample_that_no_branch_takes(animals):
+    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), (2, cropped)])
+    first = next(key for key, label in labelled(animals) if label == 1)
+    with routed.batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError, match="no branch of route takes this sample, whose label is 1") as caught:
+        list(loader)
+    assert (caught.value.key, caught.value.stage) == (first, "route")
+    with routed.failures(on_error="skip", max_errors=4).batch(1).loader(epochs=1) as loader:
+        assert [int(b["label"][0]) for b in loader] == [label for _, label in labelled(animals) if label != 1]
+        assert {e.key for e in loader.errors} == {*animals["bee"]}
+        assert {e.stage for e in loader.errors} == {"route"}
+    with routed.failures(on_error="skip", max_errors=3).batch(1).loader(epochs=1) as loader, pytest.raises(hr.TooManyErrors, match="route"):
+        list(loader)
+
+
+def test_random_operations_draw_by_their_names(animals):
+    """A branch that another one was put before gives the same pixels, as long as its steps keep their names."""
+
+    def images(pipeline):
+        with pipeline.batch(12).loader(epochs=1) as loader:
+            return {key: image.tobytes() for b in loader for key, image in zip(b["key"], b["image"], strict=True)}
+
+    source = hr.files(labelled(animals), seed=3).decode_image()
+    chance = lambda p: p.random_crop(8).random_flip()  # noqa: E731
+    alone = images(chance(source))
+    assert images(source.route("label", [chance])) == alone
+    both = images(source.route("label", [(0, chance), chance]))
+    assert {key: v for key, v in both.items() if "/ant/" in key} == {key: v for key, v in alone.items() if "/ant/" in key}
+    assert both != alone, "the second branch has steps of other names"
+
+
+def test_going_on_in_the_middle(animals):
+    def build():
+        chance = lambda p: p.random_crop(8).random_flip()  # noqa: E731
+        p = hr.files(labelled(animals)).shuffle().decode_image()
+        return p.route("label", [(0, chance), (1, lambda p: p.route("key", [("**/[01].png", turned), chance])), cropped]).batch(2)
+
+    with build().loader(epochs=2) as loader:
+        whole = rest_of_epochs(loader)
+    for cut in range(len(whole)):
+        with build().loader(epochs=2) as loader:
+            head, state = rest_of_epochs(loader, cut), json.loads(json.dumps(loader.state_dict()))
+        with build().loader(epochs=2, workers=1) as again:
+            again.load_state_dict(state)
+            assert head + rest_of_epochs(again) == whole
