@@ -118,9 +118,10 @@ type Loader struct {
 
 	programs bool // there are operations that are not the engine's own
 
-	serial serial
-	count  EpochSummary // of the epoch that Next is in
-	ended  EpochSummary // of the epoch that ended last
+	serial  serial
+	tracing tracing
+	count   EpochSummary // of the epoch that Next is in
+	ended   EpochSummary // of the epoch that ended last
 
 	mu    sync.Mutex
 	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
@@ -177,7 +178,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		Resume:   from.resume(),
 		Epochs:   left,
 		Failures: l.config.policy(l.info.SamplesPerEpoch),
-		Hooks:    pipe.Hooks{Lost: l.lost},
+		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
 	})
 	if err != nil {
 		l.serial.end()
@@ -329,6 +330,7 @@ func (l *Loader) Stop() {
 // Close stops the run and lets go of all memory that no batch holds. Batches sent stay valid for those who have mapped them.
 func (l *Loader) Close() error {
 	l.Stop()
+	l.tracing.close()
 	return l.arena.Close()
 }
 

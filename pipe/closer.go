@@ -170,6 +170,7 @@ func (f *filler[In, B]) emit(w *worker) {
 		w.tracer.seal(b, &f.ticket, f.of)
 	}
 	w.tick(&w.busy)
+	w.nothing()
 	if err == nil {
 		m := msg[B]{kind: item, val: b, ticket: f.ticket}
 		if f.out.reserve(w) {

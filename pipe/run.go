@@ -172,6 +172,9 @@ func (r *Run[T]) Stats() Stats {
 	return s
 }
 
+// Queues are the numbers of the queues alone, which cost less to ask for.
+func (r *Run[T]) Queues() []QueueStats { return r.engine.queues() }
+
 // Close stops the run, waits until none of its goroutines is left, and disposes of all items that were not handed on. It
 // cancels the context of running operations, but has to wait for them to return; not for those that Limit has abandoned, which the
 // error names then, as a *BusyError, as long as they run. Otherwise the error says what went wrong with discarding; it is

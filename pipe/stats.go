@@ -68,14 +68,22 @@ func (e *engine) stats() Stats {
 	s := Stats{Elapsed: e.elapsed()}
 	for _, st := range e.stages {
 		s.Stages = append(s.Stages, st.stats())
+	}
+	s.Queues = e.queues()
+	return s
+}
+
+// queues are the numbers of all queues.
+func (e *engine) queues() (all []QueueStats) {
+	for _, st := range e.stages {
 		q := st.queue.stats()
 		q.From = st.name
 		if st.below != nil {
 			q.To = st.below.name
 		}
-		s.Queues = append(s.Queues, q)
+		all = append(all, q)
 	}
-	return s
+	return all
 }
 
 func (s *stage) stats() StageStats {

@@ -72,6 +72,13 @@ func (w *worker) failed(err error) {
 	}
 }
 
+// nothing is at hand from now on.
+func (w *worker) nothing() {
+	if w.tracer != nil {
+		w.tracer.over()
+	}
+}
+
 // tellSpans tells the hook what the worker has done. No lock may be held; the operation at hand is over.
 func (w *worker) tellSpans() {
 	if w.tracer != nil {

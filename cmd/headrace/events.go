@@ -68,6 +68,7 @@ type endEvent struct {
 	Rate       float64          `json:"samples_per_second"`
 	Statistics stats.Document   `json:"statistics"`
 	Out        *export.Manifest `json:"out,omitempty"`
+	Trace      *traceEvent      `json:"trace,omitempty"`
 }
 
 func (e *events) emit(event any) {
@@ -107,7 +108,7 @@ func (e *events) warn(code, message string) {
 func (e *events) end(end ending) error {
 	event := endEvent{
 		Event: "end", Seconds: e.seconds(), Outcome: "done", ExitCode: end.code, Batches: end.now.totalBatches, Samples: end.now.total, Lost: end.now.totalLost,
-		Statistics: stats.Report(end.stats), Out: end.manifest,
+		Statistics: stats.Report(end.stats), Out: end.manifest, Trace: end.trace,
 	}
 	if event.Seconds > 0 {
 		event.Rate = float64(event.Samples) / event.Seconds

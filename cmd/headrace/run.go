@@ -16,6 +16,7 @@ import (
 type runOptions struct {
 	recipe *recipeOptions
 	out    outOptions
+	trace  traceOptions
 	json   bool
 	quiet  bool
 
@@ -44,13 +45,17 @@ manifest.json (of shards: train.manifest.json) says what is there, and is writte
 killed goes on when the same command is given again, and ends with the same bytes as one that was not. With several epochs the samples follow
 each other, each with the augmentation of its epoch; the names in shards then begin with e0-, e1-, ….
 
+--trace writes a file for https://ui.perfetto.dev: every operation with its sample, every wait and every hand-over, by worker and time. The file of a run that was
+interrupted or killed can be opened, too.
+
 Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost (--on-error skip); 130 interrupted.
 A file that crashes a C decoder ends the program by a signal: the first goroutine that it prints has the file's name.`,
 		Example: `  headrace run recipe.yaml
   headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
   headrace run recipe.yaml --on-error skip --json > run.jsonl
   headrace run recipe.yaml --out tar:shards/train-%06d.tar --shard-size 500MB
-  headrace run recipe.yaml --out npy:arrays`,
+  headrace run recipe.yaml --out npy:arrays
+  headrace run recipe.yaml --trace trace.json`,
 		Args: oneRecipe,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.stdout, o.stderr = c.OutOrStdout(), c.ErrOrStderr()
@@ -59,6 +64,7 @@ A file that crashes a C decoder ends the program by a signal: the first goroutin
 	}
 	o.recipe = recipeFlags(c)
 	o.out.addFlags(c)
+	o.trace.addFlags(c)
 	c.Flags().BoolVar(&o.json, "json", false, "print what happens as JSON, an object a line")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print mistakes and failures only")
 	return c
@@ -76,6 +82,10 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if err := o.out.check(config); err != nil {
 		return wrongUse(err)
 	}
+	if err := o.trace.create(); err != nil {
+		return err
+	}
+	defer o.trace.discard()
 	w := &walk{watchers: o.watchers(), epochs: *config.Epochs}
 	options := headrace.Options{Lost: w.sampleLost, Warn: w.warn}
 	nameCrashes(&options)
@@ -93,9 +103,16 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if w.out != nil {
 		defer w.out.Close()
 	}
+	if err := o.trace.begin(l); err != nil {
+		return err
+	}
 	w.begin(f, l.Info())
 	err = w.walk(ctx, l)
 	l.Stop()
+	var untraced error
+	if w.trace, untraced = o.trace.end(); untraced != nil {
+		err = errors.Join(err, untraced)
+	}
 	return o.end(w, l.Stats(), err)
 }
 
@@ -145,6 +162,9 @@ func (o *runOptions) tell(w *walk, s stats.Snapshot) error {
 	}
 	if m, ok := w.written(); ok {
 		text += summary(o.out.target, m) + "\n"
+	}
+	if w.trace != nil {
+		text += w.trace.text() + "\n"
 	}
 	_, err := io.WriteString(o.stdout, text)
 	return err

@@ -19,6 +19,7 @@ type walk struct {
 	watchers []watcher
 	epochs   int
 	out      *export.Export // nil: samples are written nowhere
+	trace    *traceEvent    // nil: there is none
 	now      progress
 }
 
@@ -180,7 +181,7 @@ func (w *walk) written() (export.Manifest, bool) {
 }
 
 func (w *walk) end(code int, err error, s stats.Snapshot) (failed error) {
-	e := ending{code: code, err: err, stats: s, now: w.now}
+	e := ending{code: code, err: err, stats: s, trace: w.trace, now: w.now}
 	if m, ok := w.written(); ok {
 		e.manifest = &m
 	}

@@ -41,6 +41,7 @@ type ending struct {
 	err      error
 	stats    stats.Snapshot
 	manifest *export.Manifest // nil: nothing was written, or not all
+	trace    *traceEvent      // nil: there is none
 	now      progress
 }
 

@@ -1,0 +1,110 @@
+package headrace
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"headrace/pipe"
+	"headrace/stats"
+)
+
+// Trace writes, from now on until stop is called or the loader is closed, what every worker does at what time: operations with their samples, waits, and the
+// batches that are handed over. ui.perfetto.dev opens the file; [stats.Trace] says what is in it. A trace may be begun and stopped at any
+// time, also while nothing runs, and goes on when the loader starts elsewhere. There is one at a time.
+//
+// The writer is used by one goroutine until stop returns, and not closed. Its error comes from stop; it does not concern the loader.
+func (l *Loader) Trace(w io.Writer) (stop func() (stats.TraceSummary, error), err error) {
+	t := &l.tracing
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, errors.New("headrace: the loader is closed")
+	}
+	if t.now.Load() != nil {
+		return nil, ErrTracing
+	}
+	trace := stats.NewTrace(w, stats.TraceOptions{Name: nameItem, Gauges: l.gauges})
+	for _, s := range t.stages {
+		trace.Stage(s)
+	}
+	t.now.Store(trace)
+	return func() (stats.TraceSummary, error) {
+		t.now.CompareAndSwap(trace, nil)
+		return trace.Close()
+	}, nil
+}
+
+// ErrTracing is the error of a second trace at a time.
+var ErrTracing = errors.New("headrace: a trace is being written already; stop that first")
+
+// tracing is where a loader's trace comes and goes.
+type tracing struct {
+	now atomic.Pointer[stats.Trace] // nil: there is none
+
+	mu     sync.Mutex
+	stages []pipe.StageInfo // guarded by mu: of the last run
+	closed bool             // guarded by mu
+}
+
+// hooks are for each run of the loader.
+func (t *tracing) hooks() pipe.Hooks {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stages = nil
+	return pipe.Hooks{Stage: t.stage, Span: t.span}
+}
+
+func (t *tracing) stage(s pipe.StageInfo) func(pipe.StageStats) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stages = append(t.stages, s)
+	if trace := t.now.Load(); trace != nil {
+		trace.Stage(s)
+	}
+	return nil
+}
+
+func (t *tracing) span(s pipe.Span) {
+	if trace := t.now.Load(); trace != nil {
+		trace.Span(s)
+	}
+}
+
+// close ends a trace that nobody has stopped.
+func (t *tracing) close() {
+	t.mu.Lock()
+	t.closed = true
+	trace := t.now.Swap(nil)
+	t.mu.Unlock()
+	if trace != nil {
+		trace.Close() // its error is for who stops it
+	}
+}
+
+func nameItem(v any) (key string, index int64) {
+	if it, ok := v.(*item); ok && it != nil {
+		return it.key, it.id.Index
+	}
+	return "", -1
+}
+
+// gauges are what is ready in each queue, and the bytes that are held.
+func (l *Loader) gauges() []stats.Gauge {
+	var all []stats.Gauge
+	if run := l.current(); run != nil {
+		for _, q := range run.Queues() {
+			to := "the consumer"
+			if q.To != "" {
+				to = stats.ShortName(q.To)
+			}
+			all = append(all, stats.Gauge{Name: "ready for " + to, Unit: "items", Value: float64(q.Len)})
+		}
+	}
+	b, a := l.budget.Stats(), l.arena.Stats()
+	return append(all,
+		stats.Gauge{Name: "memory held", Unit: "bytes", Value: float64(b.Used)},
+		stats.Gauge{Name: "batches held by the consumer", Unit: "batches", Value: float64(a.Leased)},
+	)
+}
