@@ -41,6 +41,9 @@
 // maps pulls exactly the sum of these from its source; with one that has stopped reading never more. A batch stage holds Buffer + 1 batches,
 // a FlatMap Buffer outputs, and where it keeps order as many of each item whose turn has not come.
 //
+// [Run.SetWorkers] changes Workers while the run goes on. What is said here of Workers holds for the number of the moment; those that are
+// too many finish what they have in hand.
+//
 // Epochs follow each other without a gap: the source goes on with the next one at once, as far as the queues let it. A
 // boundary travels through the queues, no batch crosses it, and no stage waits for it to drain.
 //

@@ -49,11 +49,8 @@ func (e *engine) elapsed() time.Duration {
 	return e.now()
 }
 
-// goes starts a worker. This is the one place where a goroutine of a run begins, but for operations with a limit.
-func (e *engine) goes(w *worker, work func(*worker)) {
-	e.mu.Lock()
-	e.live++
-	e.mu.Unlock()
+// begin starts a worker that is held. This is the one place where a goroutine of a run begins, but for operations with a limit.
+func (e *engine) begin(w *worker, work func(*worker)) {
 	go func() {
 		returned := false
 		defer func() {
@@ -62,14 +59,23 @@ func (e *engine) goes(w *worker, work func(*worker)) {
 			}
 			w.settle()
 			w.tellSpans()
-			if w.stage.crew.Add(-1) == 0 {
-				w.stage.endHook()
-			}
+			w.stage.left(w)
 			e.gone()
 		}()
 		work(w)
 		returned = true
 	}()
+}
+
+// hold counts a goroutine that is to begin. It returns false when the run is over.
+func (e *engine) hold() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.live == 0 {
+		return false
+	}
+	e.live++
+	return true
 }
 
 // gone counts a goroutine that ends.
@@ -169,7 +175,7 @@ func (e *engine) close(ctx context.Context) error {
 func (e *engine) busy() error {
 	var all []BusyStage
 	for _, s := range e.stages {
-		if n := s.crew.Load() + s.abandoned.Load(); n > 0 {
+		if n := s.present.Load() + s.abandoned.Load(); n > 0 {
 			all = append(all, BusyStage{s.name, int(n)})
 		}
 	}

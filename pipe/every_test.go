@@ -45,6 +45,8 @@ type draft struct {
 	*rapid.T
 	count int
 	exact bool
+
+	changing bool // numbers of workers change
 }
 
 func (d *draft) number(what string, lo, hi int) int {
@@ -86,7 +88,7 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 			kind = "map"
 		}
 		s := d.construct(kind)
-		if s.ordered = s.ordered || strict; !s.ordered && s.workers > 1 && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
+		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing) && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
 			d.exact = false
 		}
 		s.dropLast = s.dropLast && d.exact && kind == "batch"
@@ -159,6 +161,9 @@ func (c construct) children(v int) (all []int, err error) {
 type every struct {
 	pipetest.Owner[int]
 	tried sync.Map
+
+	changeable []string // stages whose number of workers changes all the time
+	seed       uint64
 }
 
 func (e *every) list(list []int) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"headrace/pipe"
+	"headrace/pipe/pipetest"
 )
 
 // A note is a message of the model: a number, or the loss of one, and the source items that it was made of.
@@ -262,7 +264,7 @@ func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, item
 	for _, s := range at.Sources {
 		epoch = s.Epoch
 	}
-	var told spans
+	told := spans{gaps: len(e.changeable) > 0}
 	began := time.Now()
 	run, err := pipe.Start(context.Background(), f, pipe.Config{
 		Resume: at, Epochs: epochs - epoch, Failures: pipe.Policy{Skip: true, Count: -1},
@@ -277,6 +279,11 @@ func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, item
 		run.Close()
 		told.check(t, began, run.Stats(), over)
 	}()
+	if len(e.changeable) > 0 {
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		go e.changeWorkers(ctx, t, run)
+	}
 	for ; items > 0; items-- {
 		v, err := run.Next(context.Background())
 		switch {
@@ -296,20 +303,67 @@ func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, item
 	return run.State(), epoch == epochs
 }
 
+// changeWorkers changes numbers of workers until it is stopped, or enough is enough: then a run that stands still is noticed.
+func (e *every) changeWorkers(ctx context.Context, t testing.TB, run *pipe.Run[int]) {
+	random := rand.New(rand.NewPCG(e.seed, uint64(len(e.changeable))))
+	for range 300 {
+		if pipetest.Sleep(ctx, time.Duration(random.IntN(4))*time.Millisecond) != nil {
+			return
+		}
+		name := e.changeable[random.IntN(len(e.changeable))]
+		if err := run.SetWorkers(name, 1+random.IntN(5)); err != nil && err != pipe.ErrClosed {
+			t.Error(err)
+		}
+	}
+}
+
+// changeable are the stages whose number of workers may change without a change of what the model says.
+func (c chain) changeable() (names []string) {
+	for _, in := range c.inputs {
+		names = append(names, in.changeable()...)
+	}
+	return append(names, changeable(c.steps)...)
+}
+
+func changeable(steps []construct) (names []string) {
+	for _, s := range steps {
+		switch s.kind {
+		case "map", "with", "filter", "flat", "fill":
+			names = append(names, s.name)
+		case "divide":
+			names = append(names, s.name+" branch 0", s.name+" branch 1")
+		}
+		for _, branch := range s.branches {
+			names = append(names, changeable(branch)...)
+		}
+	}
+	return names
+}
+
 // Random definitions of all constructs yield what a sequential model says, each item once and in its order where that is kept, tell each
 // loss with its stage and source items, and leave nothing, wherever they are cut; resumed there, as often as it takes, they yield the
 // rest.
 func TestAllConstructsFollowTheModel(t *testing.T) {
 	for round := range modelRounds {
-		t.Run(fmt.Sprint(round), func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { followTheModel(t, rt) }) })
+		t.Run(fmt.Sprint(round), func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { followTheModel(t, rt, false) }) })
 	}
 }
 
-func followTheModel(t *testing.T, rt *rapid.T) {
-	d := &draft{T: rt, exact: true}
+// The same, while the numbers of workers change all the time.
+func TestAllConstructsFollowTheModelWithChangingWorkers(t *testing.T) {
+	for round := range modelRounds {
+		t.Run(fmt.Sprint(round), func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { followTheModel(t, rt, true) }) })
+	}
+}
+
+func followTheModel(t *testing.T, rt *rapid.T, changing bool) {
+	d := &draft{T: rt, exact: true, changing: changing}
 	c := d.chain(2)
 	cut := rapid.SampledFrom([]int{1, 2, 5, 9, 1000, 1000}).Draw(rt, "cut")
 	var e every
+	if changing {
+		e.changeable, e.seed = c.changeable(), rapid.Uint64().Draw(rt, "changes")
+	}
 	f := e.flow(c)
 	if err := f.Check(); err != nil {
 		rt.Fatalf("%v\n%v", err, f)

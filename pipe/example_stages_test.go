@@ -212,6 +212,33 @@ func ExampleHooks() {
 	// double of 2 is 4
 }
 
+// Reading waits, and has many workers; when most of it is in memory, few are enough.
+func ExampleRun_SetWorkers() {
+	read := func(_ context.Context, v int) (int, error) { return v * v, nil }
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), read, pipe.Opts{Name: "read", Workers: 64, Ordered: true})
+	run, err := pipe.Start(context.Background(), f, pipe.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer run.Close()
+	for v, err := range run.All() {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if v == 4 {
+			run.SetWorkers("read", 2)
+		}
+		fmt.Print(v, " ")
+	}
+	fmt.Println("with", run.Stats().Stages[1].Workers, "workers at last")
+	fmt.Println(run.SetWorkers("reed", 2))
+	// Output:
+	// 0 1 4 9 16 25 with 2 workers at last
+	// pipe: there is no stage "reed"; there are read, numbers
+}
+
 func ExampleProfile() {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: -1})
 	slow := pipe.Map(numbers, func(ctx context.Context, v int) (int, error) {

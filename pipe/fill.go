@@ -93,9 +93,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		out.judge = nil // its items are batches, and the policy is about rows
 		f := newFiller(st, in.into(open, st), out, n, store, last, o.DropLast)
 		f.op = watchedFill(st, f.limit(write, o.Limit), f.in.discard)
-		for range st.node.workers {
-			open.run(st, f.work)
-		}
+		open.runAll(st, f.work, f.fit)
 		return out
 	}}
 	if store != nil {

@@ -34,7 +34,6 @@ type filler[In, B any] struct {
 	impatient func()     // ends the wait for that; may be nil
 	over      bool       // nothing more is taken
 	halted    bool       // and nothing more is closed
-	crew      int        // workers that have not left
 	epoch     int        // of the items that are taken, counted from 0
 	claim     int        // rows of this epoch that are written or may yet be
 	waiting   int        // rows that are written or may yet be, and are in no batch that was handed on
@@ -60,20 +59,24 @@ type slot[B any] struct {
 }
 
 func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Store[B], ends func(In) bool, dropLast bool) *filler[In, B] {
-	workers := s.node.workers
-	ahead := (workers + n - 1) / n * n
-	f := &filler[In, B]{
-		stage: s, in: in, out: out, n: n, store: store, ends: ends, dropLast: dropLast,
-		ahead: ahead,
-		crew:  workers,
-		line:  line[B]{entries: make([]entry[B], ahead+2*n+lineSlack+workers)},
-	}
+	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends, dropLast: dropLast}
 	f.turn.L = &f.mu
+	f.fit(s.node.workers)
 	if s.policy != nil && s.policy.Skip {
 		f.judge = &tally{policy: *s.policy}
 	}
-	s.onHalt = f.halt
+	s.onHalt, s.cleanUp = f.halt, f.dropAll
 	return f
+}
+
+// fit lets what depends on the number of workers follow it.
+func (f *filler[In, B]) fit(workers int) {
+	f.mu.Lock()
+	f.ahead = (workers + f.n - 1) / f.n * f.n
+	f.line.grow(f.ahead + 2*f.n + lineSlack + workers)
+	f.turn.Broadcast()
+	f.mu.Unlock()
+	f.in.rouse()
 }
 
 // lineSlack is how many entries without a row may stand in the line, besides.
@@ -81,7 +84,6 @@ const lineSlack = 64
 
 // work is the life of one worker: a row and an item for it, the operation, and the head of the line if that is settled by it.
 func (f *filler[In, B]) work(w *worker) {
-	defer f.leave()
 	var buf [1]msg[In]
 	for {
 		in, at, ok := f.next(w, buf[:])
@@ -112,6 +114,9 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 	defer f.mu.Unlock()
 	for !f.over && !f.halted {
 		switch {
+		case f.leaves():
+			f.in.rouse() // it may have been woken in place of another
+			return in, at, false
 		case f.barrier != nil, f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.owed || f.crowded()):
 			w.beforeWait()
 			f.turn.Wait()
@@ -142,10 +147,30 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 	return in, at, false
 }
 
+// leaves tells a worker that it has to leave.
+func (f *filler[In, B]) leaves() bool {
+	for n := f.surplus.Load(); n > f.kept(); n = f.surplus.Load() {
+		if f.surplus.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+	return false
+}
+
+// kept is how many of those too many must not leave now. Where one worker stays, it is not the one that waits for the store: when rows
+// come back meanwhile, somebody has to fill them, or the store never has anything.
+func (f *filler[In, B]) kept() int64 {
+	if f.reserving && f.number.Load() == 1 {
+		return 1
+	}
+	return 0
+}
+
 func (f *filler[In, B]) await(w *worker) bool {
+	kept := f.kept()
 	f.mu.Unlock()
 	defer f.mu.Lock()
-	return f.in.wait(w)
+	return f.in.wait(w, kept)
 }
 
 // last tells whether a batch ends behind an item that has the next row.
@@ -174,7 +199,7 @@ func (f *filler[In, B]) crowded() bool {
 	if !f.ordered && f.crippled() != nil {
 		return false
 	}
-	return f.waiting > f.ahead || f.ends != nil && len(f.slots) > f.crew
+	return f.waiting > f.ahead || f.ends != nil && len(f.slots) > int(f.number.Load())
 }
 
 // hasRow tells whether a slot has a row to give. The newest gives none any more as soon as the rows that may yet survive make
@@ -360,18 +385,15 @@ func (f *filler[In, B]) halt() {
 	f.turn.Broadcast()
 }
 
-// leave ends a worker. The last one drops what is left.
-func (f *filler[In, B]) leave() {
+// dropAll drops what is left behind the last worker.
+func (f *filler[In, B]) dropAll() {
 	f.mu.Lock()
-	f.crew--
-	if f.crew == 0 {
-		left := f.spare
-		for _, s := range f.slots {
-			left = append(left, s.lots()...)
-		}
-		f.slots, f.slot, f.spare = nil, nil, nil
-		f.vacate(left...)
+	left := f.spare
+	for _, s := range f.slots {
+		left = append(left, s.lots()...)
 	}
+	f.slots, f.slot, f.spare = nil, nil, nil
+	f.vacate(left...)
 	f.mu.Unlock()
 }
 

@@ -25,9 +25,10 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 		st := op.newStage(n, below)
 		out := newRing[Out](st, n.buffer)
 		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.partsOf(n.name), lanes: newLanes(st, out)}
-		for range st.node.workers {
-			op.run(st, s.work)
-		}
+		op.runAll(st, s.work, func(workers int) {
+			s.lanes.widen(workers)
+			s.in.rouse()
+		})
 		return out
 	}}
 }
@@ -42,7 +43,6 @@ type flatStage[In, Out any] struct {
 
 // work is the life of one worker: an input, its outputs.
 func (s *flatStage[In, Out]) work(w *worker) {
-	defer s.lanes.leave()
 	var buf [1]msg[In]
 	for {
 		h := s.in.take(w, buf[:])

@@ -130,7 +130,7 @@ func (o *opening) beginStages() {
 		return
 	}
 	for _, s := range o.stages {
-		if len(s.workers) == 0 {
+		if len(s.seats) == 0 {
 			continue // the beginning of a branch does nothing
 		}
 		err := guard(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
@@ -143,7 +143,7 @@ func (o *opening) beginStages() {
 // from are the names of the stages before: of a branch's first, the router.
 func (s *stage) from() (names []string) {
 	for _, up := range s.up {
-		if len(up.workers) == 0 {
+		if len(up.seats) == 0 {
 			names = append(names, up.from()...)
 			continue
 		}

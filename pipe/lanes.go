@@ -1,6 +1,9 @@
 package pipe
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Lanes bring the outputs of inputs that are worked on at once into a queue. Where order is kept, the oldest input's outputs go
 // straight through; of the others, some are held until it is their turn, and their workers wait when these are too many.
@@ -13,13 +16,13 @@ type lanes[T any] struct {
 
 	mu      sync.Mutex
 	turn    sync.Cond
-	lanes   []lane[T] // of the inputs from head on, by number; in order only
-	head    int64     // the oldest input that is not through
-	epoch   int       // that is going through
-	ended   int64     // in completion order, inputs of the epoch that are through
-	first   int64     // the number of the epoch's first
+	lanes   []*lane[T]  // of the inputs from head on, by number; in order only
+	several atomic.Bool // there is, or was, more than one worker
+	head    int64       // the oldest input that is not through
+	epoch   int         // that is going through
+	ended   int64       // in completion order, inputs of the epoch that are through
+	first   int64       // the number of the epoch's first
 	stopped bool
-	crew    int // workers that have not left
 }
 
 // A lane is one input's.
@@ -36,13 +39,35 @@ type turn struct {
 }
 
 func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
-	l := &lanes[T]{stage: s, out: out, lanes: make([]lane[T], s.node.workers), crew: s.node.workers}
+	l := &lanes[T]{stage: s, out: out}
 	l.turn.L = &l.mu
-	s.onHalt = l.stop
+	l.widen(s.node.workers)
+	s.onHalt, s.cleanUp = l.stop, l.discardHeld
 	return l
 }
 
-func (l *lanes[T]) lane(number int64) *lane[T] { return &l.lanes[number%int64(len(l.lanes))] }
+// widen makes lanes for so many workers. They are not taken away: a worker too many is on one until its input is through.
+func (l *lanes[T]) widen(workers int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if workers <= len(l.lanes) {
+		return
+	}
+	wider := make([]*lane[T], workers)
+	for i := range l.lanes {
+		number := l.head + int64(i)
+		wider[number%int64(workers)] = l.lane(number)
+	}
+	for i := range wider {
+		if wider[i] == nil {
+			wider[i] = new(lane[T])
+		}
+	}
+	l.lanes = wider
+	l.several.Store(workers > 1)
+}
+
+func (l *lanes[T]) lane(number int64) *lane[T] { return l.lanes[number%int64(len(l.lanes))] }
 
 // pass hands on the last message of an input. It reports whether the stage goes on.
 func (l *lanes[T]) pass(w *worker, at turn, m msg[T]) bool {
@@ -86,7 +111,7 @@ func (l *lanes[T]) advance(w *worker) {
 
 // hand hands on an output, or holds it. It returns false when the stage was stopped.
 func (l *lanes[T]) hand(w *worker, at turn, m msg[T]) bool {
-	if len(l.lanes) > 1 && !l.admit(w, at, &m) {
+	if l.several.Load() && !l.admit(w, at, &m) {
 		l.out.discardMsg(m)
 		return false
 	}
@@ -94,6 +119,9 @@ func (l *lanes[T]) hand(w *worker, at turn, m msg[T]) bool {
 		return true
 	}
 	permit := w.permit
+	if permit >= 0 {
+		w.settle() // what comes is not the operation's time
+	}
 	w.leave()
 	return l.deliver(w, m) && (permit < 0 || w.enter())
 }
@@ -195,16 +223,14 @@ func (l *lanes[T]) stop() {
 	l.turn.Broadcast()
 }
 
-// leave ends a worker. The last one discards what is held.
-func (l *lanes[T]) leave() {
+// discardHeld is called when all workers have left.
+func (l *lanes[T]) discardHeld() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.crew--
-	if l.crew > 0 {
-		return
+	var all []msg[T]
+	for _, lane := range l.lanes {
+		all = append(all, lane.held...)
+		lane.held = nil
 	}
-	for i := range l.lanes {
-		l.out.discardAll(l.lanes[i].held)
-		l.lanes[i] = lane[T]{}
-	}
+	l.mu.Unlock()
+	l.out.discardAll(all)
 }

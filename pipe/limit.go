@@ -99,7 +99,7 @@ func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
 		s.gate.forsake(t.deputy)
 		t.worker.enter() // false when the run was stopped, which the caller sees
 	}
-	e.stops = s.abandoned.Add(1) > int64(s.node.workers)
+	e.stops = s.abandoned.Add(1) > s.number.Load()
 	return e
 }
 

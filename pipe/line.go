@@ -27,6 +27,18 @@ type seat[B any] struct {
 	row  int
 }
 
+// grow makes room for n entries at least.
+func (l *line[B]) grow(n int) {
+	if n <= len(l.entries) {
+		return
+	}
+	wider := line[B]{entries: make([]entry[B], n), head: l.head, tail: l.tail}
+	for number := l.head; number < l.tail; number++ {
+		*wider.at(number) = *l.at(number)
+	}
+	*l = wider
+}
+
 func (l *line[B]) len() int { return int(l.tail - l.head) }
 
 func (l *line[B]) at(number int64) *entry[B] {

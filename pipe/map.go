@@ -26,9 +26,7 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
 		m.f = watched(m.stage, f, m.in.discard, m.out.discard)
-		for range m.node.workers {
-			op.run(m.stage, m.work)
-		}
+		op.runAll(m.stage, m.work, m.fit)
 		return m.out
 	}}
 }
@@ -46,12 +44,21 @@ type mapStage[In, Out any] struct {
 	f   func(context.Context, In) (Out, error)
 }
 
+// fit gives each worker a place.
+func (m *mapStage[In, Out]) fit(workers int) {
+	m.out.resize(workers + m.node.buffer)
+	m.in.rouse()
+}
+
 // work is the life of one worker: places, inputs, operations, results.
 func (m *mapStage[In, Out]) work(w *worker) {
-	most := longestRun(m.node.workers)
-	inputs := make([]msg[In], most)
+	var inputs []msg[In]
 	for {
-		places := m.out.reserveUpTo(w, w.pace.limit(most))
+		most := longestRun(int(m.number.Load()))
+		if most > len(inputs) {
+			inputs = make([]msg[In], most)
+		}
+		places := m.out.reserveInput(w, w.pace.limit(most))
 		if places == 0 {
 			return
 		}

@@ -16,19 +16,19 @@ func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(cont
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
-		for range m.node.workers {
-			op.run(m.stage, func(w *worker) { m.workWith(w, begin) })
-		}
+		op.runAll(m.stage, func(w *worker) { m.workWith(w, begin) }, m.fit)
 		return m.out
 	}}
 }
 
 // workWith is the life of a worker whose operation is its own.
 func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (func(context.Context, In) (Out, error), func(), error)) {
+	ctx, gone := context.WithCancel(w.ctx)
+	defer gone()
 	var end func()
 	own := *m
 	err := guard(func() (err error) {
-		own.f, end, err = begin(w.ctx)
+		own.f, end, err = begin(ctx)
 		return err
 	})
 	if err == nil && own.f == nil {

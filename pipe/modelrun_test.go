@@ -28,6 +28,18 @@ type world struct {
 	permits map[int]bool
 	faults  []string
 	losses  []pipe.Loss
+	most    []int // workers that each stage has had
+
+	changes []change
+}
+
+// A change is a call of SetWorkers: so many milliseconds after the one before, or before so many events were seen.
+type change struct {
+	before int // events; less than 0: it is made by the clock
+	after  int
+	stage  int
+	flat   bool // the stage behind it
+	n      int
 }
 
 // A thing is the item between all stages.
@@ -47,7 +59,11 @@ type block struct {
 var errFault = errors.New("a fault")
 
 func newWorld(s spec) *world {
-	return &world{spec: s, gate: pipe.NewGate(max(1, s.gate)), gauges: make([]pipetest.Gauge, len(s.stages)), permits: make(map[int]bool)}
+	w := &world{spec: s, gate: pipe.NewGate(max(1, s.gate)), gauges: make([]pipetest.Gauge, len(s.stages)), permits: make(map[int]bool)}
+	for _, st := range s.stages {
+		w.most = append(w.most, st.workers)
+	}
+	return w
 }
 
 func (w *world) fault(format string, args ...any) {
@@ -121,8 +137,11 @@ func (w *world) pause(ctx context.Context, k, epoch, id int) error {
 func (w *world) enter(ctx context.Context, k int) (leave func()) {
 	st := w.spec.stages[k]
 	leaveStage := w.gauges[k].Enter()
-	if w.gauges[k].Now() > st.workers {
-		w.fault("%d operations of stage %d at once", w.gauges[k].Now(), k)
+	w.mu.Lock()
+	most := w.most[k]
+	w.mu.Unlock()
+	if n := w.gauges[k].Now(); n > most {
+		w.fault("%d operations of stage %d at once", n, k)
 	}
 	permit := pipe.Permit(ctx)
 	if !st.gated {
@@ -280,7 +299,19 @@ func (w *world) run(resume pipe.State, cut int, cancel bool) (events []event) {
 		w.fault("start: %v", err)
 		return nil
 	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		w.changeByClock(ctx, run)
+	}()
+	defer func() { <-over }()
+	defer stop()
 	for len(events) < cut {
+		for _, c := range w.changes {
+			if c.before == len(events) {
+				w.change(run, c)
+			}
+		}
 		e, on := w.see(run)
 		if !on {
 			break
@@ -307,6 +338,32 @@ func (w *world) run(resume pipe.State, cut int, cancel bool) (events []event) {
 	}
 	w.check(run)
 	return events
+}
+
+func (w *world) changeByClock(ctx context.Context, run *pipe.Run[*thing]) {
+	for _, c := range w.changes {
+		if c.before >= 0 {
+			continue
+		}
+		if pipetest.Sleep(ctx, time.Duration(c.after)*time.Millisecond) != nil {
+			return
+		}
+		w.change(run, c)
+	}
+}
+
+func (w *world) change(run *pipe.Run[*thing], c change) {
+	name := w.spec.name(c.stage)
+	if c.flat {
+		name += " flat"
+	} else {
+		w.mu.Lock()
+		w.most[c.stage] = max(w.most[c.stage], c.n)
+		w.mu.Unlock()
+	}
+	if err := run.SetWorkers(name, c.n); err != nil && err != pipe.ErrClosed {
+		w.fault("SetWorkers: %v", err)
+	}
 }
 
 // see takes one event; on is false after the last epoch.

@@ -27,17 +27,18 @@ type ring[T any] struct {
 	inOrder bool
 	judge   *tally // counts the owner's failures by its own policy; nil: the consumer does, by the run's
 
-	cells    []cell[T]
+	board    atomic.Pointer[board[T]]
 	aborted  atomic.Bool  // nobody takes any more
 	observed atomic.Int64 // nanoseconds, up to when the meter goes
 	ready    bell         // the head can be taken, or never will be
 	room     bell         // a place is free, or will not be needed
 	_        [64]byte     // what follows changes all the time
-	free     atomic.Int64 // places not reserved
+	free     atomic.Int64 // places not reserved; less than none where there were more, and all were
 	tail     atomic.Int64 // the place that put fills next
 	_        [64]byte
 
 	mu      sync.Mutex
+	places  int      // in all
 	head    int64    // the place that is taken next
 	segment *segment // the epoch of the head
 	doom    *msg[T]  // taken instead of the head: the end
@@ -47,6 +48,14 @@ type ring[T any] struct {
 	seen    int64    // the first place that was empty when the meter looked
 	spoilt  int64    // messages that were put, and disposed of after abort
 	meter   meter
+}
+
+// A board has the cells of the places. Where there have to be more, the places that are in use, and those that may be given out already, stay on the
+// board where they are: a maker may be at work on them.
+type board[T any] struct {
+	cells []cell[T]
+	from  int64 // the first place on this board
+	older *board[T]
 }
 
 // A cell is a place with its message.
@@ -68,17 +77,14 @@ func newSegment(epoch int, first int64) *segment {
 }
 
 func newRing[T any](s *stage, places int) *ring[T] {
-	size := 1
-	for size < places {
-		size *= 2
-	}
 	r := &ring[T]{
 		owner:   s,
 		inOrder: s.ordered,
-		cells:   make([]cell[T], size),
+		places:  places,
 		segment: newSegment(0, 0),
 		meter:   meter{limit: s.buffer},
 	}
+	r.board.Store(&board[T]{cells: newCells[T](places)})
 	r.free.Store(int64(places))
 	r.ready.cond.L, r.room.cond.L = &r.mu, &r.mu
 	if s.policy != nil && s.policy.Skip {
@@ -88,24 +94,63 @@ func newRing[T any](s *stage, places int) *ring[T] {
 	return r
 }
 
+// newCells makes as many cells as there are places, at least: a power of two.
+func newCells[T any](places int) []cell[T] {
+	size := 1
+	for size < places {
+		size *= 2
+	}
+	return make([]cell[T], size)
+}
+
+// resize changes how many places there are. Those that are reserved too many are gone when they are released.
+func (r *ring[T]) resize(places int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.board.Load(); places > len(old.cells) {
+		r.board.Store(&board[T]{cells: newCells[T](places), from: r.head + int64(len(old.cells)), older: old})
+	}
+	r.free.Add(int64(places - r.places))
+	r.places = places
+	r.room.ringAll()
+}
+
 // reserve waits for a free place. It returns false when nothing more is needed.
 func (r *ring[T]) reserve(w *worker) bool { return r.reserveUpTo(w, 1) > 0 }
 
 // reserveUpTo waits for a free place and takes up to n of them. It returns 0 when nothing more is needed.
 func (r *ring[T]) reserveUpTo(w *worker, n int) int {
+	if got := r.grab(n); got > 0 && !r.aborted.Load() {
+		return got
+	}
+	return r.awaitRoom(w, n, false)
+}
+
+// reserveInput is reserveUpTo for a worker with nothing in hand. It returns 0 also when the worker has to leave.
+func (r *ring[T]) reserveInput(w *worker, n int) int {
+	if got := r.grab(n); got > 0 && !r.aborted.Load() {
+		return got
+	}
+	return r.awaitRoom(w, n, true)
+}
+
+// awaitRoom waits for a free place, unless the worker may leave, and has to.
+func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.aborted.Load() {
 		return 0
 	}
-	if got := r.grab(n); got > 0 {
-		return got
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	got := 0
+	leaves := false
 	w.beforeWait()
 	r.room.wait(func() bool {
-		got = r.grab(n)
-		return got > 0 || r.aborted.Load()
+		if r.aborted.Load() {
+			return true
+		}
+		if got = r.grab(n); got == 0 && mayLeave {
+			leaves = w.stage.dismissed()
+		}
+		return got > 0 || leaves
 	})
 	r.meter.putWait += w.tick(&w.blocked)
 	if r.aborted.Load() {
@@ -119,7 +164,7 @@ func (r *ring[T]) reserveUpTo(w *worker, n int) int {
 func (r *ring[T]) grab(n int) int {
 	for {
 		free := r.free.Load()
-		if free == 0 {
+		if free <= 0 {
 			return 0
 		}
 		got := min(int64(n), free)
@@ -156,13 +201,21 @@ type haul[T any] struct {
 	segment *segment // where the next ring puts this epoch
 }
 
-// take waits for a message, and takes what is ready into buf. An empty haul means that nothing more comes.
-func (r *ring[T]) take(w *worker, buf []msg[T]) haul[T] {
+// take waits for a message, and takes what is ready into buf. An empty haul means that nothing more comes, or that the worker has to
+// leave.
+func (r *ring[T]) take(w *worker, buf []msg[T]) (h haul[T]) {
 	r.mu.Lock()
-	if !r.takeable() {
+	leaves := w.stage.dismissed()
+	for !leaves && !r.takeable() {
 		r.await(context.Background(), w)
+		leaves = w.stage.dismissed()
 	}
-	h, broken := r.haul(buf, w.last)
+	broken := false
+	if leaves {
+		r.callTaker() // it may have been called in place of another
+	} else {
+		h, broken = r.haul(buf, w.last)
+	}
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -195,12 +248,20 @@ func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
 	return h
 }
 
-// wait waits until the head can be taken, by this worker or another. It returns false when nothing more comes.
-func (r *ring[T]) wait(w *worker) bool {
+// wait waits until the head may be taken, by this worker or another, unless more workers than those kept have to leave. It returns false when
+// nothing more comes.
+func (r *ring[T]) wait(w *worker, kept int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.takeable() {
-		r.await(context.Background(), w)
+	if !r.takeable() && w.stage.surplus.Load() <= kept {
+		w.beforeWait()
+		looked := false
+		r.ready.wait(func() bool {
+			again := looked
+			looked = true
+			return again
+		})
+		r.meter.getWait += w.tick(&w.starved)
 		if r.full(r.head + 1) {
 			r.callTaker() // this worker takes one at most
 		}
@@ -208,14 +269,14 @@ func (r *ring[T]) wait(w *worker) bool {
 	return !r.ended && !r.aborted.Load()
 }
 
-// await waits until the head can be taken, or ctx ends.
+// await waits until the head can be taken, ctx ends, or workers have to leave.
 func (r *ring[T]) await(ctx context.Context, w *worker) {
 	stop := func() bool { return true }
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, r.rouse)
 	}
 	w.beforeWait()
-	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil })
+	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil || w.stage.surplus.Load() > 0 })
 	stop()
 	r.meter.getWait += w.tick(&w.starved)
 }
@@ -378,7 +439,13 @@ func (r *ring[T]) announce(place int64) {
 	r.discardAll(left)
 }
 
-func (r *ring[T]) at(place int64) *cell[T] { return &r.cells[place&int64(len(r.cells)-1)] }
+func (r *ring[T]) at(place int64) *cell[T] {
+	b := r.board.Load()
+	for place < b.from {
+		b = b.older
+	}
+	return &b.cells[place&int64(len(b.cells)-1)]
+}
 
 // full tells whether the message of a place is there.
 func (r *ring[T]) full(place int64) bool { return r.at(place).full.Load() == place+1 }
@@ -396,7 +463,7 @@ func (r *ring[T]) abort() {
 func (r *ring[T]) drain() {
 	r.mu.Lock()
 	var left []msg[T]
-	for i := range r.cells {
+	for i := range r.board.Load().cells {
 		left = append(left, r.spoil(r.head+int64(i))...)
 	}
 	r.mu.Unlock()
@@ -406,8 +473,8 @@ func (r *ring[T]) drain() {
 // spoil empties a place from which nothing will be taken, if there is a message.
 func (r *ring[T]) spoil(place int64) (left []msg[T]) {
 	c := r.at(place)
-	if !r.full(place) {
-		return nil
+	if place < r.head || !r.full(place) {
+		return nil // it was taken, or never came
 	}
 	c.full.Store(0)
 	left, c.msg = []msg[T]{c.msg}, msg[T]{}
@@ -462,7 +529,7 @@ func (r *ring[T]) stats() QueueStats {
 	defer r.mu.Unlock()
 	q := r.meter.stats(r.length())
 	q.Gets, q.Puts = r.head, r.head+r.spoilt
-	for i := range r.cells {
+	for i := range r.board.Load().cells {
 		if r.full(r.head + int64(i)) {
 			q.Puts++
 		}

@@ -74,6 +74,9 @@ func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind 
 		if bad := end.node.breaksOrder(fmt.Sprintf("%s/%d", o.Name, i)); o.Ordered && bad != nil {
 			router.mistake("branch %d cannot keep the order: stage %s may not make one item of each, in order", i, bad.label())
 		}
+		if o.Ordered {
+			end.node.keepOrder(fmt.Sprintf("%s/%d", o.Name, i))
+		}
 	}
 	return d
 }
@@ -128,6 +131,19 @@ func (n *node) breaksOrder(branch string) *node {
 		}
 	}
 	return nil
+}
+
+// keepOrder makes the stages between here and a branch's beginning keep the order, those with one worker too: they may be given more.
+func (n *node) keepOrder(branch string) {
+	if n == nil || n.kind == kindBranch && n.name == branch {
+		return
+	}
+	if n.kind == kindMap || n.kind == kindFilter {
+		n.ordered = true
+	}
+	for _, up := range n.ups {
+		up.keepOrder(branch)
+	}
 }
 
 // A routeStage is a running router. It has no queue of its own: each branch has one.

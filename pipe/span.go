@@ -11,7 +11,7 @@ import (
 // Operations that are so fast that reading a clock would cost more than they do are one span together.
 type Span struct {
 	Stage  string // "": the consumer
-	Worker int    // of the stage, from 0
+	Worker int    // of the stage, from 0; the number of one that has left is given to the next that comes
 	Kind   SpanKind
 	Begin  time.Time
 	Took   time.Duration

@@ -13,18 +13,17 @@ type stage struct {
 	raises    bool // the first failure is the end
 	ctx       context.Context
 	cancel    context.CancelFunc
-	below     *stage   // who takes its items; nil: the consumer
-	queue     queue    // what it makes
-	onHalt    func()   // releases workers that wait for something else than a queue; may be nil
-	up        []*stage // those whose items it takes
-	workers   []*worker
-	crew      atomic.Int64 // workers that have not ended
+	below     *stage       // who takes its items; nil: the consumer
+	queue     queue        // what it makes
+	onHalt    func()       // releases workers that wait for something else than a queue; may be nil
+	up        []*stage     // those whose items it takes
 	abandoned atomic.Int64 // operations that were abandoned, and still run
 	lost      atomic.Int64 // counted when the consumer learns of them, as the state does
 	times     histogram
 	sampled   atomic.Bool      // times holds only some of the operations
 	skip      skipping         // of a source
 	over      func(StageStats) // what its hook ends with; may be nil
+	crew
 }
 
 // A queue is a ring without its type.

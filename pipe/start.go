@@ -69,6 +69,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	if n.policy != nil {
 		s.raises = !n.policy.Skip
 	}
+	s.number.Store(int64(n.workers))
 	parent := o.ctx
 	if below != nil {
 		parent = below.ctx
@@ -90,10 +91,20 @@ func (o *opening) firstEpoch() int {
 
 // run adds a worker to a stage.
 func (o *opening) run(s *stage, work func(*worker)) {
-	w := s.newWorker().traced(len(s.workers))
-	s.workers = append(s.workers, w)
-	s.crew.Add(1)
-	o.starts = append(o.starts, func() { o.goes(w, work) })
+	w := s.seat()
+	s.present.Add(1)
+	o.starts = append(o.starts, func() {
+		o.hold()
+		o.begin(w, work)
+	})
+}
+
+// runAll gives a stage its workers, whose number can be changed.
+func (o *opening) runAll(s *stage, work func(*worker), fit func(workers int)) {
+	s.work, s.fit = work, fit
+	for range s.number.Load() {
+		o.run(s, work)
+	}
 }
 
 // newSource makes a stage one of the run's sources. It returns its number, and what it reads.

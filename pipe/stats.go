@@ -1,6 +1,9 @@
 package pipe
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Stats are a run's numbers: always on, and never going down.
 type Stats struct {
@@ -16,8 +19,8 @@ type Stats struct {
 // behind, and a gated one for processors that other stages use: the bottleneck is the stage that is busy.
 type StageStats struct {
 	Name    string `json:"name"`
-	Kind    string `json:"kind"` // source, map, flatmap, batch, merge, …
-	Workers int    `json:"workers"`
+	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
+	Workers int    `json:"workers"` // now, or at the end; the numbers below are also of workers that have left
 
 	In      int64 `json:"in"`      // items taken; of a source, made
 	Out     int64 `json:"out"`     // items handed on
@@ -87,8 +90,11 @@ func (e *engine) queues() (all []QueueStats) {
 }
 
 func (s *stage) stats() StageStats {
-	t := StageStats{Name: s.name, Kind: s.kind, Workers: s.node.workers, Lost: s.lost.Load(), Sampled: s.sampled.Load()}
-	for _, w := range s.workers {
+	t := StageStats{Name: s.name, Kind: s.kind, Workers: int(s.number.Load()), Lost: s.lost.Load(), Sampled: s.sampled.Load()}
+	s.mu.Lock()
+	seats := slices.Clone(s.seats)
+	s.mu.Unlock()
+	for _, w := range seats {
 		t.In += w.in.Load()
 		t.Out += w.out.Load()
 		t.Skipped += w.skipped.Load()
