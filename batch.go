@@ -15,6 +15,7 @@ type Batch struct {
 	slots *slots
 	slot  *arena.Slot
 	texts [][]string // by text field, then row; len(texts[i]) == layout.rows
+	lost  []*Lost    // by row, the sample in whose place another came; nil: the loader replaces none
 	rows  int
 	epoch int
 	step  int64
@@ -60,6 +61,13 @@ func (b *Batch) Texts() [][]string {
 	return out
 }
 
+// origin notes whose sample a row holds.
+func (b *Batch) origin(row int, it *item) {
+	if b.lost != nil {
+		b.lost[row] = it.replaced
+	}
+}
+
 // Slot names the batch's memory to a consumer in another process.
 func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 	return b.slot.Segment(), b.slot.Index(), b.slot.Pooled()
@@ -80,6 +88,7 @@ type slots struct {
 	layout *layout
 	arena  *arena.Arena
 	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
+	notes  bool                   // there may be samples in the place of others
 	free   sync.Pool              // of *Batch without a slot
 }
 
@@ -101,6 +110,9 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 			for i := range b.texts {
 				b.texts[i] = make([]string, s.layout.rows)
 			}
+			if s.notes {
+				b.lost = make([]*Lost, s.layout.rows)
+			}
 		}
 		b.slot, b.rows = slot, 0
 		return b, nil
@@ -116,6 +128,9 @@ func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
 	}
 	for t := range dst.texts {
 		dst.texts[t][to] = src.texts[t][from]
+	}
+	if dst.lost != nil {
+		dst.lost[to] = src.lost[from]
 	}
 }
 
@@ -136,6 +151,7 @@ func (s *slots) recycle(b *Batch) {
 	for _, t := range b.texts {
 		clear(t) // keys must not keep a table of paths alive
 	}
+	clear(b.lost)
 	b.slot = nil
 	s.free.Put(b)
 }

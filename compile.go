@@ -14,84 +14,248 @@ import (
 
 // checkPrograms finds steps that are registered without code: those of recipe.Register alone.
 func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
-	for _, part := range p.Parts {
+	for _, part := range p.Parts() {
 		if part.Step == nil {
 			continue
 		}
-		if _, ok := part.Step.Args.(program); !ok {
-			i := slices.IndexFunc(r.Steps, func(s recipe.Step) bool { return s.Name == part.Step.Name })
-			return &recipe.Error{Step: i + 1, Name: part.Step.Name, Err: fmt.Errorf("is %s, for which the engine has no code: headrace.Register brings it", part.Step.Op)}
+		if _, ok := part.Step.Args.(program); ok {
+			continue
+		}
+		for n, s := range r.All() {
+			if s.Name == part.Step.Name {
+				return &recipe.Error{Step: n, Name: s.Name, Err: fmt.Errorf("is %s, for which the engine has no code: headrace.Register brings it", s.Op)}
+			}
 		}
 	}
 	return nil
 }
 
-// compile makes a typed pipeline of a plan: positions become files, files become samples, and every part of the plan is a stage, of which the last
-// writes into batches.
-func (l *Loader) compile(p fuse.Plan) (pipe.Flow[*Batch], error) {
-	if l.config.Fuse != nil && !*l.config.Fuse {
-		var err error
-		if p, err = p.Split(); err != nil {
-			return pipe.Flow[*Batch]{}, err
-		}
-	}
-	c := compiler{work: &l.work, schema: filesSchema(p)}
-	c.begin()
-	last := len(p.Parts) - 1
-	for _, part := range p.Parts[:last] {
-		if err := c.add(part); err != nil {
-			return pipe.Flow[*Batch]{}, err
-		}
-	}
-	end := c.end(p.Parts[last])
-	l.work.room = c.places.room
-	if l.programs = c.programs; c.relabels {
-		l.info.Classes = nil // other labels than those of the source
-	}
-	return l.join(p, c.stages, end), nil
+// line is a flow as stages: from a source, or from several lines that are merged, or, in a branch, from neither.
+type line struct {
+	source *listing
+	merge  *fuse.Merge
+	of     []*line
+	steps  []step
 }
 
-func filesSchema(p fuse.Plan) sample.Schema {
-	s, _ := p.Files.Check(nil)
-	return s
+// step is a stage or a routing.
+type step struct {
+	stage   *stage
+	routing *routing
 }
 
-// compiler goes along the parts of a plan.
+// stage is one between sources and batches.
+type stage struct {
+	name    string
+	steps   []string // of the recipe
+	op      attempt
+	waits   bool // for bytes, and works on nothing
+	asks    bool // for bytes, though perhaps only where a sample fails
+	buffers bool // as many results are kept ready as it has workers
+	losses  *pipe.Policy
+}
+
+// routing divides samples among branches.
+type routing struct {
+	name     string
+	steps    []string
+	choose   func(context.Context, *item) (int, error)
+	branches []*line
+	losses   *pipe.Policy
+}
+
+// asks tells whether stages of the line may have to wait for bytes. They are given to the oldest sample first, which must be able to ask for them.
+func (n *line) asks() bool { return slices.ContainsFunc(n.steps, step.asks) }
+
+func (s step) asks() bool {
+	if s.stage != nil {
+		return s.stage.asks
+	}
+	return slices.ContainsFunc(s.routing.branches, (*line).asks)
+}
+
+// compiler makes lines of a plan.
 type compiler struct {
 	work     *work
-	schema   sample.Schema // of samples behind what was added last
-	places   places
-	leg      *leg
-	stages   []stage
+	failing  failing
+	sources  []*listing // those that have no line yet
+	trail    trail
+	spending map[string]int // how many samples may be replaced in stages that have a limit of their own
 	programs bool
 	relabels bool
 }
 
-// stage is one between reading and filling.
-type stage struct {
-	name  string
-	steps []string
-	op    func(context.Context, *item) (*item, error)
-	waits bool // for bytes, and works on nothing
+// trail is what is known at a place of a line.
+type trail struct {
+	schema  sample.Schema // of samples there
+	places  places
+	leg     *leg  // nil: none has begun
+	way     []op  // how samples get there, from their beginning or from the last routing around
+	samples int64 // in an epoch of this rank, at most
 }
 
-// begin gives places to what files have.
-func (c *compiler) begin() {
-	for _, f := range c.schema {
-		c.places.put(f.Name, f.Type)
+// op is a step on the way of samples, for one that is taken there by itself.
+type op struct {
+	do    attempt
+	waits bool // rather than works
+}
+
+// compile makes lines of the plan, and what fills batches at their end.
+func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
+	c := compiler{work: &l.work, failing: l.failing(), sources: l.sources, spending: map[string]int{}, trail: trail{places: places{homes: newHomes()}}}
+	whole, err := c.line(p.Samples)
+	if err != nil {
+		return nil, nil, err
 	}
-	c.work.source = sourcePlaces{bytes: c.places.of["bytes"], label: c.places.of["label"], key: c.places.of["key"]}
+	end := c.end(whole, p.Last)
+	l.work.room, l.spending.own = c.trail.places.room, c.spending
+	if l.programs = c.programs; c.relabels {
+		l.info.Classes = nil // other labels than those of the source
+	}
+	return whole, end, nil
+}
+
+// line goes along a flow.
+func (c *compiler) line(f fuse.Flow) (n *line, err error) {
+	n = new(line)
+	switch {
+	case f.Source != nil:
+		n.source, c.sources = c.sources[0], c.sources[1:]
+		c.begin(n, f.Source)
+	case f.Merge != nil:
+		err = c.merge(n, f.Merge)
+	}
+	for _, next := range f.Nodes {
+		switch {
+		case err != nil:
+			return nil, err
+		case next.Part != nil:
+			err = c.add(n, *next.Part)
+		default:
+			err = c.route(n, next.Route)
+		}
+	}
+	return n, err
+}
+
+// begin gives places to what files have, and reads them.
+func (c *compiler) begin(n *line, s *fuse.Source) {
+	t := &c.trail
+	t.schema, _ = s.Files.Check(nil)
+	t.places.of = map[string]place{}
+	for _, f := range t.schema {
+		t.places.put(f.Name, f.Type)
+	}
+	source := n.source
+	source.places = sourcePlaces{bytes: t.places.of["bytes"], label: t.places.of["label"], key: t.places.of["key"]}
+	t.samples = source.split.Len()
 	c.beginLeg()
-	c.work.first = c.leg
+	source.leg = t.leg
+	read := &stage{name: "read", waits: true, asks: true, buffers: true}
+	if c.failing.sources > 1 {
+		read.name = "read " + source.name
+	}
+	c.push(n, read, s.Failures, c.work.read, c.work.drop)
 }
 
 func (c *compiler) beginLeg() {
-	c.leg = &leg{work: c.work}
-	c.places.fresh = nil
+	c.trail.leg = &leg{work: c.work}
+	c.trail.places.fresh = nil
+}
+
+// push appends a stage. Undo makes a sample as it was before its operation has failed.
+func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo func(*item)) {
+	t := &c.trail
+	h := c.failing.of(f, t.samples)
+	s.losses = h.policy
+	c.limit(s.name, h)
+	s.asks = s.asks || h.replaces || h.retries > 0 && h.limit > 0
+	a := c.work.attempt(do, h, t.way, undo)
+	s.op = a
+	if h.replaces {
+		s.op = c.work.replacing(a, s.name, t.way)
+	}
+	s.op = named(s.op)
+	t.way = append(slices.Clip(t.way), op{a, s.waits})
+	n.steps = append(n.steps, step{stage: s})
+}
+
+// limit notes how many samples a stage may replace.
+func (c *compiler) limit(name string, h handling) {
+	if h.replaces && h.policy != nil {
+		c.spending[name] = h.most
+	}
+}
+
+// merge puts lines together.
+func (c *compiler) merge(n *line, m *fuse.Merge) error {
+	n.merge = m
+	ways := map[*listing][]op{}
+	begin := c.trail
+	samples := int64(0)
+	for _, f := range m.Of {
+		c.trail = begin
+		before := c.sources
+		of, err := c.line(f)
+		if err != nil {
+			return err
+		}
+		n.of = append(n.of, of)
+		for _, s := range before[:len(before)-len(c.sources)] {
+			ways[s] = c.trail.way
+		}
+		samples += c.trail.samples
+	}
+	t := &c.trail
+	t.leg, t.samples = nil, samples
+	t.way = []op{{do: func(ctx context.Context, it *item) (*item, error) { return c.work.along(ctx, it, ways[it.source]) }}}
+	return nil
+}
+
+// route divides samples among branches. What they give is alike, so it does not matter with which of them one goes on.
+func (c *compiler) route(n *line, r *fuse.Route) error {
+	work, before := c.work, c.trail
+	choose, err := chooser(r, before.schema, before.places.of[r.By])
+	if err != nil {
+		return err
+	}
+	h := c.failing.of(r.Failures, before.samples)
+	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.policy}
+	if h.replaces { // a router only looks, so what no branch takes is replaced before it
+		pass := func(_ context.Context, it *item) error { _, err := choose(it); return err }
+		c.push(n, &stage{name: r.Name, steps: next.steps}, r.Failures, pass, func(*item) {})
+		next.name, next.steps, next.losses = r.Name+".branches", nil, nil
+		before = c.trail
+	}
+	ways := make([][]op, len(r.Branches))
+	for i, b := range r.Branches {
+		c.trail = before
+		c.trail.places, c.trail.leg = before.places.branch(), nil
+		c.trail.way = append(slices.Clip(before.way), op{do: only(i, choose, work)})
+		branch, err := c.line(b.Flow)
+		if err != nil {
+			return err
+		}
+		next.branches = append(next.branches, branch)
+		ways[i] = c.trail.way[len(before.way)+1:]
+	}
+	t := &c.trail
+	t.leg = nil
+	t.way = append(slices.Clip(before.way), op{do: func(ctx context.Context, it *item) (*item, error) {
+		i, err := choose(it)
+		if err != nil {
+			work.drop(it)
+			return nil, err
+		}
+		return work.along(ctx, it, ways[i])
+	}})
+	n.steps = append(n.steps, step{routing: next})
+	return nil
 }
 
 // add appends a part whose result is stored.
-func (c *compiler) add(p fuse.Part) (err error) {
+func (c *compiler) add(n *line, p fuse.Part) (err error) {
+	c.reach(n, p)
 	var next part
 	if p.Step != nil {
 		next, err = c.program(*p.Step)
@@ -101,49 +265,65 @@ func (c *compiler) add(p fuse.Part) (err error) {
 	if err != nil {
 		return err
 	}
-	c.leg.parts = append(c.leg.parts, next)
-	c.stages = append(c.stages, stage{name: p.Name(), steps: p.Names, op: c.work.stage(next)})
+	c.trail.leg.parts = append(c.trail.leg.parts, next)
+	c.push(n, &stage{name: p.Name(), steps: p.Names}, p.Failures, c.work.carry(next), func(it *item) { it.values.sweep() })
 	return nil
+}
+
+// reach sees to it that bytes are reserved for a part: it begins another leg where the one so far cannot foresee it.
+func (c *compiler) reach(n *line, p fuse.Part) {
+	t := &c.trail
+	what := "reserve "
+	if p.Images != nil && p.Images.Field != "" {
+		what = "probe "
+	}
+	if t.leg != nil && (what != "probe " || t.leg.probe.in != data && !slices.Contains(t.places.fresh, p.Images.Field)) {
+		return
+	}
+	c.beginLeg()
+	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.leg.reserve, func(*item) {})
 }
 
 // program makes a part of a step that brings its code.
 func (c *compiler) program(s recipe.Step) (next part, err error) {
-	next, c.schema, err = s.Args.(program).link(c.work, s.Name, c.schema, &c.places)
+	t := &c.trail
+	next, t.schema, err = s.Args.(program).link(c.work, s.Name, t.schema, &t.places)
 	c.programs = true
-	c.relabels = c.relabels || slices.Contains(c.places.fresh, "label")
+	c.relabels = c.relabels || slices.Contains(t.places.fresh, "label")
 	return next, err
 }
 
 // images makes a part of steps on an image.
 func (c *compiler) images(p fuse.Part) *images {
+	t := &c.trail
 	next := &images{work: c.work, what: p.Images}
 	if field := p.Images.Field; field != "" {
-		if c.leg.probe.in == data || slices.Contains(c.places.fresh, field) {
-			c.beginLeg()
-			c.stages = append(c.stages, stage{name: "probe " + p.Names[0], op: c.leg.wait, waits: true})
-		}
-		next.bytes = c.places.take(field)
-		c.leg.probe = next.bytes
-		c.schema = c.schema.Without(field)
+		next.bytes = t.places.take(field)
+		t.leg.probe = next.bytes
+		t.schema = t.schema.Without(field)
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
-	t := recipe.ImageType(form)
-	next.image = c.places.put(p.Images.To, t)
-	c.schema = c.schema.With(p.Images.To, t)
+	is := recipe.ImageType(form)
+	next.image = t.places.put(p.Images.To, is)
+	t.schema = t.schema.With(p.Images.To, is)
 	return next
 }
 
 // end makes what fills batches of the last part.
-func (c *compiler) end(p fuse.Part) *ending {
+func (c *compiler) end(n *line, p fuse.Part) *ending {
 	e := &ending{work: c.work, image: -1}
 	if p.Images != nil {
+		c.reach(n, p)
 		e.images = c.images(p)
 		e.images.last = true
-		c.leg.parts = append(c.leg.parts, e.images)
+		c.trail.leg.parts = append(c.trail.leg.parts, e.images)
 	}
+	h := c.failing.of(p.Failures, c.trail.samples)
+	c.limit(p.Name(), h)
+	e.bear(p.Name(), h, c.trail.way)
 	text := 0
 	for i, f := range c.work.layout.fields {
-		at := c.places.of[f.Name]
+		at := c.trail.places.of[f.Name]
 		switch {
 		case e.images != nil && at == e.images.image:
 			e.image = i
@@ -155,44 +335,4 @@ func (c *compiler) end(p fuse.Part) *ending {
 		}
 	}
 	return e
-}
-
-// join makes a flow of the stages.
-func (l *Loader) join(p fuse.Plan, stages []stage, end *ending) pipe.Flow[*Batch] {
-	last := p.Parts[len(p.Parts)-1]
-	// Bytes are given to the oldest sample first. It must be able to ask for them, so nobody overtakes before the last stage that waits for some.
-	waits := slices.ContainsFunc(stages, func(s stage) bool { return s.waits })
-	opts := func(name string, workers int) pipe.Opts {
-		return pipe.Opts{Name: name, Workers: workers, Ordered: waits || l.config.Order == InputOrder}
-	}
-
-	source := l.sources[0]
-	l.note(source.name, 1, p.Sources)
-	items := pipe.From(source.name, source)
-	l.note("read", l.readers(), nil)
-	o := opts("read", l.readers())
-	o.Buffer = l.readers()
-	flow := pipe.Discard(pipe.Map(items, l.work.read, o), l.work.drop)
-	for i, s := range stages {
-		workers := l.info.Workers
-		if s.waits {
-			workers = l.readers()
-			waits = slices.ContainsFunc(stages[i+1:], func(s stage) bool { return s.waits })
-		}
-		l.note(s.name, workers, s.steps)
-		o := opts(s.name, workers)
-		if !s.waits {
-			o.Gate = l.gate.gate
-		}
-		flow = pipe.Discard(pipe.Map(flow, s.op, o), l.work.drop)
-	}
-	l.note(last.Name(), l.info.Workers, last.Names)
-	return pipe.Fill(flow, l.layout.rows, l.slots, end.fill, pipe.FillOpts{
-		Name: last.Name(), Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: l.config.Order == InputOrder, DropLast: p.Batch.DropLast, Gate: l.gate.gate,
-	})
-}
-
-// note tells people of a stage.
-func (l *Loader) note(name string, workers int, steps []string) {
-	l.info.Stages = append(l.info.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
 }

@@ -4,15 +4,16 @@ import (
 	"slices"
 
 	"headrace/recipe"
-	"headrace/store"
 )
 
-// labelByParent numbers the folders in which files lie, in the order of their names' bytes, over the whole listing: a class has the same number
-// on every rank.
-func labelByParent(t *store.Table) (labels []int64, classes []recipe.Path) {
+// labelByParent numbers the folders in which files lie, in the order of their names' bytes, over the whole listings of all sources whose labels these are: a class has the
+// same number in all of them, and on every rank.
+func labelByParent(sources []*listing) (classes []recipe.Path) {
 	numbers := map[string]int64{}
-	for i := range t.Len() {
-		numbers[t.Parent(i)] = 0
+	for _, s := range sources {
+		for i := range s.table.Len() {
+			numbers[s.table.Parent(i)] = 0
+		}
 	}
 	for name := range numbers {
 		classes = append(classes, recipe.Path(name))
@@ -21,9 +22,11 @@ func labelByParent(t *store.Table) (labels []int64, classes []recipe.Path) {
 	for n, name := range classes {
 		numbers[string(name)] = int64(n)
 	}
-	labels = make([]int64, t.Len())
-	for i := range labels {
-		labels[i] = numbers[t.Parent(i)]
+	for _, s := range sources {
+		s.labels = make([]int64, s.table.Len())
+		for i := range s.labels {
+			s.labels[i] = numbers[s.table.Parent(i)]
+		}
 	}
-	return labels, classes
+	return classes
 }

@@ -21,16 +21,9 @@ func (g *leg) reserve(ctx context.Context, it *item) (err error) {
 		it.info, it.bad = media.Probe(it.values.data[g.probe.at])
 	}
 	before := it.working
-	it.working, err = g.work.budget.Acquire(ctx, g.work.age(it.id), forDecoder, g.most(it))
+	it.working, err = it.source.lane.Acquire(ctx, g.work.age(it.id), forDecoder, g.most(it))
 	before.Release()
 	return err
-}
-
-// wait is the stage of a leg that is not the first.
-func (g *leg) wait(ctx context.Context, it *item) (_ *item, err error) {
-	defer g.work.blame(it, &err)
-	defer catch(&err)
-	return it, g.reserve(ctx, it)
 }
 
 // most is what the parts take at most, one at a time: the pictures that are stored, and what the part needs besides.

@@ -43,12 +43,13 @@ type InFlight interface {
 	End(cell int)
 }
 
-// Lost is a sample that was dropped under a policy that tolerates it.
+// Lost is a sample that failed under a policy that tolerates it.
 type Lost struct {
-	ID    sample.ID
-	Key   string
-	Stage string
-	Err   error
+	ID       sample.ID
+	Key      string
+	Stage    string
+	Err      error
+	Replaced bool // another came in its place; otherwise it was dropped
 }
 
 // Info is what is known of a loader before it runs.
@@ -88,12 +89,13 @@ type Stage struct {
 
 // EpochSummary is what became of an epoch.
 type EpochSummary struct {
-	Epoch   int
-	Batches int64
-	Samples int64 // rows yielded
-	Lost    int64
-	Wrapped int64
-	Last    bool
+	Epoch    int
+	Batches  int64
+	Samples  int64 // rows yielded
+	Lost     int64 // samples that failed and were dropped
+	Replaced int64 // of those yielded, samples that came in the place of others that failed
+	Wrapped  int64
+	Last     bool
 }
 
 // Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and ends every epoch with io.EOF; both may be called again and again.
@@ -117,6 +119,8 @@ type Loader struct {
 	work    work
 
 	programs bool // there are operations that are not the engine's own
+	spending spending
+	failure  error // why Next gives no more; nil: the run knows
 
 	serial  serial
 	tracing tracing
@@ -164,7 +168,8 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	for _, s := range l.sources {
 		s.begin(from.Epoch, from.Sources[s.name].Done)
 	}
-	l.count = l.countFrom(from)
+	l.count, l.failure = l.countFrom(from), nil
+	l.spending.begin(from.Replaced)
 	l.work.begin(from, l.options.InFlight)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +182,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
 		Resume:   from.resume(),
 		Epochs:   left,
-		Failures: l.config.policy(l.info.SamplesPerEpoch),
+		Failures: policy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
 		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
 	})
 	if err != nil {
@@ -190,7 +195,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
 func (l *Loader) countFrom(from State) EpochSummary {
-	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.yielded(), Lost: from.lost(), Wrapped: l.wrapped(from.Epoch)}
+	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.yielded(), Lost: from.lost(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
 }
 
 // wrapped is how many samples of the epoch come from its start once more.
@@ -205,12 +210,19 @@ func (l *Loader) wrapped(epoch int) (n int64) {
 // an [arena.HeldError] says that the caller holds too many, and Next goes on once some were released.
 func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	run := l.current()
-	if run == nil {
+	switch {
+	case l.failure != nil:
+		return nil, l.failure
+	case run == nil:
 		return nil, pipe.ErrDone
 	}
+	before := l.before()
 	b, err := l.take(ctx, run)
 	switch err { // itself: the failure of a sample may wrap io.EOF
 	case nil:
+		if err := l.tellReplaced(b, before); err != nil {
+			return nil, err
+		}
 		b.epoch, b.step = l.count.Epoch, l.count.Batches
 		l.count.Batches++
 		l.count.Samples += int64(b.rows)
@@ -287,6 +299,7 @@ func (l *Loader) held(err *arena.HeldError) {
 func (l *Loader) endEpoch() {
 	l.ended = l.count
 	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
+	l.spending.begin(0)
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
 
@@ -306,7 +319,11 @@ func (l *Loader) State() State {
 		s.Batches = l.count.Batches
 	}
 	s = l.extent.settled(s) // the last batch ends its epoch, before io.EOF says so
-	if l.programs && s.Epoch == l.count.Epoch {
+	if s.Epoch != l.count.Epoch {
+		return s
+	}
+	s.Replaced = l.count.Replaced
+	if l.programs {
 		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch
 	}
 	return s

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/internal/machine"
 	"headrace/order"
+	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/store"
@@ -23,6 +25,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	p, err := fuse.Fuse(r)
+	if err == nil && c.Fuse != nil && !*c.Fuse {
+		p, err = p.Split()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -30,29 +35,35 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r}
-	source, classes, err := list(ctx, p)
-	if err != nil {
+	if err := l.list(ctx, p); err != nil {
 		return nil, err
 	}
-	l.sources, l.info.Classes = []*listing{source}, classes
 	l.batch = p.Batch
-	if source.split, err = l.split(source, l.config.WorldSize, l.config.Rank); err != nil {
+	for _, s := range l.sources {
+		if s.split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.checkRanks(p); err != nil {
 		return nil, err
 	}
-	if l.layout, err = newLayout(schema, source.split.BatchSize()); err != nil {
+	rows := l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize()
+	if l.layout, err = newLayout(schema, rows); err != nil {
 		return nil, err
 	}
 	if err := l.makeMemory(); err != nil {
 		return nil, err
 	}
-	l.makeWork(p)
-	if l.flow, err = l.compile(p); err != nil {
+	l.makeWork()
+	whole, end, err := l.compile(p)
+	if err != nil {
 		return nil, err
 	}
+	l.flow = l.join(whole, end, p)
 	if err := l.flow.Check(); err != nil {
 		return nil, err
 	}
-	l.describe()
+	l.describe(whole, p)
 	return l, nil
 }
 
@@ -69,28 +80,37 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// list makes the source that the recipe begins with.
-func list(ctx context.Context, p fuse.Plan) (*listing, []recipe.Path, error) {
-	l := &listing{name: p.Source}
-	if p.Shuffle != nil {
-		l.shuffled, l.seed = true, p.ShuffleSeed
-	}
-	var err error
-	if l.table, err = table(ctx, p.Files); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrSource, err)
-	}
-	switch {
-	case p.Files.Pairs != nil:
-		l.labels = make([]int64, len(p.Files.Pairs))
-		for i, pair := range p.Files.Pairs {
-			l.labels[i] = pair.Label
+// list makes the sources of the recipe.
+func (l *Loader) list(ctx context.Context, p fuse.Plan) error {
+	var parents []*listing
+	unnamed := false
+	first := int64(0)
+	for _, f := range p.Samples.Sources() {
+		s := &listing{name: f.Name, names: f.Names, id: order.SourceID(f.Name), first: first, files: store.Local{MaxBytes: f.Files.MaxBytes}}
+		if f.Shuffle != nil {
+			s.shuffled, s.seed = true, f.ShuffleSeed
 		}
-	case p.Files.Label == "parent":
-		var classes []recipe.Path
-		l.labels, classes = labelByParent(l.table)
-		return l, classes, nil
+		var err error
+		if s.table, err = table(ctx, f.Files); err != nil {
+			return fmt.Errorf("%w: %w", ErrSource, err)
+		}
+		switch {
+		case f.Files.Pairs != nil:
+			unnamed = true
+			s.labels = make([]int64, len(f.Files.Pairs))
+			for i, pair := range f.Files.Pairs {
+				s.labels[i] = pair.Label
+			}
+		case f.Files.Label == "parent":
+			parents = append(parents, s)
+		}
+		first += int64(s.table.Len())
+		l.sources = append(l.sources, s)
 	}
-	return l, nil, nil
+	if classes := labelByParent(parents); !unnamed {
+		l.info.Classes = classes
+	}
+	return nil
 }
 
 func table(ctx context.Context, f recipe.Files) (*store.Table, error) {
@@ -121,17 +141,47 @@ var suffixes = []string{
 	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
 }
 
-// split is a rank's share of the epoch of a source.
+// split is a rank's share of the epoch of a source. One source is cut into global batches. Several are dealt to the ranks sample by sample, so that they are equally long
+// on all of them, and merges take the same turns.
 func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
+	s := l.globalBatch(world, rank)
+	s.Samples = int64(source.table.Len())
+	err := s.Check()
+	if len(l.sources) > 1 && err == nil {
+		if s.Batch%int64(world) != 0 {
+			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: takes as many rows for each", s.Batch, world)
+		}
+		s.Batch, s.DropLast = int64(world), false
+	}
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return s, nil
+}
+
+// globalBatch is how ranks share batches.
+func (l *Loader) globalBatch(world, rank int) order.Split {
 	global := int64(l.batch.GlobalSize)
 	if global == 0 {
 		global = int64(l.batch.Size) * int64(world)
 	}
-	s := order.Split{Samples: int64(source.table.Len()), Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
-	if err := s.Check(); err != nil {
-		return s, fmt.Errorf("%w: %w", ErrConfig, err)
+	return order.Split{Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
+}
+
+// checkRanks refuses what could make ranks yield different numbers of batches.
+func (l *Loader) checkRanks(p fuse.Plan) error {
+	if l.config.WorldSize == 1 {
+		return nil
 	}
-	return s, nil
+	if name, ok := l.failing().does(Skip, l.recipe); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q", ErrConfig, Skip, name, l.config.WorldSize, Replace)
+	}
+	for _, m := range p.Samples.Merges() {
+		if m.Order == "arrival" && m.Until == "shortest" {
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest", ErrConfig, m.Name, l.config.WorldSize)
+		}
+	}
+	return nil
 }
 
 // makeMemory sets the byte budget, and in it the pool: what is ready for the consumer, one batch that fills, and two that the consumer holds, for while it
@@ -155,11 +205,12 @@ func (l *Loader) makeMemory() error {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
 			ErrConfig, limit, l.layout.rows, small.Need)
 	}
-	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held}
+	_, notes := l.failing().does(Replace, l.recipe)
+	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held, notes: notes}
 	return err
 }
 
-func (l *Loader) makeWork(p fuse.Plan) {
+func (l *Loader) makeWork() {
 	share := min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers)
 	l.info.Workers = min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
 	if l.config.Workers != nil {
@@ -167,36 +218,74 @@ func (l *Loader) makeWork(p fuse.Plan) {
 	}
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
-	l.work = work{
-		layout: &l.layout, budget: l.budget, files: store.Local{MaxBytes: p.Files.MaxBytes}, seed: l.recipe.Seed,
-		sourceID: order.SourceID(l.sources[0].name), ranks: l.config.WorldSize > 1,
+	l.work = work{layout: &l.layout, seed: l.recipe.Seed, ranks: l.config.WorldSize > 1}
+	for _, s := range l.sources {
+		s.lane = l.budget.Lane()
 	}
 }
 
 // readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
 func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 
-func (l *Loader) describe() {
-	l.info.Fields, l.info.Rows, l.info.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
+func (l *Loader) describe(whole *line, p fuse.Plan) {
+	i := &l.info
+	i.Fields, i.Rows, i.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
 	l.extent = extent{splits: map[string]order.Split{}, begin: State{
 		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
 	for _, s := range l.sources {
-		l.info.Sources = append(l.info.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
+		i.Sources = append(i.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
 		l.extent.splits[s.name] = s.split
 		l.extent.begin.Sources[s.name] = SourceState{Samples: s.split.Samples}
-		l.info.Samples += s.split.Samples
-		l.info.SamplesPerEpoch += s.split.Len()
+		i.Samples += s.split.Samples
 	}
-	l.info.BatchesPerEpoch = l.sources[0].split.Batches()
-	l.info.Exact = l.config.OnError == Raise && (!l.programs || l.config.WorldSize > 1) // programs may drop samples
-	l.info.Epochs = l.config.Epochs
-	l.info.Decoder = l.extent.begin.Decoder
-	l.info.Pipeline = l.recipe.String()
+	for _, m := range p.Samples.Merges() {
+		if m.Order != "arrival" {
+			if l.extent.begin.Merges == nil {
+				l.extent.begin.Merges = map[string]pipe.Progress{}
+			}
+			l.extent.begin.Merges[m.Name] = pipe.Progress{}
+		}
+	}
+	i.SamplesPerEpoch, i.Exact = whole.epoch()
+	rows := int64(l.layout.rows)
+	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
+		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
+	}
+	if len(l.sources) == 1 {
+		i.BatchesPerEpoch = l.sources[0].split.Batches()
+	}
+	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
+	_, skips := l.failing().does(Skip, l.recipe)
+	i.Exact = i.Exact && !skips && (!l.programs || l.config.WorldSize > 1) // programs may drop samples
+	i.Epochs = l.config.Epochs
+	i.Decoder = l.extent.begin.Decoder
+	i.Pipeline = l.recipe.String()
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && l.config.OnError != Skip
-	l.info.State = l.extent.settled(State{})
+	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips
+	i.State = l.extent.settled(State{})
+}
+
+// epoch is how many samples an epoch of the line has, on this rank, when none is lost; where that is not exact, it is the most.
+func (n *line) epoch() (samples int64, exact bool) {
+	if n.source != nil {
+		return n.source.split.Len(), true
+	}
+	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
+	turns := int64(math.MaxInt64)
+	for i, of := range n.of {
+		s, known := of.epoch()
+		exact = exact && known
+		samples += s
+		if k := int64(len(n.of)); s < math.MaxInt64/k-k { // the first turn for which this one has nothing left
+			turns = min(turns, s*k+int64(i))
+		}
+	}
+	if n.merge.Until == "shortest" && n.merge.Order == "round_robin" {
+		return min(samples, turns), exact
+	}
+	return samples, exact
 }
 
 // extentOf is what records of a rank of another world are held against.

@@ -71,7 +71,7 @@ func (l *linked[In, Out]) do(ctx context.Context, it *item, c *call[In, Out]) (e
 	w := l.ports.work
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
-		w.inFlight.Begin(cell, it.id, it.key)
+		w.inFlight.Begin(cell, it.number(), it.key)
 		defer w.inFlight.End(cell)
 	}
 	c.out, err = l.op.Do(ctx, c.in)

@@ -24,6 +24,7 @@ import (
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/media"
+	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -208,29 +209,28 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 	return imageOut{out}, nil
 }
 
-// parts takes a recipe apart as a loader does, and returns what becomes of a file one after the other: reserving, working, reserving, ….
-func parts(t *testing.T, w *work, r recipe.Recipe) []func(context.Context, *item) (*item, error) {
+// parts takes a recipe apart as a loader does, and returns what becomes of a file one after the other: reserving, working, reserving, …; and the source that files
+// are of.
+func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe) (ops []attempt, source *listing) {
 	t.Helper()
 	r = r.Complete()
 	p, err := fuse.Fuse(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.sourceID, w.layout = 1, new(layout)
-	c := compiler{work: w, schema: filesSchema(p)}
-	c.begin()
-	for _, part := range p.Parts[:len(p.Parts)-1] {
-		if err := c.add(part); err != nil {
-			t.Fatal(err)
-		}
+	source = &listing{id: 1, lane: held.Lane(), split: order.Split{Samples: 1, Batch: 1, World: 1}}
+	w.layout = new(layout)
+	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, trail: trail{places: places{homes: newHomes()}}}
+	whole, err := c.line(p.Samples)
+	if err != nil {
+		t.Fatal(err)
 	}
-	c.end(p.Parts[len(p.Parts)-1])
-	w.room = c.places.room
-	ops := []func(context.Context, *item) (*item, error){w.read}
-	for _, s := range c.stages {
-		ops = append(ops, s.op)
+	c.end(whole, p.Last)
+	w.room = c.trail.places.room
+	for _, s := range whole.steps {
+		ops = append(ops, s.stage.op)
 	}
-	return ops
+	return ops, source
 }
 
 // What a sample has in memory was reserved before, but for what nobody could foresee: that is reserved when it is there.
@@ -257,9 +257,10 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 		"other bytes":      chain(own, own, own, recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "relabel"}),
 		"no decoder":       chain(recipe.Step{Op: "raw"}, large, recipe.Step{Op: "invert"}),
 	} {
-		w := &work{budget: budget.New(1 << 30)}
-		it := &item{key: "a", path: path[0]}
-		for i, op := range parts(t, w, r) {
+		w, b := new(work), budget.New(1<<30)
+		ops, source := parts(t, w, b, r)
+		it := &item{source: source, key: "a", path: path[0]}
+		for i, op := range ops {
 			if i > 0 { // what was promised to the stage before counts for this one
 				if held, reserved := it.values.held(), it.content.Bytes()+it.working.Bytes(); held > reserved {
 					t.Errorf("%s: before stage %d %d bytes are held, %d reserved", name, i, held, reserved)
@@ -273,8 +274,8 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 				t.Errorf("%s: stage %d took %d bytes that were not reserved", name, i, after-before)
 			}
 		}
-		if w.drop(it); w.budget.Used() != 0 {
-			t.Errorf("%s: %d bytes are still held", name, w.budget.Used())
+		if w.drop(it); b.Used() != 0 {
+			t.Errorf("%s: %d bytes are still held", name, b.Used())
 		}
 	}
 }
@@ -298,15 +299,16 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	root := phototest.Folder(t, 5)
 	path, _ := filepath.Glob(filepath.Join(root, "*", "*"))
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &recipe.Batch{Size: 5}}}}
-	w := &work{budget: budget.New(1 << 30)}
-	it := &item{key: "a", path: path[0]}
-	for _, op := range parts(t, w, r) {
+	w, held := new(work), budget.New(1<<30)
+	ops, source := parts(t, w, held, r)
+	it := &item{source: source, key: "a", path: path[0]}
+	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if held := it.values.held(); held != 0 || len(it.values.loans) != 0 || w.budget.Used() != 0 {
-		t.Errorf("%d bytes are held, %d are reserved", held, w.budget.Used())
+	if n := it.values.held(); n != 0 || len(it.values.loans) != 0 || held.Used() != 0 {
+		t.Errorf("%d bytes are held, %d are reserved", n, held.Used())
 	}
 	w.drop(it)
 
@@ -385,9 +387,9 @@ func TestAnOperationCostsNoAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	w := &work{budget: budget.New(1 << 30)}
-	ops := parts(t, w, recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}})
-	it := &item{key: "a", path: path[0]}
+	w := new(work)
+	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}})
+	it := &item{source: source, key: "a", path: path[0]}
 	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
 			t.Fatal(err)

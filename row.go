@@ -1,6 +1,10 @@
 package headrace
 
-import "context"
+import (
+	"context"
+
+	"headrace/pipe"
+)
 
 // ending is the last part of a recipe: it writes samples into their rows.
 type ending struct {
@@ -8,6 +12,10 @@ type ending struct {
 	images *images // the last steps on an image; nil: there are none
 	image  int     // the field that they write
 	cells  []cell  // all other fields
+
+	write    func(context.Context, seat) (struct{}, error) // with all that is done about failures
+	replaces bool
+	losses   *pipe.Policy
 }
 
 // cell is a field of a batch.
@@ -17,22 +25,62 @@ type cell struct {
 	place place
 }
 
+// seat is a sample with its row.
+type seat struct {
+	it    *item
+	batch *Batch
+	row   int
+}
+
+// bear says what is done about failures. Way is how samples get here.
+func (e *ending) bear(name string, h handling, way []op) {
+	e.write, e.replaces, e.losses = e.writeOnce, h.replaces, h.policy
+	if h.retries > 0 {
+		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.retries, First: h.wait, Most: mostWait})
+	}
+	if !h.replaces {
+		return
+	}
+	write, w := e.write, e.work
+	e.write = pipe.Replace(write, func(ctx context.Context, s seat, err error) (struct{}, error) {
+		w.drop(s.it)
+		out, err := w.substitute(ctx, s.it, err, name, way, func(ctx context.Context, it *item) (*item, error) {
+			if _, err := write(ctx, seat{it, s.batch, s.row}); err != nil {
+				w.drop(it)
+				return nil, err
+			}
+			return it, nil
+		})
+		if err == nil {
+			w.drop(out)
+		}
+		return struct{}{}, err
+	})
+}
+
 // fill writes a sample into its row. The sample is done with, whatever comes of it.
-func (e *ending) fill(ctx context.Context, it *item, b *Batch, row int) (err error) {
+func (e *ending) fill(ctx context.Context, it *item, b *Batch, row int) error {
 	defer e.work.drop(it)
-	defer e.work.blame(it, &err)
+	if _, err := e.write(ctx, seat{it, b, row}); err != nil {
+		return it.blamed(err)
+	}
+	return nil
+}
+
+func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) {
 	defer catch(&err)
 	if e.images != nil {
-		t := e.work.tool(it)
+		t := e.work.tool(s.it)
 		defer e.work.tools.Put(t)
-		if err := e.images.into(ctx, it, t, e.work.layout.row(b.slot.Bytes(), e.image, row)); err != nil {
-			return err
+		if err := e.images.into(ctx, s.it, t, e.work.layout.row(s.batch.slot.Bytes(), e.image, s.row)); err != nil {
+			return struct{}{}, err
 		}
 	}
 	for _, c := range e.cells {
-		c.write(it.values, b, row)
+		c.write(s.it.values, s.batch, s.row)
 	}
-	return nil
+	s.batch.origin(s.row, s.it)
+	return struct{}{}, nil
 }
 
 func (c cell) write(v *values, b *Batch, row int) {

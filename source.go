@@ -13,16 +13,21 @@ import (
 
 // item is a sample on its way to its row: what the source knows of it, and then the values of its fields.
 type item struct {
-	id    sample.ID
-	key   string
-	path  string
-	label int64
+	source *listing
+	id     sample.ID
+	key    string
+	path   string
+	label  int64
 
 	values  *values      // nil: not read, or let go of
 	info    media.Info   // of the image that is decoded next
 	bad     error        // what Probe said of it
 	content budget.Grant // the bytes read
 	working budget.Grant // what comes after
+
+	replaced *Lost  // the sample in whose place this one came; nil: it is its own
+	drawn    uint32 // how many others were drawn for this place
+	limited  bool   // the operation at work has a time limit
 }
 
 // account reserves what a sample turns out to have in memory beyond what was foreseen. It does not wait, since the memory is there already.
@@ -36,7 +41,10 @@ func (it *item) account() {
 // listing is a source of files in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.
 type listing struct {
 	name     string
-	first    int64 // the number of its first sample among those of all sources
+	names    []string // of the steps that say which samples come, and in which order
+	id       uint64   // of the random draws
+	first    int64    // the number of its first sample among those of all sources
+	files    store.Local
 	table    *store.Table
 	labels   []int64 // by index; nil: none
 	shuffled bool
@@ -47,7 +55,14 @@ type listing struct {
 		epoch int
 		share order.Share
 	}
+
+	lane   *budget.Lane
+	places sourcePlaces
+	leg    *leg // for which reading reserves bytes
 }
+
+// sourcePlaces is where the values go that the source gives.
+type sourcePlaces struct{ bytes, label, key place }
 
 // begin is told what was finished of an epoch under other world sizes: the positions of that epoch count the rest.
 func (l *listing) begin(epoch int, done [][2]int64) {
@@ -97,7 +112,7 @@ func (l *listing) indices(epoch int) func(pos int64) int64 {
 }
 
 func (l *listing) item(epoch int, pos, index int64) *item {
-	it := &item{id: sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, key: l.table.Key(int(index)), path: l.table.Path(int(index))}
+	it := &item{source: l, id: sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, key: l.table.Key(int(index)), path: l.table.Path(int(index))}
 	if l.labels != nil {
 		it.label = l.labels[index]
 	}

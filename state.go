@@ -26,12 +26,13 @@ type State struct {
 	Rank      int    `json:"rank"`              // whose record it is
 	InStep    bool   `json:"in_step,omitempty"` // all ranks have the same batches at every moment, so that the record of one tells of all
 
-	Epoch   int                      `json:"epoch"`
-	Batches int64                    `json:"batches,omitempty"` // that this epoch had so far
-	Sources map[string]SourceState   `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
-	Merges  map[string]pipe.Progress `json:"merges,omitempty"`  // turns that are finished, of merges that go by turns
-	Parts   []pipe.PartState         `json:"parts,omitempty"`   // samples of which several were made, and some are finished
-	Dropped int64                    `json:"dropped,omitempty"` // how many of the finished positions operations dropped on purpose
+	Epoch    int                      `json:"epoch"`
+	Batches  int64                    `json:"batches,omitempty"`  // that this epoch had so far
+	Sources  map[string]SourceState   `json:"sources,omitempty"`  // by the names of their steps; none: the beginning of the epoch
+	Merges   map[string]pipe.Progress `json:"merges,omitempty"`   // turns that are finished, of merges that go by turns
+	Parts    []pipe.PartState         `json:"parts,omitempty"`    // samples of which several were made, and some are finished
+	Replaced int64                    `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came in the place of others
+	Dropped  int64                    `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose
 
 	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
 }
@@ -111,8 +112,13 @@ func (e extent) fits(from State) error {
 			return refuse("it quarantines index %d of %d samples", i, begin.samples())
 		}
 	}
-	if from.Dropped < 0 || e.settled(from).yielded() < 0 {
+	settled := e.settled(from)
+	yielded := settled.yielded()
+	if from.Dropped < 0 || yielded < 0 {
 		return refuse("it dropped %d samples, more than it had", from.Dropped)
+	}
+	if settled.Replaced < 0 || settled.Replaced > yielded {
+		return refuse("it replaced %d samples of %d", from.Replaced, yielded)
 	}
 	return nil
 }
@@ -120,7 +126,7 @@ func (e extent) fits(from State) error {
 // checkSources says what is wrong with the places. Those of merges and parts are the pipeline's to check.
 func (e extent) checkSources(from State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
-		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 || from.Batches != 0 {
+		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 {
 			return refuse("it says nothing of its sources")
 		}
 		return nil
@@ -184,7 +190,8 @@ func (e extent) settled(from State) State {
 	if e.ended(from) {
 		s.Epoch++
 	} else if len(from.Sources) > 0 {
-		s.Sources, s.Merges, s.Parts, s.Dropped, s.Batches = from.Sources, from.Merges, from.Parts, from.Dropped, from.Batches
+		s.Sources, s.Merges, s.Parts = from.Sources, from.Merges, from.Parts
+		s.Dropped, s.Replaced, s.Batches = from.Dropped, from.Replaced, from.Batches
 	}
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
@@ -269,7 +276,7 @@ func (s SourceState) finished(pos int64) bool {
 	return pos < s.Position || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
-// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from batches to dropped, but not what was lost. Unlike
+// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from batches to replaced, but not what was lost. Unlike
 // encoding/json it needs no memory besides.
 func (s State) AppendPlace(dst []byte) []byte {
 	dst = append(dst, `{"sources":{`...)
@@ -306,6 +313,9 @@ func (s State) AppendPlace(dst []byte) []byte {
 	}
 	if s.Dropped != 0 {
 		dst = strconv.AppendInt(append(dst, `,"dropped":`...), s.Dropped, 10)
+	}
+	if s.Replaced != 0 {
+		dst = strconv.AppendInt(append(dst, `,"replaced":`...), s.Replaced, 10)
 	}
 	return append(dst, '}')
 }

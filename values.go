@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"maps"
 	"slices"
 	"unsafe"
 
@@ -30,11 +31,29 @@ const (
 type places struct {
 	of    map[string]place
 	fresh []string // fields that were given values since bytes were reserved last
-	room  shelves
+	*homes
+}
+
+// homes are the places of the whole recipe. A field that comes from several ways, as behind a merge or a route, has the same place on all of them,
+// for its place depends on its name and type alone.
+type homes struct {
+	room shelves
+	of   map[home]place
+}
+
+type home struct {
+	name string
+	in   shelf
+	size int
 }
 
 // shelves is how many values there are.
 type shelves struct{ numbers, texts, data, pictures int }
+
+func newHomes() *homes { return &homes{of: map[home]place{}} }
+
+// branch is a copy to go on with in another way.
+func (p places) branch() places { return places{maps.Clone(p.of), nil, p.homes} }
 
 // put gives a field a place: its own where it has one that fits.
 func (p *places) put(name string, t sample.Type) place {
@@ -56,13 +75,13 @@ func (p *places) put(name string, t sample.Type) place {
 		next.size = int(n)
 		after.numbers += next.size
 	}
-	if old, ok := p.of[name]; ok && old.in == next.in && old.size == next.size {
-		return old
+	h := home{name, next.in, next.size}
+	if known, ok := p.homes.of[h]; ok {
+		next = known
+	} else {
+		p.homes.of[h], p.room = next, after
 	}
-	if p.of == nil {
-		p.of = map[string]place{}
-	}
-	p.of[name], p.room = next, after
+	p.of[name] = next
 	return next
 }
 

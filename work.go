@@ -14,32 +14,23 @@ import (
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/sample"
-	"headrace/store"
 )
 
 // work is what the stages of a loader share.
 type work struct {
-	layout   *layout
-	budget   *budget.Budget
-	files    store.Local
-	seed     uint64
-	sourceID uint64
-	ranks    bool // others run the same recipe, and have to yield as many batches
-	source   sourcePlaces
-	room     shelves // values of a sample
-	first    *leg    // for which reading reserves bytes
+	layout *layout
+	seed   uint64
+	ranks  bool    // others run the same recipe, and have to yield as many batches
+	room   shelves // values of a sample
 
 	epoch      int     // the run's first
-	quarantine []int64 // sorted indices that are not tried
+	quarantine []int64 // sorted numbers of samples that are not tried
 	inFlight   InFlight
 	tools      sync.Pool    // of *tool
 	values     sync.Pool    // of *values
 	buffers    scratch.Pool // files
 	pictures   scratch.Pool // pictures between stages
 }
-
-// sourcePlaces is where the values go that the source gives.
-type sourcePlaces struct{ bytes, label, key place }
 
 // part is a part of a recipe that runs as one stage.
 type part interface {
@@ -77,35 +68,28 @@ func (w *work) begin(from State, inFlight func() InFlight) {
 }
 
 // read fetches the file of a sample, and reserves what the first stages will take: here, outside the gate, since both may have to wait.
-func (w *work) read(ctx context.Context, it *item) (_ *item, err error) {
-	defer w.blame(it, &err)
-	defer catch(&err)
-	if _, bad := slices.BinarySearch(w.quarantine, it.id.Index); bad {
-		return nil, errQuarantined
+func (w *work) read(ctx context.Context, it *item) error {
+	if w.quarantined(it.source, it.id.Index) {
+		return errQuarantined
 	}
 	if err := w.fetch(ctx, it); err != nil {
-		return nil, err
+		return err
 	}
-	pipe.AddBytes(ctx, int64(len(it.values.data[w.source.bytes.at])))
-	return it, w.first.reserve(ctx, it)
+	pipe.AddBytes(ctx, int64(len(it.values.data[it.source.places.bytes.at])))
+	return it.source.leg.reserve(ctx, it)
 }
 
-// stage makes an operation of the engine of a part.
-func (w *work) stage(p part) func(context.Context, *item) (*item, error) {
-	return func(ctx context.Context, it *item) (_ *item, err error) {
-		defer w.blame(it, &err)
-		defer catch(&err)
+func (w *work) quarantined(source *listing, index int64) bool {
+	_, bad := slices.BinarySearch(w.quarantine, source.first+index)
+	return bad
+}
+
+// carry carries out a part.
+func (w *work) carry(p part) doing {
+	return func(ctx context.Context, it *item) error {
 		t := w.tool(it)
 		defer w.tools.Put(t)
-		return it, p.run(ctx, it, t)
-	}
-}
-
-// blame names the sample for which an operation fails, and lets go of all that it holds.
-func (w *work) blame(it *item, err *error) {
-	if *err != nil {
-		w.drop(it)
-		*err = &sample.Error{Key: it.key, Index: it.id.Index, Err: *err}
+		return p.run(ctx, it, t)
 	}
 }
 
@@ -118,13 +102,16 @@ func catch(err *error) {
 
 // fetch gives the sample its first values: what the source knows, and the content of its file.
 func (w *work) fetch(ctx context.Context, it *item) error {
-	f, err := w.files.Open(it.path)
+	f, err := it.source.files.Open(it.path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if it.content, err = w.budget.Acquire(ctx, w.age(it.id), forFiles, f.Size()); err != nil {
+	if it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, f.Size()); err != nil {
 		return err
+	}
+	if it.limited {
+		defer context.AfterFunc(ctx, it.content.Park)()
 	}
 	v, _ := w.values.Get().(*values)
 	if v == nil {
@@ -136,15 +123,16 @@ func (w *work) fetch(ctx context.Context, it *item) error {
 		return err
 	}
 	it.content.Resize(int64(len(*buffer))) // the file may have grown
-	v.data[w.source.bytes.at] = slices.Clip(*buffer)
-	v.texts[w.source.key.at] = it.key
-	if w.source.label.in == numbers {
-		binary.NativeEndian.PutUint64(v.numbers[w.source.label.at:], uint64(it.label))
+	at := it.source.places
+	v.data[at.bytes.at] = slices.Clip(*buffer)
+	v.texts[at.key.at] = it.key
+	if at.label.in == numbers {
+		binary.NativeEndian.PutUint64(v.numbers[at.label.at:], uint64(it.label))
 	}
 	return nil
 }
 
-// age orders the samples of a run for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as
+// age orders the samples of a source for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as
 // an epoch, a date for one, and one that does not fit into the bits left here would make later samples the older ones.
 func (w *work) age(id sample.ID) uint64 { return uint64(id.Epoch-w.epoch)<<40 | uint64(id.Pos) }
 
@@ -178,15 +166,22 @@ func (w *work) tool(it *item) *tool {
 
 // chance gives the sample's random draws.
 func (w *work) chance(it *item) order.Key {
-	return order.NewKey(w.seed, it.id.Epoch, w.sourceID, it.id.Index)
+	return order.NewKey(w.seed, it.id.Epoch, it.source.id, it.id.Index)
 }
 
 // watched makes a call that may end in C code. Whoever looks after a crash finds the sample's name.
 func (w *work) watched(ctx context.Context, it *item, call func() error) error {
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
-		w.inFlight.Begin(cell, it.id, it.key)
+		w.inFlight.Begin(cell, it.number(), it.key)
 		defer w.inFlight.End(cell)
 	}
 	return call()
+}
+
+// number is the sample's identity with its number among the samples of all sources.
+func (it *item) number() sample.ID {
+	id := it.id
+	id.Index += it.source.first
+	return id
 }

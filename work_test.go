@@ -9,7 +9,6 @@ import (
 	"headrace/budget"
 	"headrace/internal/phototest"
 	"headrace/pipe"
-	"headrace/recipe/fuse"
 	"headrace/sample"
 )
 
@@ -21,27 +20,27 @@ func (panicking) Value(any) any { panic("here") }
 // A panic is the failure of one sample: it names that, and what the sample held is given back, or the others would wait for it for ever.
 func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	w := work{budget: budget.New(1 << 20)}
-	c := compiler{work: &w, schema: filesSchema(fuse.Plan{})}
-	c.begin()
-	w.room = c.places.room
-	it := &item{id: sample.ID{Index: 5}, key: "a.jpg", path: paths[0]}
-	_, err := w.read(panicking{t.Context()}, it)
+	var w work
+	held := budget.New(1 << 20)
+	ops, source := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`))
+	it := &item{source: source, id: sample.ID{Index: 5}, key: "a.jpg", path: paths[0]}
+	_, err := ops[0](panicking{t.Context()}, it)
 	check := func(what string) {
 		var bad *sample.Error
 		var panicked *pipe.PanicError
 		if !errors.As(err, &bad) || bad.Index != 5 || bad.Key != "a.jpg" || !errors.As(err, &panicked) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if n := w.budget.Used(); n != 0 {
+		if n := held.Used(); n != 0 {
 			t.Errorf("%s: %d bytes are still held", what, n)
 		}
 	}
 	check("read")
-	if _, err = w.read(t.Context(), it); err != nil {
+	if _, err = ops[0](t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
-	end := ending{work: &w, cells: []cell{{place: w.source.label}, {field: 1, place: place{in: numbers}}}}
+	end := ending{work: &w, cells: []cell{{place: source.places.label}, {field: 1, place: place{in: numbers}}}}
+	end.bear("batch", handling{}, nil)
 	err = end.fill(t.Context(), it, new(Batch), 0) // a batch without a slot
 	check("decode")
 }

@@ -75,6 +75,9 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// Stops tells whether an error ends the run, whatever the policy, so that trying something else in its operation is of no use.
+func Stops(err error) bool { return untolerable(err) }
+
 // untolerable tells whether an error is a failure that no policy tolerates, and no operation around an operation deals with.
 func untolerable(err error) bool {
 	var e interface{ stopsRun() bool }

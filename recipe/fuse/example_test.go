@@ -19,11 +19,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for _, part := range plan.Parts {
+	for _, part := range plan.Parts() {
 		fmt.Println(part.Name())
 	}
 	split, err := plan.Split()
-	for _, part := range split.Parts {
+	for _, part := range split.Parts() {
 		fmt.Println("-", part.Name(), err)
 	}
 	// Output:

@@ -3,8 +3,9 @@ package fuse
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
-	"strings"
 
 	"headrace/media"
 	"headrace/order"
@@ -13,138 +14,200 @@ import (
 	"headrace/tensor"
 )
 
-// Plan is a recipe of files as the engine runs it: which files in which order, and what happens to each.
-type Plan struct {
-	Source      string   // the name of the source's step
-	Sources     []string // of all steps that say which samples come, and in which order
-	Files       recipe.Files
-	Shuffle     *recipe.Shuffle // nil: in the order of the source
-	ShuffleSeed uint64          // its own seed, or that of the recipe
-
-	Parts []Part // one after the other; the last puts the samples into batches
-	Batch recipe.Batch
-}
-
-// Part is what runs as one. It has Images, or another Step, or neither: then it is the batch alone.
-type Part struct {
-	Names  []string // of the steps that it consists of
-	Images *Images
-	Step   *recipe.Step
-}
-
-// Name is like "decode_image+resize+center_crop+batch".
-func (p Part) Name() string { return strings.Join(p.Names, "+") }
-
-// Images is what happens to the image of a sample.
-type Images struct {
-	Field  string        // with the compressed image; "": To holds pixels already
-	To     string        // with the pixels
-	Decode media.Options // of the compressed image; of pixels, their mode and what they are
-	Form   media.Form    // what the first of Steps is given
-	Steps  []media.Step
-}
-
 // Fuse returns what r comes to. The recipe must have passed its Check. The error names the first step that the engine cannot run in
 // this way.
 func Fuse(r recipe.Recipe) (Plan, error) {
-	f := fuser{seed: r.Seed, modes: map[string]media.Mode{}}
-	for n, s := range r.Complete().All() {
-		if err := f.take(s); err != nil {
-			return Plan{}, &recipe.Error{Step: n, Name: s.Name, Err: err}
-		}
+	r = r.Complete()
+	schemas, _ := r.Schemas()
+	f := fuser{seed: r.Seed, schemas: schemas}
+	c, err := f.chain(r.Steps, chain{})
+	if err != nil {
+		return Plan{}, err
 	}
 	switch {
-	case f.plan.Source == "":
+	case c.flow.Source == nil && c.flow.Merge == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs a source such as files")}
-	case len(f.plan.Parts) == 0:
+	case f.batch == nil && len(c.flow.Nodes) == 0 && c.flow.Merge == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs decode_image, and batch at its end")}
-	case !f.batched:
+	case f.batch == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs batch at its end")}
 	}
-	return f.plan, nil
+	return Plan{Samples: c.flow, Last: f.last, Batch: *f.batch}, nil
 }
 
-// fuser takes one step after the other.
+// fuser goes through the tree.
 type fuser struct {
-	plan    Plan
 	seed    uint64
-	schema  sample.Schema         // of what the steps so far give
-	modes   map[string]media.Mode // in which fields were decoded
-	batched bool
+	schemas []sample.Schema // of what the steps give
+	at      int             // the step at hand, as recipe.All counts
+	batch   *recipe.Batch
+	last    Part
 }
 
-func (f *fuser) take(s recipe.Step) error {
-	if s.Failures != nil {
-		return errors.New("has failures, which the engine does not run yet")
+// chain is as much of a chain as has been put together.
+type chain struct {
+	flow   Flow
+	schema sample.Schema
+	modes  map[string]media.Mode // in which fields were decoded
+}
+
+func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
+	c.modes = maps.Clone(c.modes)
+	if c.modes == nil {
+		c.modes = make(map[string]media.Mode)
 	}
-	switch args := s.Args.(type) {
-	case *recipe.Merge, *recipe.Route:
-		return fmt.Errorf("is %s, which the engine does not run yet", s.Op)
-	case *recipe.Files:
-		f.plan.Source, f.plan.Files = s.Name, *args
-		f.plan.Sources = append(f.plan.Sources, s.Name)
-	case *recipe.Shuffle:
-		f.plan.Shuffle, f.plan.ShuffleSeed = args, f.seed
-		if args.Seed != nil {
-			f.plan.ShuffleSeed = *args.Seed
+	for _, s := range steps {
+		f.at++
+		at := f.at
+		if err := f.take(&c, s); err != nil {
+			if known := (*recipe.Error)(nil); errors.As(err, &known) {
+				return c, err
+			}
+			return c, &recipe.Error{Step: at, Name: s.Name, Err: err}
 		}
-		f.plan.Sources = append(f.plan.Sources, s.Name)
+		c.schema = f.schemas[at-1]
+	}
+	return c, nil
+}
+
+// take adds a step.
+func (f *fuser) take(c *chain, s recipe.Step) error {
+	switch args := s.Args.(type) {
+	case *recipe.Files:
+		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Files: *args, Failures: s.Failures}
+	case *recipe.Shuffle:
+		source := c.flow.Source
+		source.Shuffle, source.ShuffleSeed = args, f.seedOf(args.Seed)
+		source.Names = append(source.Names, s.Name)
+	case *recipe.Merge:
+		return f.merge(c, s.Name, args)
+	case *recipe.Route:
+		return f.route(c, s, args)
 	case *recipe.DecodeImage:
 		o := args.Options()
-		f.begin(Part{Images: &Images{Field: args.Field, To: args.To, Decode: o, Form: o.Form()}}, s)
-		f.modes[args.To] = o.Mode
+		c.begin(Part{Images: &Images{Field: args.Field, To: args.To, Decode: o, Form: o.Form()}}, s)
+		c.modes[args.To] = o.Mode
 	case recipe.Transform:
-		if err := f.goOn(s); err != nil {
+		if err := c.goOn(s); err != nil {
 			return err
 		}
-		images := f.last().Images
+		images := c.last().Images
 		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
 	case *recipe.Batch:
-		f.plan.Batch, f.batched = *args, true
-		if p := f.last(); p != nil && p.Images != nil {
-			p.Names = append(p.Names, s.Name)
-		} else {
-			f.begin(Part{}, s)
-		}
+		f.batch = args
+		f.last = c.end(s)
 	default:
-		f.begin(Part{Step: &s}, s)
-	}
-	out, err := s.Args.Check(f.schema)
-	f.schema = out
-	return err
-}
-
-func (f *fuser) begin(p Part, s recipe.Step) {
-	p.Names = []string{s.Name}
-	f.plan.Parts = append(f.plan.Parts, p)
-}
-
-// last is the part that is being put together.
-func (f *fuser) last() *Part {
-	if n := len(f.plan.Parts); n > 0 {
-		return &f.plan.Parts[n-1]
+		c.begin(Part{Step: &s}, s)
 	}
 	return nil
 }
 
-// goOn joins a step on the image to the part before, or begins another one with the pixels that are stored.
-func (f *fuser) goOn(s recipe.Step) error {
-	i := slices.IndexFunc(f.schema, func(field sample.Field) bool { return field.Type.Axes != "" })
+func (f *fuser) seedOf(own *uint64) uint64 {
+	if own != nil {
+		return *own
+	}
+	return f.seed
+}
+
+func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
+	m := &Merge{Name: name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(args.Seed), Until: args.Until}
+	c.flow.Merge = m
+	for i, steps := range args.Of {
+		of, err := f.chain(steps, chain{})
+		if err != nil {
+			return err
+		}
+		m.Of = append(m.Of, of.flow)
+		c.unite(i, of)
+	}
+	return nil
+}
+
+func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
+	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
+	begin := chain{schema: c.schema, modes: c.modes}
+	for i, b := range args.Branches {
+		branch, err := f.chain(b.Steps, begin)
+		if err != nil {
+			return err
+		}
+		r.Branches = append(r.Branches, Branch{When: b.When, Flow: branch.flow})
+		c.unite(i, branch)
+	}
+	c.flow.Nodes = append(c.flow.Nodes, Node{Route: r})
+	return nil
+}
+
+// unite goes on behind the i-th of several chains. What was decoded exactly in one of them is worked on exactly.
+func (c *chain) unite(i int, other chain) {
+	if i == 0 {
+		c.modes = other.modes
+		return
+	}
+	for field, mode := range other.modes {
+		if c.modes[field] != mode {
+			c.modes[field] = media.Exact
+		}
+	}
+}
+
+func (c *chain) begin(p Part, s recipe.Step) {
+	p.Names, p.Failures = []string{s.Name}, s.Failures
+	c.flow.Nodes = append(c.flow.Nodes, Node{Part: &p})
+}
+
+// last is the part that is being put together.
+func (c *chain) last() *Part {
+	if n := len(c.flow.Nodes); n > 0 {
+		return c.flow.Nodes[n-1].Part
+	}
+	return nil
+}
+
+// end makes the part that ends with the batch. A part with a time limit does not: when that is over, its operation may still be writing.
+func (c *chain) end(s recipe.Step) Part {
+	p := c.last()
+	if p == nil || p.Images == nil || p.Failures != nil && p.Failures.TimeLimit > 0 {
+		return Part{Names: []string{s.Name}}
+	}
+	c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
+	p.Names = append(p.Names, s.Name)
+	return *p
+}
+
+// goOn joins a step on the image to the part before, or begins another one with the pixels that are stored. A step without failures of its own has those of
+// the part that it joins: they are one operation.
+func (c *chain) goOn(s recipe.Step) error {
+	i := slices.IndexFunc(c.schema, func(field sample.Field) bool { return field.Type.Axes != "" })
 	if i < 0 {
 		return errors.New("has no image to work on")
 	}
-	name, form := f.schema[i].Name, recipe.ImageForm(f.schema[i].Type)
-	p := f.last()
-	if p.Images != nil && p.Images.To == name {
+	name, form := c.schema[i].Name, recipe.ImageForm(c.schema[i].Type)
+	p := c.last()
+	joins := p != nil && p.Images != nil && p.Images.To == name
+	if joins && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {
 		p.Names = append(p.Names, s.Name)
 		return nil
 	}
 	if !storable(form) {
-		return fmt.Errorf("cannot follow %q: its image is %v there, and normalize and layout can only be followed by each other; put %q before them, or behind %q",
-			p.Name(), form, p.Name(), s.Name)
+		return c.refuse(s, form, joins)
 	}
-	f.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: f.modes[name], Color: form.Color, DType: form.DType}, Form: form}}, s)
+	c.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: c.modes[name], Color: form.Color, DType: form.DType}, Form: form}}, s)
 	return nil
+}
+
+// refuse says why a step cannot go on with the image as it is.
+func (c *chain) refuse(s recipe.Step, form media.Form, joins bool) error {
+	const only = "its image is %v there, and normalize and layout can only be followed by each other"
+	p := c.last()
+	switch {
+	case joins:
+		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same", p.Names[len(p.Names)-1], form)
+	case p != nil:
+		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or behind %q", p.Name(), form, p.Name(), s.Name)
+	default:
+		return fmt.Errorf("cannot follow what puts several ways together: "+only+"; put %q before it", form, s.Name)
+	}
 }
 
 // storable tells whether steps can go on with a picture that was stored: with whole numbers, a pixel's side by side.

@@ -31,19 +31,21 @@ func TestTrainingRecipe(t *testing.T) {
 		{Args: &recipe.Batch{Size: 32}},
 	}})
 	want := fuse.Plan{
-		Source:      "files",
-		Sources:     []string{"files", "shuffle"},
-		Files:       recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
-		Shuffle:     &recipe.Shuffle{},
-		ShuffleSeed: 7,
-		Parts: []fuse.Part{{Names: []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"}, Images: &fuse.Images{
+		Samples: fuse.Flow{Source: &fuse.Source{
+			Name:        "files",
+			Names:       []string{"files", "shuffle"},
+			Files:       recipe.Files{Pattern: "data", Label: "parent", MaxBytes: 1 << 30},
+			Shuffle:     &recipe.Shuffle{},
+			ShuffleSeed: 7,
+		}, Nodes: []fuse.Node{}},
+		Last: fuse.Part{Names: []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"}, Images: &fuse.Images{
 			Field: "bytes", To: "image", Decode: media.Options{Orient: true}, Form: decoded,
 			Steps: []media.Step{
 				{Op: media.RandomResizedCrop{Height: 224, Width: 224, Scale: [2]float64{0.08, 1}, Ratio: [2]float64{3. / 4, 4. / 3}}, ID: order.OpID("random_resized_crop")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("mirror")},
 				{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("random_flip_2")},
 			},
-		}}},
+		}},
 		Batch: recipe.Batch{Size: 32},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -68,11 +70,11 @@ func TestValidationRecipe(t *testing.T) {
 		{Op: media.CenterCrop{Height: 224, Width: 192}, ID: order.OpID("center_crop")},
 		{Op: media.RandomFlip{P: 0}, ID: order.OpID("random_flip")},
 	}}
-	if diff := cmp.Diff(want, got.Parts[0].Images); diff != "" {
+	if diff := cmp.Diff(want, got.Last.Images); diff != "" {
 		t.Error(diff)
 	}
-	if got.ShuffleSeed != 3 || got.Batch != (recipe.Batch{GlobalSize: 256, DropLast: true}) {
-		t.Errorf("seed %d, batch %+v", got.ShuffleSeed, got.Batch)
+	if got.Samples.Source.ShuffleSeed != 3 || got.Batch != (recipe.Batch{GlobalSize: 256, DropLast: true}) {
+		t.Errorf("seed %d, batch %+v", got.Samples.Source.ShuffleSeed, got.Batch)
 	}
 }
 
@@ -90,7 +92,7 @@ func fusing(t *testing.T, r recipe.Recipe) fuse.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := p.Parts[len(p.Parts)-1].Images
+	last := p.Last.Images
 	shape := schema[schema.Find(last.To)].Type.Shape
 	form, err := media.Results(last.Form, last.Steps)
 	if err != nil || !form.Shape().Equal(shape) {
@@ -111,7 +113,7 @@ var registerBlur = sync.OnceValue(func() error {
 // parts shows a plan's parts: images as what they read and write, other steps in brackets.
 func parts(p fuse.Plan) string {
 	var all []string
-	for _, part := range p.Parts {
+	for _, part := range p.Parts() {
 		text := part.Name()
 		switch {
 		case part.Step != nil:
@@ -177,7 +179,7 @@ func TestStoredPicturesKeepTheirMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := media.Options{Mode: media.Fast, Color: media.Gray, DType: tensor.Uint16}
-	if diff := cmp.Diff(want, p.Parts[2].Images.Decode); diff != "" {
+	if diff := cmp.Diff(want, p.Last.Images.Decode); diff != "" {
 		t.Error(diff)
 	}
 }

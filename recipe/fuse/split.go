@@ -5,20 +5,65 @@ import "headrace/media"
 // Split returns p with each step a part of its own: what it does can be seen, and costs that its pixels are stored for the next. Steps from the
 // first on that leaves what no step can go on with stay one part.
 func (p Plan) Split() (Plan, error) {
-	var parts []Part
-	for _, whole := range p.Parts {
-		if whole.Images == nil {
-			parts = append(parts, whole)
-			continue
-		}
-		some, err := whole.split()
-		if err != nil {
-			return Plan{}, err
-		}
-		parts = append(parts, some...)
+	var err error
+	if p.Samples, err = p.Samples.split(); err != nil || p.Last.Images == nil {
+		return p, err
 	}
-	p.Parts = parts
+	parts, err := p.Last.split()
+	if err != nil {
+		return Plan{}, err
+	}
+	last := len(parts) - 1
+	p.Last = parts[last]
+	for i := range parts[:last] {
+		p.Samples.Nodes = append(p.Samples.Nodes, Node{Part: &parts[i]})
+	}
 	return p, nil
+}
+
+func (f Flow) split() (_ Flow, err error) {
+	if f.Merge != nil {
+		m := *f.Merge
+		m.Of = make([]Flow, len(f.Merge.Of))
+		for i, of := range f.Merge.Of {
+			if m.Of[i], err = of.split(); err != nil {
+				return f, err
+			}
+		}
+		f.Merge = &m
+	}
+	var nodes []Node
+	for _, n := range f.Nodes {
+		some, err := n.split()
+		if err != nil {
+			return f, err
+		}
+		nodes = append(nodes, some...)
+	}
+	f.Nodes = nodes
+	return f, nil
+}
+
+func (n Node) split() (nodes []Node, err error) {
+	switch {
+	case n.Route != nil:
+		r := *n.Route
+		r.Branches = make([]Branch, len(n.Route.Branches))
+		for i, b := range n.Route.Branches {
+			r.Branches[i] = b
+			if r.Branches[i].Flow, err = b.Flow.split(); err != nil {
+				return nil, err
+			}
+		}
+		return []Node{{Route: &r}}, nil
+	case n.Part.Images == nil:
+		return []Node{n}, nil
+	}
+	parts, err := n.Part.split()
+	for i := range parts {
+		nodes = append(nodes, Node{Part: &parts[i]})
+	}
+	return nodes, err
 }
 
 // split takes a part apart. Its names are those of its steps, before them that of the decoding, behind them that of the batch, if it has these.
@@ -27,7 +72,7 @@ func (p Part) split() (parts []Part, err error) {
 	take := func(n int, steps []media.Step, out media.Form) {
 		images := rest
 		images.Steps = steps
-		parts = append(parts, Part{Names: names[:n:n], Images: &images})
+		parts = append(parts, Part{Names: names[:n:n], Images: &images, Failures: p.Failures})
 		names = names[n:]
 		rest.Field, rest.Form = "", out
 		rest.Decode = media.Options{Mode: rest.Decode.Mode, Color: out.Color, DType: out.DType}

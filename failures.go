@@ -1,0 +1,284 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// doing is what an operation does to a sample.
+type doing func(context.Context, *item) error
+
+// attempt is an operation that has come to its end with a sample: it returns the sample, or another object for it, where it has succeeded. Otherwise the
+// sample holds nothing any more, or whatever an abandoned operation still works on, which lets go of it.
+type attempt func(context.Context, *item) (*item, error)
+
+// named says of an error which sample has failed.
+func named(a attempt) attempt {
+	return func(ctx context.Context, it *item) (*item, error) {
+		out, err := a(ctx, it)
+		if err != nil {
+			return nil, it.blamed(err)
+		}
+		return out, nil
+	}
+}
+
+func (it *item) blamed(err error) error {
+	return &sample.Error{Key: it.key, Index: it.id.Index, Err: err}
+}
+
+// failing is what a loader does about failures.
+type failing struct {
+	onError   OnError
+	maxErrors MaxErrors
+	sources   int
+}
+
+func (l *Loader) failing() failing {
+	return failing{l.config.OnError, l.config.MaxErrors, len(l.sources)}
+}
+
+// handling is what is done about the failures of one stage.
+type handling struct {
+	policy   *pipe.Policy // nil: that of the run
+	replaces bool
+	most     int // samples that may be replaced, where policy is not nil
+	retries  int
+	wait     time.Duration
+	limit    time.Duration
+}
+
+// mostWait is the longest wait before a retry.
+const mostWait = 30 * time.Second
+
+// does tells whether a loader or a step of its recipe does this about failures; the step is named, if it is one.
+func (f failing) does(what OnError, r recipe.Recipe) (step string, ok bool) {
+	for _, s := range r.All() {
+		if s.Failures != nil && OnError(s.Failures.OnError) == what {
+			return s.Name, true
+		}
+	}
+	return "", f.onError == what
+}
+
+// of says what is done about the failures of a step; n samples come there in an epoch.
+func (f failing) of(s *recipe.Failures, n int64) handling {
+	if s == nil {
+		return handling{replaces: f.onError == Replace}
+	}
+	h := handling{retries: s.Retries, limit: time.Duration(s.TimeLimit * float64(time.Second))}
+	if s.Wait != nil {
+		h.wait = time.Duration(*s.Wait * float64(time.Second))
+	}
+	onError, own := OnError(s.OnError), s.OnError != "" || s.MaxErrors != nil
+	if onError == "" {
+		onError = f.onError
+	}
+	limit := f.maxErrors
+	if s.MaxErrors != nil {
+		limit = *s.MaxErrors
+	}
+	if h.replaces = onError == Replace; own {
+		h.policy, h.most = new(policy(onError, limit, n)), limit.Limit(n)
+	}
+	return h
+}
+
+// policy is the engine's form of what happens to samples that fail, n of which come in an epoch. What is replaced has not failed.
+func policy(e OnError, m MaxErrors, n int64) pipe.Policy {
+	limit := m.Limit(n)
+	if e != Skip || limit == 0 {
+		return pipe.Policy{} // the first failure is one too many
+	}
+	return pipe.Policy{Skip: true, Count: limit}
+}
+
+// attempt makes one of an operation, with retries and a time limit. A sample that an abandoned operation still has is made again, on the way that led here. Undo makes
+// a sample as it was before the operation has failed.
+func (w *work) attempt(do doing, h handling, way []op, undo func(*item)) attempt {
+	if h.retries == 0 && h.limit == 0 {
+		return func(ctx context.Context, it *item) (*item, error) {
+			if err := caught(ctx, it, do); err != nil {
+				w.drop(it)
+				return nil, err
+			}
+			return it, nil
+		}
+	}
+	try := w.try(do, h.limit)
+	retry := pipe.Retry(func(ctx context.Context, t *tries) (_ *item, err error) {
+		if t.it == nil {
+			if t.it, err = w.along(ctx, t.of.again(), way); err != nil {
+				return nil, err
+			}
+		}
+		ours, err := try(ctx, t.it)
+		switch {
+		case err == nil:
+			return t.it, nil
+		case ours:
+			undo(t.it)
+		default:
+			t.it = nil
+		}
+		return nil, err
+	}, pipe.Backoff{Times: h.retries, First: h.wait, Most: mostWait})
+	return func(ctx context.Context, it *item) (*item, error) {
+		t := &tries{of: it, it: it}
+		out, err := retry(ctx, t)
+		if err != nil && t.it != nil {
+			w.drop(t.it)
+		}
+		return out, err
+	}
+}
+
+// tries are those of one sample.
+type tries struct {
+	of *item // names it
+	it *item // what is worked on; nil: an abandoned operation has it
+}
+
+// again is the same sample, not read yet.
+func (it *item) again() *item {
+	return &item{source: it.source, id: it.id, key: it.key, path: it.path, label: it.label, replaced: it.replaced, drawn: it.drawn}
+}
+
+// caught makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
+func caught(ctx context.Context, it *item, do doing) (err error) {
+	defer catch(&err)
+	return do(ctx, it)
+}
+
+// try makes a try of an operation, with a time limit where that is not 0. It reports whether the sample is still the caller's: one whose operation was abandoned
+// is not. What that holds is parked, as nobody must wait for it.
+func (w *work) try(do doing, most time.Duration) func(context.Context, *item) (ours bool, err error) {
+	if most <= 0 {
+		return func(ctx context.Context, it *item) (bool, error) { return true, caught(ctx, it, do) }
+	}
+	type outcome struct {
+		it  *item
+		err error
+	}
+	limited := pipe.Limit(func(ctx context.Context, it *item) (outcome, error) {
+		content, working := it.content, it.working
+		defer context.AfterFunc(ctx, func() { content.Park(); working.Park() })()
+		it.limited = true
+		err := caught(ctx, it, do)
+		it.limited = false
+		if err != nil && ctx.Err() == context.DeadlineExceeded {
+			err = &pipe.LimitError{Limit: most, Err: err}
+		}
+		return outcome{it, err}, nil
+	}, most, func(o outcome) { w.drop(o.it) })
+	return func(ctx context.Context, it *item) (bool, error) {
+		if o, err := limited(ctx, it); err != nil {
+			return false, err
+		} else {
+			return true, o.err
+		}
+	}
+}
+
+// along takes a sample on its way.
+func (w *work) along(ctx context.Context, it *item, way []op) (_ *item, err error) {
+	for _, o := range way {
+		if !o.waits {
+			it, err = o.do(ctx, it)
+		} else {
+			it, err = w.aside(ctx, it, o.do)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return it, nil
+}
+
+// aside does what waits, without a permit of the gate.
+func (w *work) aside(ctx context.Context, it *item, do attempt) (out *item, err error) {
+	err = pipe.Ungated(ctx, func() (err error) {
+		out, err = do(ctx, it)
+		return err
+	})
+	if err != nil && out != nil {
+		w.drop(out)
+		out = nil
+	}
+	return out, err
+}
+
+const (
+	mostFailures = 10  // of samples that were drawn for another's place, before that one has failed
+	mostDraws    = 100 // also of those that do not come there
+)
+
+var opReplace = order.OpID("replace")
+
+// errElsewhere is why a sample is not taken for another's place: it goes another way.
+var errElsewhere = errors.New("headrace: another branch takes this sample")
+
+// only lets samples pass that go to one branch.
+func only(branch int, choose func(*item) (int, error), w *work) attempt {
+	return func(_ context.Context, it *item) (*item, error) {
+		i, err := choose(it)
+		if err == nil && i != branch {
+			err = errElsewhere
+		}
+		if err != nil {
+			w.drop(it)
+			return nil, err
+		}
+		return it, nil
+	}
+}
+
+// replacing makes an attempt of a stage with others in the place of samples that fail.
+func (w *work) replacing(a attempt, stage string, way []op) attempt {
+	return pipe.Replace(a, func(ctx context.Context, it *item, err error) (*item, error) {
+		return w.substitute(ctx, it, err, stage, way, a)
+	})
+}
+
+// substitute finds another sample for the place of one that has failed: one of the same source, drawn by the seed and the identity of the sample whose place it is. It is taken
+// to where that has failed, and through that.
+func (w *work) substitute(ctx context.Context, it *item, failure error, stage string, way []op, last attempt) (*item, error) {
+	origin := it.replaced
+	if origin == nil {
+		origin = &Lost{ID: it.id, Key: it.key, Stage: stage, Err: it.blamed(failure), Replaced: true}
+	}
+	source := it.source
+	chance := order.NewKey(w.seed, it.id.Epoch, source.id, origin.ID.Index)
+	failed := 0
+	for drawn := it.drawn; drawn < it.drawn+mostDraws; drawn++ {
+		index := int64(chance.Intn(opReplace, drawn, source.table.Len()))
+		if index == origin.ID.Index || w.quarantined(source, index) {
+			continue
+		}
+		other := source.item(it.id.Epoch, it.id.Pos, index)
+		other.replaced, other.drawn = origin, drawn+1
+		out, err := w.along(ctx, other, way)
+		if err == nil {
+			out, err = last(ctx, out)
+		}
+		switch {
+		case err == nil:
+			return out, nil
+		case ctx.Err() != nil || pipe.Stops(err):
+			return nil, err
+		case errors.Is(err, errElsewhere) || errors.Is(err, pipe.Skip):
+			continue
+		}
+		if failed++; failed == mostFailures {
+			return nil, fmt.Errorf("%w; and so did the %d samples that were drawn for its place, the last of them %q: %w", failure, failed, other.key, err)
+		}
+	}
+	return nil, fmt.Errorf("%w; and among %d samples that were drawn, none could take its place", failure, mostDraws)
+}

@@ -1,0 +1,105 @@
+package headrace
+
+import (
+	"context"
+
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+)
+
+// joiner makes a typed pipeline of lines: positions become files, files become samples, and what is at the end writes into batches.
+type joiner struct{ *Loader }
+
+// flow makes the pipeline.
+func (l *Loader) join(whole *line, end *ending, p fuse.Plan) pipe.Flow[*Batch] {
+	j := joiner{l}
+	samples := j.line(pipe.Flow[*item]{}, whole, end.replaces)
+	j.note(p.Last.Name(), l.info.Workers, p.Last.Names)
+	return pipe.Fill(samples, l.layout.rows, l.slots, end.fill, pipe.FillOpts{
+		Name: p.Last.Name(), Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: l.config.Order == InputOrder, DropLast: p.Batch.DropLast, Gate: l.gate.gate, Failures: end.losses,
+	})
+}
+
+// line goes on behind in, in a branch, or begins at a source or a merge. Later says whether samples may have to wait for bytes behind it. As these
+// are given to the oldest first, which must be able to ask for them, nobody overtakes before the last stage that does.
+func (j joiner) line(in pipe.Flow[*item], n *line, later bool) pipe.Flow[*item] {
+	switch {
+	case n.source != nil:
+		j.note(n.source.name, 1, n.source.names)
+		in = pipe.From(n.source.name, n.source)
+	case n.merge != nil:
+		in = j.merge(n, later || n.asks())
+	}
+	for i, s := range n.steps {
+		behind := later
+		for _, next := range n.steps[i+1:] {
+			behind = behind || next.asks()
+		}
+		if s.stage != nil {
+			in = j.stage(in, s.stage, behind)
+		} else {
+			in = j.route(in, s.routing, behind)
+		}
+	}
+	return in
+}
+
+func (j joiner) ordered(later bool) bool { return later || j.config.Order == InputOrder }
+
+func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item] {
+	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
+	if s.waits {
+		o.Workers = j.readers()
+	} else {
+		o.Gate = j.gate.gate
+	}
+	if s.buffers {
+		o.Buffer = o.Workers
+	}
+	j.note(s.name, o.Workers, s.steps)
+	return pipe.Discard(pipe.Map(in, s.op, o), j.work.drop)
+}
+
+func (j joiner) merge(n *line, later bool) pipe.Flow[*item] {
+	var flows []pipe.Flow[*item]
+	for _, of := range n.of {
+		flows = append(flows, j.line(pipe.Flow[*item]{}, of, later))
+	}
+	j.note(n.merge.Name, 1, []string{n.merge.Name})
+	o := pipe.MergeOpts{Name: n.merge.Name, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights}
+	if o.Order == pipe.ByWeight {
+		o.Seed = n.merge.Seed
+	}
+	if n.merge.Until == "shortest" {
+		o.Until = pipe.Shortest
+	}
+	return pipe.Discard(pipe.Merge(flows, o), j.work.drop)
+}
+
+var mergeOrders = map[string]pipe.Order{"round_robin": pipe.RoundRobin, "weights": pipe.ByWeight, "arrival": pipe.Arrival}
+
+func (j joiner) route(in pipe.Flow[*item], r *routing, later bool) pipe.Flow[*item] {
+	ordered := j.ordered(later)
+	j.note(r.name, 1, r.steps)
+	var branches []func(pipe.Flow[*item]) pipe.Flow[*item]
+	for _, b := range r.branches {
+		branches = append(branches, func(in pipe.Flow[*item]) pipe.Flow[*item] { return j.line(in, b, ordered) })
+	}
+	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Ordered: ordered, Failures: r.losses}), j.work.drop)
+}
+
+// note tells people of a stage.
+func (j joiner) note(name string, workers int, steps []string) {
+	j.info.Stages = append(j.info.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
+}
+
+// namedChoice says of an error which sample it is about.
+func namedChoice(choose func(*item) (int, error)) func(context.Context, *item) (int, error) {
+	return func(_ context.Context, it *item) (int, error) {
+		i, err := choose(it)
+		if err != nil {
+			err = it.blamed(err)
+		}
+		return i, err
+	}
+}

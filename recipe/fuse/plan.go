@@ -1,0 +1,127 @@
+package fuse
+
+import (
+	"strings"
+
+	"headrace/media"
+	"headrace/recipe"
+)
+
+// Plan is a recipe as the engine runs it: where samples come from and what happens to them, and what puts them into batches.
+type Plan struct {
+	Samples Flow
+	Last    Part // puts samples into batches; the steps on an image before it, if it has Images
+	Batch   recipe.Batch
+}
+
+// Flow is samples on their way: from a Source, or from a Merge, or, in a branch, from neither; through nodes, one behind the other.
+type Flow struct {
+	Source *Source
+	Merge  *Merge
+	Nodes  []Node
+}
+
+// Node is a Part or a Route.
+type Node struct {
+	Part  *Part
+	Route *Route
+}
+
+// Source says which files come, and in which order.
+type Source struct {
+	Name        string   // of its step
+	Names       []string // of all steps that say this
+	Files       recipe.Files
+	Shuffle     *recipe.Shuffle // nil: in the order of the files
+	ShuffleSeed uint64          // its own seed, or that of the recipe
+	Failures    *recipe.Failures
+}
+
+// Merge puts flows together.
+type Merge struct {
+	Name    string
+	Of      []Flow
+	Order   string
+	Weights []float64
+	Seed    uint64 // its own, or that of the recipe
+	Until   string
+}
+
+// Route gives each sample to one of several branches.
+type Route struct {
+	Name     string
+	By       string
+	Branches []Branch
+	Failures *recipe.Failures
+}
+
+// Branch is what happens to some of the samples of a route.
+type Branch struct {
+	When []recipe.When // nil: to all that no other branch takes
+	Flow Flow
+}
+
+// Part is what runs as one. It has Images, or another Step, or neither: then it is the batch alone.
+type Part struct {
+	Names    []string // of the steps that it consists of
+	Images   *Images
+	Step     *recipe.Step
+	Failures *recipe.Failures // of its first step; all others have the same, or none of their own
+}
+
+// Name is like "decode_image+resize+center_crop+batch".
+func (p Part) Name() string { return strings.Join(p.Names, "+") }
+
+// Images is what happens to the image of a sample.
+type Images struct {
+	Field  string        // with the compressed image; "": To holds pixels already
+	To     string        // with the pixels
+	Decode media.Options // of the compressed image; of pixels, their mode and what they are
+	Form   media.Form    // what the first of Steps is given
+	Steps  []media.Step
+}
+
+// Sources returns all sources of the flow, in the order of the recipe.
+func (f Flow) Sources() (all []*Source) {
+	if f.Source != nil {
+		all = append(all, f.Source)
+	}
+	if f.Merge != nil {
+		for _, of := range f.Merge.Of {
+			all = append(all, of.Sources()...)
+		}
+	}
+	return all
+}
+
+// Merges returns all merges of the flow, outer ones first.
+func (f Flow) Merges() (all []*Merge) {
+	if f.Merge != nil {
+		all = append(all, f.Merge)
+		for _, of := range f.Merge.Of {
+			all = append(all, of.Merges()...)
+		}
+	}
+	return all
+}
+
+// Parts returns all parts of the plan, in the order of the recipe.
+func (p Plan) Parts() []*Part { return append(p.Samples.parts(), &p.Last) }
+
+func (f Flow) parts() (all []*Part) {
+	if f.Merge != nil {
+		for _, of := range f.Merge.Of {
+			all = append(all, of.parts()...)
+		}
+	}
+	for _, n := range f.Nodes {
+		if n.Part != nil {
+			all = append(all, n.Part)
+			continue
+		}
+		for _, b := range n.Route.Branches {
+			all = append(all, b.Flow.parts()...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,269 @@
+package headrace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/media"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+)
+
+// grove is two folders of photographs, read in two ways, and what a plain loop makes of them.
+type grove struct {
+	t     *testing.T
+	paths [2][]string
+}
+
+func newGrove(t *testing.T, counts ...int) *grove {
+	g := &grove{t: t}
+	for i, n := range counts {
+		g.paths[i], _ = filepath.Glob(filepath.Join(phototest.Folder(t, n), "*", "*.jpg"))
+		slices.Sort(g.paths[i])
+	}
+	return g
+}
+
+func (g *grove) root(i int) string { return filepath.Dir(filepath.Dir(g.paths[i][0])) }
+
+// recipe merges the folders, the first in a random order, and has other steps for each class.
+func (g *grove) recipe(merge, rest string) recipe.Recipe {
+	return parseRecipe(g.t, `{"merge":{"of":[
+			[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"first"},{"shuffle":{"seed":3}},"decode_image",{"random_resized_crop":{"size":16}}],
+			[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"second"},"decode_image",{"resize":{"size":[20,20]}}]]%s}},
+		{"route":{"by":"label","branches":[{"when":[0],"steps":["random_flip"]},{"steps":[{"rotate90":{"turns":1}}]}]}},
+		{"center_crop":{"size":16}},%s`, g.root(0), g.root(1), merge, rest)
+}
+
+// samples is what one folder gives in an epoch, in its order, as the rank of a world of this size reads it.
+func (g *grove) samples(i, epoch, rank, world int) (all []row) {
+	g.t.Helper()
+	n := int64(len(g.paths[i]))
+	permutation := order.Permute(n, 3, epoch)
+	for pos := int64(rank); pos < (n+int64(world)-1)/int64(world)*int64(world); pos += int64(world) {
+		index := pos % n // dealt sample by sample, and again from the start where there are fewer than ranks
+		if i == 0 {
+			index = permutation.At(index)
+		}
+		all = append(all, g.sample(i, epoch, index))
+	}
+	return all
+}
+
+func (g *grove) sample(i, epoch int, index int64) row {
+	path := g.paths[i][index]
+	step := func(name string, op media.Op) media.Step { return media.Step{Op: op, ID: order.OpID(name)} }
+	steps := []media.Step{step("random_resized_crop", media.RandomResizedCrop{Height: 16, Width: 16})}
+	if i == 1 {
+		steps = []media.Step{step("resize", media.ResizeExact{Height: 20, Width: 20})}
+	}
+	label := int64(0)
+	if strings.Contains(path, "class1") {
+		label = 1
+		steps = append(steps, step("rotate90", media.Rotate90{Turns: 1}))
+	} else {
+		steps = append(steps, step("random_flip", media.RandomFlip{P: 0.5}))
+	}
+	steps = append(steps, step("center_crop", media.CenterCrop{Height: 16, Width: 16}))
+	return row{path, label, g.pixels(path, order.NewKey(7, epoch, order.SourceID([]string{"first", "second"}[i]), index), steps)}
+}
+
+func (g *grove) pixels(path string, key order.Key, steps []media.Step) string {
+	g.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	info, err := media.Probe(data)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	var plan media.Plan
+	if err := media.MakePlan(info, media.Options{Orient: true}, steps, key, &plan); err != nil {
+		g.t.Fatal(err)
+	}
+	decoder, err := media.DecoderFor(media.JPEG)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	pixels := make([]byte, 16*16*3)
+	if err := decoder.DecodeInto(pixels, 48, data, &info, &plan); err != nil {
+		g.t.Fatal(err)
+	}
+	return string(pixels)
+}
+
+// inTurns takes from each list in turn, until one has nothing for its turn, or until all have ended.
+func inTurns(lists [2][]row, shortest bool) (all []row) {
+	for turn := 0; len(lists[0])+len(lists[1]) > 0; turn++ {
+		list := &lists[turn%2]
+		if len(*list) == 0 {
+			if shortest {
+				return all
+			}
+			continue
+		}
+		all, *list = append(all, (*list)[0]), (*list)[1:]
+	}
+	return all
+}
+
+func TestTreesAreThoseOfASequentialLoop(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 21, 10)
+	for _, fuse := range []bool{true, false} {
+		for _, workers := range []int{1, 2, 7} {
+			for until, shortest := range map[string]bool{"": false, `,"until":"shortest"`: true} {
+				l := openLoader(t, g.recipe(until, `{"batch":{"size":4}}`), Config{Epochs: new(2), Workers: &workers, Fuse: &fuse}, Options{})
+				for epoch := range 2 {
+					all := inTurns([2][]row{g.samples(0, epoch, 0, 1), g.samples(1, epoch, 0, 1)}, shortest)
+					want := slices.Collect(slices.Chunk(all, 4))
+					if i := l.Info(); !i.Exact || i.SamplesPerEpoch != int64(len(all)) || i.BatchesPerEpoch != int64(len(want)) {
+						t.Errorf("%d samples and %d batches were promised (exact: %v), of %d", i.SamplesPerEpoch, i.BatchesPerEpoch, i.Exact, len(all))
+					}
+					compare(t, fmt.Sprintf("%d workers, epoch %d%s", workers, epoch, until), drain(t, l), want)
+				}
+				i := l.Info()
+				if fmt.Sprint(i.Classes) != "[class0 class1]" || i.Samples != 31 || len(i.Sources) != 2 || i.Sources[1].First != 21 || i.Sources[1].Name != "second" {
+					t.Errorf("%+v", i)
+				}
+			}
+		}
+	}
+}
+
+// All ranks take the same turns, so that together they have every sample, and as many batches.
+func TestRanksShareTrees(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 21, 10)
+	for rank := range 2 {
+		l := openLoader(t, g.recipe("", `{"batch":{"size":4}}`), Config{Epochs: new(1), WorldSize: 2, Rank: rank}, Options{})
+		want := slices.Collect(slices.Chunk(inTurns([2][]row{g.samples(0, 0, rank, 2), g.samples(1, 0, rank, 2)}, false), 4))
+		compare(t, fmt.Sprintf("rank %d", rank), drain(t, l), want)
+		if e := l.Epoch(); e.Batches != 4 || e.Wrapped != int64(rank) {
+			t.Errorf("rank %d: %+v", rank, e)
+		}
+	}
+}
+
+// stream is a run from a place, batch after batch over the ends of epochs.
+func stream(t *testing.T, r recipe.Recipe, c Config, from *State, each func(b *Batch, l *Loader)) *Loader {
+	t.Helper()
+	l := openLoader(t, r, c, Options{})
+	if from != nil {
+		if err := l.Start(*from, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for {
+		b, err := l.Next(t.Context())
+		switch err {
+		case io.EOF:
+		case pipe.ErrDone:
+			return l
+		case nil:
+			each(b, l)
+			b.Release()
+		default:
+			t.Fatal(err)
+		}
+	}
+}
+
+// cutAnywhere compares a run that is cut behind every batch with the one that is not.
+func cutAnywhere(t *testing.T, r recipe.Recipe, c Config) {
+	t.Helper()
+	c.Epochs = new(2)
+	var states []State
+	var want [][]row
+	stream(t, r, c, nil, func(b *Batch, l *Loader) { states, want = append(states, l.State()), append(want, rows(t, b)) })
+	for i := range states {
+		k := i + 1
+		last := stream(t, r, c, &states[i], func(b *Batch, l *Loader) {
+			if k >= len(want) {
+				t.Fatalf("cut after batch %d: a batch more than the %d without a cut", i, len(want))
+			}
+			compare(t, fmt.Sprintf("cut after batch %d, batch %d", i, k), [][]row{rows(t, b)}, want[k:k+1])
+			if got, uncut := fmt.Sprintf("%+v", l.State()), fmt.Sprintf("%+v", states[k]); got != uncut {
+				t.Fatalf("cut after batch %d: the state after batch %d is\n%s, and without the cut\n%s", i, k, got, uncut)
+			}
+			k++
+		})
+		if k != len(want) {
+			t.Fatalf("cut after batch %d: %d batches of %d", i, k, len(want))
+		}
+		last.Close()
+	}
+}
+
+func TestTreesGoOnAtEveryBatch(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 21, 10)
+	for _, merge := range []string{"", `,"until":"shortest"`, `,"weights":[3,1]`, `,"weights":[1,3],"until":"shortest"`} {
+		cutAnywhere(t, g.recipe(merge, `{"batch":{"size":4}}`), Config{Workers: new(3)})
+		cutAnywhere(t, g.recipe(merge, `{"batch":{"size":4,"drop_last":true}}`), Config{Workers: new(2), Fuse: new(false)})
+	}
+}
+
+// In other orders every sample comes once all the same, whenever a run is cut.
+func TestTreesInAnyOrderGiveEverySampleOnce(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 21, 10)
+	want := append(slices.Clone(g.paths[0]), g.paths[1]...)
+	want = slices.Sorted(slices.Values(append(want, want...)))
+	for _, merge := range []string{"", `,"order":"arrival"`, `,"weights":[2,1]`} {
+		for _, kind := range []Order{InputOrder, CompletionOrder} {
+			r := g.recipe(merge, `{"batch":{"size":4}}`)
+			for cut := range 14 {
+				c := Config{Epochs: new(2), Order: kind, Workers: new(4)}
+				var keys []string
+				l := openLoader(t, r, c, Options{})
+				for range cut {
+					b, err := l.Next(t.Context())
+					if err == io.EOF {
+						b, err = l.Next(t.Context())
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					keys = append(keys, b.Text("key")...)
+					b.Release()
+				}
+				from := l.State()
+				l.Close()
+				stream(t, r, c, &from, func(b *Batch, _ *Loader) { keys = append(keys, b.Text("key")...) })
+				if slices.Sort(keys); !slices.Equal(keys, want) {
+					t.Fatalf("%s, order %s, cut after %d batches: %d samples of %d", merge, kind, cut, len(keys), len(want))
+				}
+			}
+		}
+	}
+}
+
+func TestTreesThatCannotRun(t *testing.T) {
+	g := newGrove(t, 4, 4)
+	for want, c := range map[string]struct {
+		merge, rest string
+		config      Config
+	}{
+		"by arrival until the shortest ends, with world_size 2": {`,"order":"arrival","until":"shortest"`, `{"batch":{"size":4}}`, Config{WorldSize: 2}},
+		"takes as many rows for each":                           {"", `{"batch":{"global_size":5}}`, Config{WorldSize: 2}},
+	} {
+		l, err := Open(t.Context(), g.recipe(c.merge, c.rest), c.config, Options{})
+		if err == nil {
+			l.Close()
+		}
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+}
