@@ -133,6 +133,9 @@ func TestE29Count(t *testing.T) {
 						if !errors.As(err, &stage) || !errors.Is(err, errBad) || !strings.Contains(err.Error(), "tolerates 3") || len(lost) != 3 {
 							t.Errorf("%v, %v, %v", got, lost, err)
 						}
+						if over := (*pipe.LossError)(nil); !errors.As(err, &over) || over.Policy != policy || over.Lost != 4 || over.Seen < 18 || over.Seen > 30 {
+							t.Errorf("%+v", over)
+						}
 						if ordered && (stage.Pos != 17 || len(got) != 17-3) {
 							t.Errorf("%v, %v", got, err)
 						}

@@ -88,16 +88,30 @@ func (t *tally) tolerated() bool {
 
 // verdict blames the last loss for exceeding the policy.
 func (t *tally) verdict() *news {
-	tolerated := fmt.Sprintf("%d", t.policy.Count)
-	switch p := t.policy; {
+	err := &LossError{Policy: t.policy, Lost: t.lost, Seen: t.seen, Err: t.why.err}
+	return &news{stage: t.why.stage, err: err, final: true}
+}
+
+// A LossError is the failure of an item that was one more than a policy tolerates. It stands inside of the [StageError].
+type LossError struct {
+	Policy Policy
+	Lost   int64 // items of the epoch
+	Seen   int64 // items of the epoch, the lost ones included
+	Err    error // of the item
+}
+
+func (e *LossError) Error() string {
+	tolerated := fmt.Sprintf("%d", e.Policy.Count)
+	switch p := e.Policy; {
 	case p.Rate > 0 && p.Count > 0:
 		tolerated = fmt.Sprintf("%d or a share of %g", p.Count, p.Rate)
 	case p.Rate > 0:
 		tolerated = fmt.Sprintf("a share of %g", p.Rate)
 	}
-	err := fmt.Errorf("%w (lost %d of %d items of this epoch; the policy tolerates %s)", t.why.err, t.lost, t.seen, tolerated)
-	return &news{stage: t.why.stage, err: err, final: true}
+	return fmt.Sprintf("%v (lost %d of %d items of this epoch; the policy tolerates %s)", e.Err, e.Lost, e.Seen, tolerated)
 }
+
+func (e *LossError) Unwrap() error { return e.Err }
 
 // resume counts what the books already hold. It reports whether that is tolerated: a state can be saved between the item at
 // which a share is judged and the failure.

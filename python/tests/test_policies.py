@@ -1,0 +1,345 @@
+"""What becomes of samples that fail in one step: tried again, left out, replaced. The references are lists and NumPy."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import headrace as hr
+from conftest import rest_of_epochs, within
+
+SIDE = 12
+
+
+def noise(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (SIDE, SIDE, 3), np.uint8)
+
+
+def write(folder: Path, count: int, bad: tuple[int, ...] = ()) -> list[str]:
+    folder.mkdir(exist_ok=True)
+    paths = []
+    for i in range(count):
+        path = folder / f"{i:02d}.png"
+        if i in bad:
+            path.write_bytes(b"\x89PNG\r\n\x1a\n, and then nothing that a decoder knows")
+        else:
+            Image.fromarray(noise(i)).save(path)
+        paths.append(str(path))
+    return paths
+
+
+def cropped(paths, **failures) -> hr.Pipeline:
+    p = hr.files(paths).decode_image()
+    return (p.failures(**failures) if failures else p).center_crop(8)
+
+
+def number(key: str) -> int:
+    return int(Path(key).stem)
+
+
+def assert_pixels(batches) -> None:
+    """Every row is the picture of the file that it says."""
+    for batch in batches:
+        for key, image in zip(batch["key"], batch["image"], strict=True):
+            np.testing.assert_array_equal(image, noise(number(key))[2:10, 2:10], key)
+
+
+# Skip, in one step.
+
+
+def test_a_step_skips_although_the_loader_raises(tmp_path):
+    paths = write(tmp_path, 10, bad=(3, 7))
+    with cropped(paths, on_error="skip").batch(2).loader(epochs=2) as loader:
+        for epoch in range(2):
+            assert [key for b in loader for key in b["key"]] == [p for i, p in enumerate(paths) if i not in (3, 7)]
+            assert loader.errors.total == 2 * epoch + 2
+        assert {e.key for e in loader.errors} == {paths[3], paths[7]}
+        assert all("decode_image" in e.stage for e in loader.errors)
+
+
+def test_another_step_is_not_affected(tmp_path):
+    """A file that cannot be read is none of decoding's failures, and the other way round."""
+    paths = write(tmp_path, 6, bad=(4,))
+    os.remove(paths[2])
+    with cropped(paths, on_error="skip").batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
+        list(loader)
+    assert caught.value.key == paths[2]
+    read = hr.files(paths).failures(on_error="skip").decode_image().center_crop(8)
+    with read.batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
+        list(loader)
+    assert caught.value.key == paths[4]
+    both = hr.files(paths).failures(on_error="skip").decode_image().failures(on_error="skip").center_crop(8)
+    with both.batch(1).loader(epochs=1) as loader:
+        assert [number(b["key"][0]) for b in loader] == [0, 1, 3, 5]
+        assert {e.key for e in loader.errors} == {paths[2], paths[4]}
+
+
+def test_a_step_raises_although_the_loader_skips(tmp_path):
+    paths = write(tmp_path, 6, bad=(4,))
+    with cropped(paths, on_error="raise").batch(1).loader(epochs=1, on_error="skip") as loader:
+        got = []
+        with pytest.raises(hr.SampleError) as caught:
+            got.extend(number(b["key"][0]) for b in loader)
+        assert got == [0, 1, 2, 3]
+        assert caught.value.key == paths[4]
+
+
+def test_each_step_has_a_limit_of_its_own(tmp_path):
+    paths = write(tmp_path, 12, bad=(1, 3, 5))
+    for i in (2, 4):
+        os.remove(paths[i])
+
+    def build(read: int | float, decoded: int | float) -> hr.Pipeline:
+        p = hr.files(paths).failures(on_error="skip", max_errors=read)
+        return p.decode_image().failures(on_error="skip", max_errors=decoded).center_crop(8).batch(1)
+
+    for read, decoded in [(2, 3), (0.2, 0.25)]:
+        with build(read, decoded).loader(epochs=1) as loader:
+            assert len(list(loader)) == 7
+    for read, decoded, blamed in [(1, 3, "read"), (2, 2, "decode_image"), (0.1, 0.5, "read"), (0.5, 0.1, "decode_image")]:
+        with build(read, decoded).loader(epochs=1) as loader, pytest.raises(hr.TooManyErrors) as caught:
+            list(loader)
+        assert blamed in caught.value.stage
+
+
+# Replace.
+
+
+def replacing(paths, **failures) -> hr.Pipeline:
+    return cropped(paths, on_error="replace", **failures)
+
+
+@pytest.mark.parametrize("how", ["step", "loader"])
+def test_replaced_samples_keep_batches_full(tmp_path, how):
+    """A substitute is another sample of the source, is there in its own pixels, and is drawn the same in each run."""
+    bad = (0, 3, 7, 8)
+    paths = write(tmp_path, 10, bad=bad)
+    build, options = (replacing(paths), {}) if how == "step" else (cropped(paths), {"on_error": "replace"})
+    runs = []
+    for workers in (1, 4):
+        with build.batch(5).loader(epochs=3, workers=workers, **options) as loader:
+            assert len(loader) == 2
+            runs.append([])
+            for _ in range(3):
+                batches = list(loader)
+                assert [len(b["key"]) for b in batches] == [5, 5]
+                assert_pixels(batches)
+                runs[-1].append([number(key) for b in batches for key in b["key"]])
+            assert loader.errors.total == 12
+            assert {e.key for e in loader.errors} == {paths[i] for i in bad}
+            assert all(e.replaced for e in loader.errors)
+    assert runs[0] == runs[1]
+    for epoch in runs[0]:
+        assert [n for i, n in enumerate(epoch) if i not in bad] == [i for i in range(10) if i not in bad]
+        assert not set(epoch) & set(bad)
+    assert len({tuple(epoch) for epoch in runs[0]}) > 1, "substitutes are drawn anew in each epoch"
+
+
+def test_substitutes_come_from_the_whole_source(tmp_path):
+    paths = write(tmp_path, 40, bad=tuple(range(20)))
+    with replacing(paths, max_errors=20).batch(40).loader(epochs=30) as loader:
+        drawn = [number(key) for _ in range(30) for b in loader for key in b["key"][:20]]
+    counts = np.bincount(drawn, minlength=40)
+    assert counts[:20].sum() == 0
+    # 600 draws of 20: chi-square with 19 degrees of freedom is beyond 60 once in 300,000 times.
+    assert ((counts[20:] - 30) ** 2 / 30).sum() < 60
+
+
+def test_ranks_stay_equal(tmp_path):
+    paths = write(tmp_path, 21, bad=(1, 2, 4, 9, 16))
+    for rank in range(2):
+        with replacing(paths).batch(global_size=6).loader(epochs=2, rank=rank, world_size=2) as loader:
+            for _ in range(2):
+                batches = list(loader)
+                assert [len(b["key"]) for b in batches] == ([3, 3, 3, 2] if rank == 0 else [3, 3, 3, 1])
+                assert_pixels(batches)
+    with pytest.raises(hr.RecipeError, match='on_error="skip"'):
+        cropped(paths, on_error="skip").batch(2).loader(rank=0, world_size=2)
+
+
+def test_too_many_to_replace(tmp_path):
+    paths = write(tmp_path, 12, bad=(1, 3, 5))
+    with replacing(paths, max_errors=3).batch(2).loader(epochs=1) as loader:
+        assert len(list(loader)) == 6
+    for build, options in [(replacing(paths, max_errors=2), {}), (cropped(paths), {"on_error": "replace", "max_errors": 2})]:
+        with build.batch(2).loader(epochs=1, **options) as loader:
+            got = []
+            with pytest.raises(hr.TooManyErrors) as caught:
+                got.extend([number(key) for key in b["key"]] for b in loader)
+            assert caught.value.key == paths[5]
+            assert len(got) == 2
+
+
+def test_nothing_to_replace_with(tmp_path):
+    paths = write(tmp_path, 3, bad=(0, 1, 2))
+    with replacing(paths, max_errors=3).batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError):
+        list(loader)
+
+
+def test_replaced_in_a_branch_and_in_a_merge(tmp_path):
+    """A substitute goes the way that the bad one has gone, up to the step that has failed."""
+    paths, others = write(tmp_path / "a", 8, bad=(2, 5)), write(tmp_path / "b", 4)
+    one = hr.files(paths).decode_image().failures(on_error="replace").rotate90()
+    with hr.merge([one, hr.files(others).decode_image()]).center_crop(8).batch(3).loader(epochs=1) as loader:
+        rows = [(key, image.copy()) for b in loader for key, image in zip(b["key"], b["image"], strict=True)]
+    assert [str(Path(key).parent.name) for key, _ in rows] == ["a", "b"] * 4 + ["a"] * 4
+    for key, image in rows:
+        whole = noise(number(key))
+        np.testing.assert_array_equal(image, (np.rot90(whole) if "/a/" in key else whole)[2:10, 2:10])
+    routed = hr.files(paths).route(
+        "key", [("**/0[0-3].png", lambda p: p.decode_image().failures(on_error="replace").rotate90()), lambda p: p.decode_image()]
+    )
+    with routed.failures(on_error="skip").center_crop(8).batch(2).loader(epochs=1, on_error="skip") as loader:
+        rows = [(number(key), image.copy()) for b in loader for key, image in zip(b["key"], b["image"], strict=True)]
+    assert len(rows) == 7, "one was replaced, the other left out"
+    for i, (n, image) in enumerate(rows):
+        np.testing.assert_array_equal(image, (np.rot90(noise(n)) if i < 4 else noise(n))[2:10, 2:10])
+
+
+# Retries.
+
+
+def later(path: str, seed: int, seconds: float) -> threading.Thread:
+    """Somebody who brings a file only after a while."""
+
+    def bring() -> None:
+        time.sleep(seconds)
+        Image.fromarray(noise(seed)).save(path + ".part", format="png")
+        os.rename(path + ".part", path)
+
+    thread = threading.Thread(target=bring)
+    thread.start()
+    return thread
+
+
+def test_a_file_that_comes_late(tmp_path):
+    paths = write(tmp_path, 6)
+    os.remove(paths[2])
+    build = hr.files(paths).failures(retries=20, wait=0.05).decode_image().center_crop(8).batch(2)
+    bringing = later(paths[2], 2, 0.6)
+    with build.loader(epochs=1) as loader:
+        batches = [{name: values[:] for name, values in b.items()} for b in loader]
+        assert_pixels(batches)
+        assert [number(key) for b in batches for key in b["key"]] == [0, 1, 2, 3, 4, 5]
+        assert loader.errors.total == 0
+    bringing.join()
+
+
+def test_without_retries_it_is_bad(tmp_path):
+    paths = write(tmp_path, 6)
+    os.remove(paths[2])
+    for failures in ({}, {"retries": 2, "wait": 0.01}):
+        p = hr.files(paths)
+        with (p.failures(**failures) if failures else p).decode_image().center_crop(8).batch(2).loader(epochs=1) as loader:
+            with pytest.raises(hr.SampleError) as caught:
+                list(loader)
+            assert caught.value.key == paths[2]
+
+
+def test_every_try_waits_longer(tmp_path):
+    """0.1 s, 0.2 s and 0.4 s: not earlier, at least."""
+    paths = write(tmp_path, 2)
+    os.remove(paths[1])
+    with hr.files(paths).failures(retries=3).decode_image().center_crop(8).batch(1).loader(epochs=1) as loader:
+        start = time.monotonic()
+        with pytest.raises(hr.SampleError):
+            list(loader)
+        assert time.monotonic() - start > 0.5  # it may have begun before the clock
+
+
+def test_a_file_that_is_damaged_for_a_while(tmp_path):
+    """Decoding is tried again with what was read, which does not get better; what was skipped then is not read again."""
+    paths = write(tmp_path, 4, bad=(1,))
+    with cropped(paths, retries=2, wait=0.01, on_error="skip").batch(1).loader(epochs=2) as loader:
+        assert [number(b["key"][0]) for b in loader] == [0, 2, 3]
+        Image.fromarray(noise(1)).save(paths[1])
+        second = [number(b["key"][0]) for b in loader]
+        assert second in ([0, 1, 2, 3], [0, 2, 3]), "the second epoch may have been read ahead"
+
+
+# Time limits.
+
+
+def slow(paths, n: int, **failures) -> hr.Pipeline:
+    """One of the files is enlarged to what takes a second on any machine of these years; there is a limit for that alone."""
+    large = lambda p: p.resize((9000, 9000), filter="lanczos").failures(time_limit=0.1, **failures)  # noqa: E731
+    return hr.files(paths).decode_image().route("key", [(f"**/{n:02d}.png", large), lambda p: p]).center_crop(8)
+
+
+def test_a_time_limit(tmp_path):
+    paths = write(tmp_path, 7)
+    with slow(paths, 3, on_error="skip").batch(2).loader(epochs=1) as loader:
+        batches = [{name: values[:] for name, values in b.items()} for b in loader]
+        assert [number(key) for b in batches for key in b["key"]] == [0, 1, 2, 4, 5, 6]
+        assert_pixels(batches)
+        (lost,) = loader.errors
+        assert (lost.key, lost.stage) == (paths[3], "resize")
+        assert "100ms" in lost.error
+    with slow(paths, 3).batch(1).loader(epochs=1) as loader:
+        got = []
+        with pytest.raises(hr.SampleError, match="100ms") as caught:
+            got.extend(number(b["key"][0]) for b in loader)
+        assert caught.value.key == paths[3]
+        assert got == [0, 1, 2]
+    with slow(paths, 9, on_error="skip").batch(7).loader(epochs=1) as loader:
+        assert [len(b["key"]) for b in loader] == [7], "who is not limited, is in time"
+
+
+# Going on in the middle.
+
+
+@pytest.mark.parametrize("how", ["skip", "replace", "both"])
+def test_going_on_in_the_middle(tmp_path, how):
+    paths = write(tmp_path, 14, bad=(1, 2, 6, 11))
+
+    def build() -> hr.Pipeline:
+        p = hr.files(paths).shuffle()
+        if how == "both":
+            return p.decode_image().failures(on_error="replace", max_errors=9).random_crop(8).failures(on_error="skip").batch(3)
+        return p.decode_image().failures(on_error=how, max_errors=9).random_crop(8).random_flip().batch(3)
+
+    with build().loader(epochs=3) as loader:
+        whole = rest_of_epochs(loader)
+    for cut in range(len(whole)):
+        with build().loader(epochs=3) as loader:
+            head, state = rest_of_epochs(loader, cut), json.loads(json.dumps(loader.state_dict()))
+        with build().loader(epochs=3, workers=1) as again:
+            again.load_state_dict(state)
+            assert head + rest_of_epochs(again) == whole
+
+
+def test_failures_may_change_between_runs(tmp_path):
+    """A run that has stopped at a bad file goes on with another policy."""
+    paths = write(tmp_path, 8, bad=(5,))
+    with cropped(paths).batch(2).loader(epochs=1) as loader:
+        with pytest.raises(hr.SampleError):
+            list(loader)
+        state = loader.state_dict()
+    with cropped(paths, on_error="skip").batch(2).loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert [number(key) for b in loader for key in b["key"]] == [4, 6, 7]
+
+
+def test_the_engine_lives_on(tmp_path):
+    """An operation that was abandoned holds nothing up: the loader is closed in time, and another one works."""
+    paths = write(tmp_path, 4)
+    with slow(paths, 1, on_error="skip").batch(1).loader(epochs=1) as loader:
+        assert len(list(loader)) == 3
+    done = threading.Event()
+
+    def again() -> None:
+        with cropped(paths[:3]).batch(1).loader(epochs=1) as loader:
+            assert len(list(loader)) == 3
+        done.set()
+
+    thread = threading.Thread(target=again)
+    thread.start()
+    assert within(30, done.is_set)
+    thread.join()
