@@ -108,6 +108,20 @@ def load(description: hr.Pipeline) -> list[tuple[Any, ...]]:
         return digests(loader)
 
 
+def rest_of_epochs(loader: hr.Loader, most: int | None = None) -> list[tuple[Any, ...]]:
+    """The batches that are left of all epochs, or so many of them, as something small to compare."""
+    got: list[tuple[Any, ...]] = []
+    while most is None or len(got) < most:
+        try:
+            for batch in loader:
+                got.append(digest(batch))
+                if len(got) == most:
+                    break
+        except hr.EpochsExhausted:
+            break
+    return got
+
+
 def children() -> set[int]:
     """Processes that this one has started and that are there, zombies as well."""
     found = set()

@@ -1,7 +1,8 @@
-"""Several sources as one: whose turn it is, what comes of each, and going on in the middle. The references are loops over lists, and NumPy."""
+"""Several sources as one: whose turn it is, and what comes of each. The references are loops over lists, and NumPy."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -51,17 +52,14 @@ def epochs_of(pipeline: hr.Pipeline, epochs: int = 1, **options) -> list[list[st
 
 
 def in_turns(streams: list[list[str]], until: str) -> list[str]:
-    """One after the other. The turn of a stream that has ended goes to the next, or ends it all."""
-    left, merged, turn = [list(s) for s in streams], [], 0
-    while any(left):
-        at = turn % len(left)
-        if not left[at] and until == "shortest":
-            break
-        while not left[at]:
-            at = (at + 1) % len(left)
-        merged.append(left[at].pop(0))
-        turn += 1
-    return merged
+    """One after the other. The turns of a stream that has ended are left out, or the first of them ends it all."""
+    left, merged = [list(s) for s in streams], []
+    for turn in itertools.count():
+        stream = left[turn % len(left)]
+        if stream:
+            merged.append(stream.pop(0))
+        elif until == "shortest" or not any(left):
+            return merged
 
 
 @pytest.mark.parametrize("until", ["longest", "shortest"])
@@ -107,7 +105,7 @@ def test_weights(animals):
         assert abs(share - 0.75) < 5 * math.sqrt(0.75 * 0.25 / len(epoch)), "five standard deviations from what was asked for"
         assert len(epoch) > 3500
         # Draws are independent: ants are followed by ants as often as ants come at all.
-        pairs = [b == animals["ant"][0] for a, b in zip(epoch, epoch[1:], strict=False) if a == animals["ant"][0]]
+        pairs = [b == animals["ant"][0] for a, b in itertools.pairwise(epoch) if a == animals["ant"][0]]
         assert abs(sum(pairs) / len(pairs) - 0.75) < 5 * math.sqrt(0.75 * 0.25 / len(pairs))
     assert first != second
     assert epochs_of(merged, 2, workers=1) == [first, second]
@@ -158,7 +156,11 @@ HOW = {
 
 
 def mixed(animals, **how) -> hr.Pipeline:
-    streams = [hr.files(animals["ant"]).shuffle().decode_image(), hr.merge([source(animals["bee"]), source(animals["ant"])]), source(animals["cat"] * 4)]
+    streams = [
+        hr.files(animals["ant"]).shuffle().decode_image(),
+        hr.merge([source(animals["bee"]), source(animals["ant"])]),
+        source(animals["cat"] * 4),
+    ]
     return hr.merge(streams, **how).random_crop(8).random_flip().batch(2)
 
 

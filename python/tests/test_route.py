@@ -63,7 +63,11 @@ def test_by_label(animals, workers):
 
 
 def test_by_key(animals):
-    routed = hr.files(labelled(animals)).decode_image().route("key", [(["**/ant/[0-2].png", "**/bee/*"], turned), ("**/ant/*", flipped), cropped])
+    routed = (
+        hr.files(labelled(animals))
+        .decode_image()
+        .route("key", [(["**/ant/[0-2].png", "**/bee/*"], turned), ("**/ant/*", flipped), cropped])
+    )
 
     def taken(key, label):
         if label == 1 or (label == 0 and int(Path(key).stem) < 3):
@@ -80,7 +84,7 @@ def test_the_first_branch_takes_it(animals):
 
 def test_before_decoding(animals):
     """Branches may decode, each in its way."""
-    gray = lambda p: p.decode_image(color="gray").grayscale(3).center_crop(8)  # noqa: E731
+    gray = lambda p: p.decode_image().grayscale(3).center_crop(8)  # noqa: E731
     routed = hr.files(labelled(animals)).route("label", [(1, gray), lambda p: p.decode_image().center_crop(8)])
     with routed.batch(12).loader(epochs=1) as loader:
         (batch,) = ({name: values[:] for name, values in b.items()} for b in loader)
@@ -124,7 +128,10 @@ def test_completion_order_loses_nothing(animals):
 def test_a_sample_that_no_branch_takes(animals):
     routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), (2, cropped)])
     first = next(key for key, label in labelled(animals) if label == 1)
-    with routed.batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError, match="no branch of route takes this sample, whose label is 1") as caught:
+    with (
+        routed.batch(1).loader(epochs=1) as loader,
+        pytest.raises(hr.SampleError, match="no branch of route takes this sample, whose label is 1") as caught,
+    ):
         list(loader)
     assert (caught.value.key, caught.value.stage) == (first, "route")
     with routed.failures(on_error="skip", max_errors=4).batch(1).loader(epochs=1) as loader:
