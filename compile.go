@@ -80,7 +80,8 @@ type compiler struct {
 	failing  failing
 	sources  []*listing // those that have no line yet
 	trail    trail
-	spending map[string]int // how many samples may be replaced in stages that have a limit of their own
+	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
+	skipping map[string]bool // by stage, whether it skips
 	programs bool
 	relabels bool
 }
@@ -102,13 +103,13 @@ type op struct {
 
 // compile makes lines of the plan, and what fills batches at their end.
 func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
-	c := compiler{work: &l.work, failing: l.failing(), sources: l.sources, spending: map[string]int{}, trail: trail{places: places{homes: newHomes()}}}
+	c := compiler{work: &l.work, failing: l.failing(), sources: l.sources, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}}}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		return nil, nil, err
 	}
 	end := c.end(whole, p.Last)
-	l.work.room, l.spending.own = c.trail.places.room, c.spending
+	l.work.room, l.spending.own, l.skipping = c.trail.places.room, c.spending, c.skipping
 	if l.programs = c.programs; c.relabels {
 		l.info.Classes = nil // other labels than those of the source
 	}
@@ -180,8 +181,9 @@ func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo fu
 	n.steps = append(n.steps, step{stage: s})
 }
 
-// limit notes how many samples a stage may replace.
+// limit notes what a stage does about bad samples.
 func (c *compiler) limit(name string, h handling) {
+	c.skipping[name] = h.skips
 	if h.replaces && h.policy != nil {
 		c.spending[name] = h.most
 	}
@@ -220,6 +222,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 		return err
 	}
 	h := c.failing.of(r.Failures, before.samples)
+	c.limit(r.Name, h)
 	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.policy}
 	if h.replaces { // a router only looks, so what no branch takes is replaced before it
 		pass := func(_ context.Context, it *item) error { _, err := choose(it); return err }

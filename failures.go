@@ -49,6 +49,7 @@ func (l *Loader) failing() failing {
 type handling struct {
 	policy   *pipe.Policy // nil: that of the run
 	replaces bool
+	skips    bool
 	most     int // samples that may be replaced, where policy is not nil
 	retries  int
 	wait     time.Duration
@@ -71,7 +72,7 @@ func (f failing) does(what OnError, r recipe.Recipe) (step string, ok bool) {
 // of says what is done about the failures of a step; n samples come there in an epoch.
 func (f failing) of(s *recipe.Failures, n int64) handling {
 	if s == nil {
-		return handling{replaces: f.onError == Replace}
+		return handling{replaces: f.onError == Replace, skips: f.onError == Skip}
 	}
 	h := handling{retries: s.Retries, limit: time.Duration(s.TimeLimit * float64(time.Second))}
 	if s.Wait != nil {
@@ -85,7 +86,8 @@ func (f failing) of(s *recipe.Failures, n int64) handling {
 	if s.MaxErrors != nil {
 		limit = *s.MaxErrors
 	}
-	if h.replaces = onError == Replace; own {
+	h.replaces, h.skips = onError == Replace, onError == Skip
+	if own {
 		h.policy, h.most = new(policy(onError, limit, n)), limit.Limit(n)
 	}
 	return h

@@ -66,7 +66,7 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*item] {
 		flows = append(flows, j.line(pipe.Flow[*item]{}, of, later))
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights}
+	o := pipe.MergeOpts{Name: n.merge.Name, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, FailFast: true}
 	if o.Order == pipe.ByWeight {
 		o.Seed = n.merge.Seed
 	}

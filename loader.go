@@ -120,6 +120,7 @@ type Loader struct {
 
 	programs bool // there are operations that are not the engine's own
 	spending spending
+	skipping map[string]bool // by stage, whether bad samples are skipped
 	failure  error // why Next gives no more; nil: the run knows
 
 	serial  serial
@@ -253,7 +254,14 @@ func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 // judged says of a failure if it was one loss too many. A state may bring too many already; then no sample fails.
 func (l *Loader) judged(err error) error {
 	failed, bad := (*pipe.StageError)(nil), (*sample.Error)(nil)
-	if l.config.OnError != Skip || !errors.As(err, &failed) {
+	if !errors.As(err, &failed) {
+		return err
+	}
+	skips, known := l.skipping[failed.Stage]
+	if !known {
+		skips = l.config.OnError == Skip
+	}
+	if !skips {
 		return err
 	}
 	if !errors.As(err, &bad) && l.count.Lost <= int64(l.config.MaxErrors.Limit(l.info.SamplesPerEpoch)) {

@@ -97,49 +97,59 @@ func rows(t *testing.T, b *Batch) []row {
 // sequential is what the loader should yield for augmented recipes, by a plain loop over the files.
 func sequential(t *testing.T, root string, epoch int, keep func(key string) bool) []row {
 	t.Helper()
+	paths := photographs(t, root)
+	permutation := order.Permute(int64(len(paths)), 3, epoch)
+	var out []row
+	for pos := range int64(len(paths)) {
+		if index := permutation.At(pos); keep(paths[index]) {
+			out = append(out, augmentedRow(t, paths, epoch, index))
+		}
+	}
+	return out
+}
+
+func photographs(t *testing.T, root string) []string {
+	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, "*", "*.jpg"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(paths)
+	return paths
+}
+
+// augmentedRow is what becomes of one file.
+func augmentedRow(t *testing.T, paths []string, epoch int, index int64) row {
+	t.Helper()
 	steps := []media.Step{
 		{Op: media.RandomResizedCrop{Height: 16, Width: 16}, ID: order.OpID("random_resized_crop")},
 		{Op: media.RandomFlip{P: 0.5}, ID: order.OpID("random_flip")},
 	}
-	permutation := order.Permute(int64(len(paths)), 3, epoch)
-	var out []row
-	for pos := range int64(len(paths)) {
-		index := permutation.At(pos)
-		if !keep(paths[index]) {
-			continue
-		}
-		data, err := os.ReadFile(paths[index])
-		if err != nil {
-			t.Fatal(err)
-		}
-		info, err := media.Probe(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var plan media.Plan
-		if err := media.MakePlan(info, media.Options{Orient: true}, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
-			t.Fatal(err)
-		}
-		decoder, err := media.DecoderFor(media.JPEG)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pixels := make([]byte, 16*16*3)
-		if err := decoder.DecodeInto(pixels, 48, data, &info, &plan); err != nil {
-			t.Fatal(err)
-		}
-		label := int64(0)
-		if strings.Contains(paths[index], "class1") {
-			label = 1
-		}
-		out = append(out, row{paths[index], label, string(pixels)})
+	data, err := os.ReadFile(paths[index])
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	info, err := media.Probe(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan media.Plan
+	if err := media.MakePlan(info, media.Options{Orient: true}, steps, order.NewKey(7, epoch, order.SourceID("files"), index), &plan); err != nil {
+		t.Fatal(err)
+	}
+	decoder, err := media.DecoderFor(media.JPEG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pixels := make([]byte, 16*16*3)
+	if err := decoder.DecodeInto(pixels, 48, data, &info, &plan); err != nil {
+		t.Fatal(err)
+	}
+	label := int64(0)
+	if strings.Contains(paths[index], "class1") {
+		label = 1
+	}
+	return row{paths[index], label, string(pixels)}
 }
 
 func all(string) bool { return true }

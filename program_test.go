@@ -220,7 +220,7 @@ func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe) (ops []a
 	}
 	source = &listing{id: 1, lane: held.Lane(), split: order.Split{Samples: 1, Batch: 1, World: 1}}
 	w.layout = new(layout)
-	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, trail: trail{places: places{homes: newHomes()}}}
+	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}}}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		t.Fatal(err)

@@ -255,7 +255,7 @@ func (s *session) lost(l headrace.Lost) {
 		cause = bad.Err // the frame names the sample already
 	}
 	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{
-		Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: cause.Error(),
+		Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: cause.Error(), Replaced: l.Replaced,
 	})
 }
 

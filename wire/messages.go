@@ -48,12 +48,13 @@ type Until struct {
 
 // Epoch follows the last batch of an epoch.
 type Epoch struct {
-	Epoch   int   `json:"epoch"`
-	Batches int64 `json:"batches"`
-	Samples int64 `json:"samples"` // rows yielded
-	Lost    int64 `json:"lost"`
-	Wrapped int64 `json:"wrapped"` // samples taken twice so that every rank has its share
-	Last    bool  `json:"last"`
+	Epoch    int   `json:"epoch"`
+	Batches  int64 `json:"batches"`
+	Samples  int64 `json:"samples"` // rows yielded
+	Lost     int64 `json:"lost"`
+	Replaced int64 `json:"replaced"` // of the samples, those that came in the place of others
+	Wrapped  int64 `json:"wrapped"`  // samples taken twice so that every rank has its share
+	Last     bool  `json:"last"`
 }
 
 // Code classes an [Error].
@@ -86,7 +87,7 @@ type Error struct {
 // Path is a path in JSON: in the form that recipe.Path writes, which keeps bytes that are no UTF-8.
 type Path = json.RawMessage
 
-// Lost reports one sample lost under a policy that tolerates it.
+// Lost reports one sample that failed under a policy that tolerates it.
 type Lost struct {
 	Epoch    int    `json:"epoch"`
 	Source   string `json:"source"`
@@ -95,6 +96,7 @@ type Lost struct {
 	Key      Path   `json:"key"`
 	Stage    string `json:"stage"`
 	Error    string `json:"error"`
+	Replaced bool   `json:"replaced,omitempty"` // another came in its place
 }
 
 // Note is a warning for people.

@@ -91,11 +91,15 @@ func (d *display) batch(p progress) {
 func (d *display) lost(l headrace.Lost, p progress) {
 	d.batch(p)
 	d.losses++
+	became := "lost"
+	if l.Replaced {
+		became = "replaced"
+	}
 	switch {
 	case d.losses <= maxLosses:
-		d.line(fmt.Sprintf("lost in %s: %v", l.Stage, l.Err))
+		d.line(fmt.Sprintf("%s in %s: %v", became, l.Stage, l.Err))
 	case d.losses == maxLosses+1:
-		d.line("more are lost, and only counted from here on; --json names each")
+		d.line("more are " + became + ", and only counted from here on; --json names each")
 	}
 }
 
@@ -107,6 +111,9 @@ func (d *display) epoch(s headrace.EpochSummary, p progress) {
 	}
 	if s.Lost > 0 {
 		text += fmt.Sprintf(", %s lost", thousands(s.Lost))
+	}
+	if s.Replaced > 0 {
+		text += fmt.Sprintf(", %s replaced", thousands(s.Replaced))
 	}
 	d.line(text)
 }
@@ -133,6 +140,9 @@ func progressText(p progress, s *speed) string {
 func speedTexts(p progress, s *speed) (parts []string) {
 	if p.totalLost > 0 {
 		parts = append(parts, thousands(p.totalLost)+" lost")
+	}
+	if p.replaced > 0 {
+		parts = append(parts, thousands(p.replaced)+" replaced")
 	}
 	if s.rate > 0 {
 		parts = append(parts, rateText(s.rate)+" samples/s")

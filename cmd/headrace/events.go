@@ -29,24 +29,27 @@ type startEvent struct {
 }
 
 type lostEvent struct {
-	Event   string      `json:"event"`
-	Seconds float64     `json:"seconds"`
-	Epoch   int         `json:"epoch"`
-	Index   int64       `json:"index"`
-	Key     recipe.Path `json:"key"`
-	Stage   string      `json:"stage"`
-	Error   string      `json:"error"`
+	Event    string      `json:"event"`
+	Seconds  float64     `json:"seconds"`
+	Epoch    int         `json:"epoch"`
+	Source   string      `json:"source"`
+	Index    int64       `json:"index"`
+	Key      recipe.Path `json:"key"`
+	Stage    string      `json:"stage"`
+	Error    string      `json:"error"`
+	Replaced bool        `json:"replaced,omitempty"`
 }
 
 type epochEvent struct {
-	Event   string  `json:"event"`
-	Seconds float64 `json:"seconds"`
-	Epoch   int     `json:"epoch"`
-	Batches int64   `json:"batches"`
-	Samples int64   `json:"samples"`
-	Lost    int64   `json:"lost"`
-	Wrapped int64   `json:"wrapped"`
-	Took    float64 `json:"epoch_seconds"`
+	Event    string  `json:"event"`
+	Seconds  float64 `json:"seconds"`
+	Epoch    int     `json:"epoch"`
+	Batches  int64   `json:"batches"`
+	Samples  int64   `json:"samples"`
+	Lost     int64   `json:"lost"`
+	Replaced int64   `json:"replaced"`
+	Wrapped  int64   `json:"wrapped"`
+	Took     float64 `json:"epoch_seconds"`
 }
 
 type warningEvent struct {
@@ -65,6 +68,7 @@ type endEvent struct {
 	Batches    int64            `json:"batches"`
 	Samples    int64            `json:"samples"`
 	Lost       int64            `json:"lost"`
+	Replaced   int64            `json:"replaced"`
 	Rate       float64          `json:"samples_per_second"`
 	Statistics stats.Document   `json:"statistics"`
 	Out        *export.Manifest `json:"out,omitempty"`
@@ -94,11 +98,11 @@ func (e *events) start(s start) {
 func (e *events) batch(progress) {}
 
 func (e *events) lost(l headrace.Lost, _ progress) {
-	e.emit(lostEvent{"lost", e.seconds(), l.ID.Epoch, l.ID.Index, recipe.Path(l.Key), l.Stage, l.Err.Error()})
+	e.emit(lostEvent{"lost", e.seconds(), l.ID.Epoch, l.ID.Source, l.ID.Index, recipe.Path(l.Key), l.Stage, l.Err.Error(), l.Replaced})
 }
 
 func (e *events) epoch(s headrace.EpochSummary, p progress) {
-	e.emit(epochEvent{"epoch", e.seconds(), s.Epoch, s.Batches, s.Samples, s.Lost, s.Wrapped, time.Since(p.epochBegun).Seconds()})
+	e.emit(epochEvent{"epoch", e.seconds(), s.Epoch, s.Batches, s.Samples, s.Lost, s.Replaced, s.Wrapped, time.Since(p.epochBegun).Seconds()})
 }
 
 func (e *events) warn(code, message string) {
@@ -107,7 +111,7 @@ func (e *events) warn(code, message string) {
 
 func (e *events) end(end ending) error {
 	event := endEvent{
-		Event: "end", Seconds: e.seconds(), Outcome: "done", ExitCode: end.code, Batches: end.now.totalBatches, Samples: end.now.total, Lost: end.now.totalLost,
+		Event: "end", Seconds: e.seconds(), Outcome: "done", ExitCode: end.code, Batches: end.now.totalBatches, Samples: end.now.total, Lost: end.now.totalLost, Replaced: end.now.replaced,
 		Statistics: stats.Report(end.stats), Out: end.manifest, Trace: end.trace,
 	}
 	if event.Seconds > 0 {

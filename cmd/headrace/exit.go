@@ -15,7 +15,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1   // the source, a sample, input or output
 	exitUsage       = 2   // wrong use, or a mistake in the recipe
-	exitLost        = 3   // done, but samples were lost that the policy allows to lose
+	exitLost        = 3   // done, but samples were lost or replaced, as the policy allows
 	exitInterrupted = 130 // by a signal, as shells say it of Ctrl-C
 )
 

@@ -194,7 +194,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "r.yaml", "--set", "root=da"}, ":0\n"},
 		{[]string{"run", "--set", ""}, ":0\n"},
 		{[]string{"run", "none.yaml", "--set", ""}, ":6\n"},
-		{[]string{"run", "r.yaml", "--on-error", ""}, "raise\nskip\n:4\n"},
+		{[]string{"run", "r.yaml", "--on-error", ""}, "raise\nskip\nreplace\n:4\n"},
 		{[]string{"run", "r.yaml", "--order", ""}, "input\ncompletion\n:4\n"},
 		{[]string{"run", "r.yaml", "--out", ""}, "tar:\nnpy:\n:6\n"},
 		{[]string{"run", "r.yaml", "--images", ""}, "npy\npng\njpg\nwebp\n:4\n"},

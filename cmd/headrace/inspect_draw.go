@@ -214,17 +214,18 @@ func (e *inspectedEngine) sample() string {
 }
 
 func losses(c headrace.Config) string {
-	if c.OnError != headrace.Skip {
+	become := map[headrace.OnError]string{headrace.Skip: "skipped", headrace.Replace: "replaced"}[c.OnError]
+	if become == "" {
 		return "none: the first bad sample stops the run"
 	}
 	most, _ := json.Marshal(c.MaxErrors)
 	switch {
 	case string(most) == "null":
-		return "bad samples are skipped, up to 1 % of an epoch and at least 10"
+		return "bad samples are " + become + ", up to 1 % of an epoch and at least 10"
 	case c.MaxErrors.Rate > 0:
-		return fmt.Sprintf("bad samples are skipped, up to %s %% of an epoch", shortNumber(100*c.MaxErrors.Rate))
+		return fmt.Sprintf("bad samples are %s, up to %s %% of an epoch", become, shortNumber(100*c.MaxErrors.Rate))
 	default:
-		return fmt.Sprintf("bad samples are skipped, up to %d an epoch", c.MaxErrors.Count)
+		return fmt.Sprintf("bad samples are %s, up to %d an epoch", become, c.MaxErrors.Count)
 	}
 }
 

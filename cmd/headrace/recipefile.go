@@ -42,8 +42,8 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
 	f.IntVar(&o.prefetch, "prefetch", 0, "batches ready ahead (default 2)")
 	f.Var(size{&o.memory}, "memory", "byte budget, such as 512MiB (default: a quarter of what is available, at most 2 GiB)")
-	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, skip drops the sample (default raise)")
-	f.StringVar(&o.maxErrors, "max-errors", "", "with --on-error skip, most losses of an epoch: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
+	f.StringVar(&o.onError, "on-error", "", "`policy` for bad samples: raise ends the run, skip drops the sample, replace draws another (default raise)")
+	f.StringVar(&o.maxErrors, "max-errors", "", "with --on-error skip and replace, most bad samples of an epoch: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
 	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, completion lets fast samples pass slow ones (default input)")
 	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image as one; --fuse=false gives each its own statistics")
 	f.VisitAll(func(one *pflag.Flag) {
@@ -57,7 +57,7 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 			c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	complete("on-error", string(headrace.Raise), string(headrace.Skip))
+	complete("on-error", string(headrace.Raise), string(headrace.Skip), string(headrace.Replace))
 	complete("order", string(headrace.InputOrder), string(headrace.CompletionOrder))
 	c.RegisterFlagCompletionFunc("set", completeVariables)
 	c.ValidArgsFunction = completeRecipe

@@ -48,7 +48,7 @@ each other, each with the augmentation of its epoch; the names in shards then be
 --trace writes a file for https://ui.perfetto.dev: every operation with its sample, every wait and every hand-over, by worker and time. The file of a run that was
 interrupted or killed can be opened, too.
 
-Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost (--on-error skip); 130 interrupted.
+Exit codes: 0 done; 1 failed; 2 wrong use, or a mistake in the recipe; 3 done, but samples were lost or replaced (--on-error); 130 interrupted.
 A file that crashes a C decoder ends the program by a signal: the first goroutine that it prints has the file's name.`,
 		Example: `  headrace run recipe.yaml
   headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
@@ -141,7 +141,7 @@ func (o *runOptions) end(w *walk, s stats.Snapshot, err error) error {
 	case err != nil:
 		err = w.explained(err)
 		code = exitCode(&commandError{err})
-	case w.lost() > 0:
+	case w.missing() > 0:
 		code = exitLost
 	}
 	untold := w.end(code, err, s)

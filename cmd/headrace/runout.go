@@ -102,5 +102,8 @@ func summary(t export.Target, m export.Manifest) string {
 	if lost := m.Lost(); lost > 0 {
 		text += fmt.Sprintf("; %s lost", thousands(lost))
 	}
+	if replaced := m.Replaced(); replaced > 0 {
+		text += fmt.Sprintf("; %s replaced", thousands(replaced))
+	}
 	return text
 }

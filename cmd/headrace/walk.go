@@ -96,8 +96,12 @@ func (w *walk) epochEnded(s headrace.EpochSummary) {
 }
 
 func (w *walk) sampleLost(lost headrace.Lost) {
-	w.now.lost++
-	w.now.totalLost++
+	if lost.Replaced {
+		w.now.replaced++
+	} else {
+		w.now.lost++
+		w.now.totalLost++
+	}
 	if w.out != nil {
 		w.out.Lost(lost)
 	}
@@ -146,6 +150,9 @@ func (w *walk) interrupted() error {
 	if w.now.totalLost > 0 {
 		text += fmt.Sprintf("; %s lost", thousands(w.now.totalLost))
 	}
+	if w.now.replaced > 0 {
+		text += fmt.Sprintf("; %s replaced", thousands(w.now.replaced))
+	}
 	return &codeError{exitInterrupted, fmt.Errorf("%s", text)}
 }
 
@@ -164,12 +171,12 @@ func are(n int64) string {
 	return thousands(n) + " samples are"
 }
 
-// lost is the number of samples that are missing, also of those that earlier runs of the same output lost.
-func (w *walk) lost() int64 {
+// missing is the number of samples that failed, also of those that earlier runs of the same output lost or replaced.
+func (w *walk) missing() int64 {
 	if m, ok := w.written(); ok {
-		return m.Lost()
+		return m.Lost() + m.Replaced()
 	}
-	return w.now.totalLost
+	return w.now.totalLost + w.now.replaced
 }
 
 // written returns what was written, once that is complete.

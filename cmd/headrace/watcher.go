@@ -20,6 +20,7 @@ type progress struct {
 	total         int64 // samples of this run
 	totalBatches  int64
 	totalLost     int64
+	replaced      int64 // of total
 }
 
 // left is the number of samples that are still to come.

@@ -49,9 +49,9 @@ type Export struct {
 	journal  journal
 	manifest Manifest
 	complete bool
-	lost     []int     // the epochs of losses since the batch that was written last
-	last     time.Time // when the journal was written
-	saved    int64     // samples that it covers
+	lost     []headrace.Lost // since the batch that was written last
+	last     time.Time       // when the journal was written
+	saved    int64           // samples that it covers
 }
 
 // format is how samples become files.
@@ -306,12 +306,16 @@ func (e *Export) Write(b *headrace.Batch, state headrace.State) error {
 }
 
 // Lost counts a sample that the loader lost on its way to the next batch.
-func (e *Export) Lost(l headrace.Lost) { e.lost = append(e.lost, l.ID.Epoch) }
+func (e *Export) Lost(l headrace.Lost) { e.lost = append(e.lost, l) }
 
 // reach notes how far the loader is. Losses count with the state that covers them: whoever goes on from an earlier one, meets them again.
 func (e *Export) reach(state headrace.State) {
-	for _, epoch := range e.lost {
-		e.epoch(epoch).Lost++
+	for _, l := range e.lost {
+		if l.Replaced {
+			e.epoch(l.ID.Epoch).Replaced++
+		} else {
+			e.epoch(l.ID.Epoch).Lost++
+		}
 	}
 	e.lost = e.lost[:0]
 	e.journal.State = state

@@ -40,6 +40,14 @@ func (m Manifest) Lost() (n int64) {
 	return n
 }
 
+// Replaced is the number of samples that came in the place of others.
+func (m Manifest) Replaced() (n int64) {
+	for _, e := range m.Epochs {
+		n += e.Replaced
+	}
+	return n
+}
+
 // Bytes is the size of all files.
 func (m Manifest) Bytes() (n int64) {
 	for _, f := range m.Files {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Place = tuple[int, str, int]  # of one sample: epoch, source, position
 
-_PLACE = ("batches", "sources", "merges", "parts", "dropped")  # what BATCH brings of a record
+_PLACE = ("batches", "sources", "merges", "parts", "dropped", "replaced")  # what BATCH brings of a record
 
 _EXPLAINED = {
     "version": "the form of states has changed",

@@ -27,7 +27,7 @@ _KEPT = 1000  # lost samples that are remembered by name
 
 
 class LostSample:
-    """A sample that was left out, and why.
+    """A sample that failed, and why. It was left out, or replaced.
 
     Attributes:
         key (str): its name; for files the path as given.
@@ -37,9 +37,10 @@ class LostSample:
         error (str): why.
         epoch (int): the epoch.
         position (int): its position in this rank's epoch of the source.
+        replaced (bool): whether another sample came in its place.
     """
 
-    __slots__ = ("epoch", "error", "index", "key", "position", "source", "stage")
+    __slots__ = ("epoch", "error", "index", "key", "position", "replaced", "source", "stage")
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.key: str = told["key"]
@@ -49,21 +50,25 @@ class LostSample:
         self.error: str = told["error"]
         self.epoch: int = told["epoch"]
         self.position: int = told["position"]
+        self.replaced: bool = told.get("replaced", False)
 
     def __repr__(self) -> str:
-        return f"<{self.key!r} (index {self.index}): {self.stage}: {self.error}>"
+        replaced = ", replaced" if self.replaced else ""
+        return f"<{self.key!r} (index {self.index}){replaced}: {self.stage}: {self.error}>"
 
 
 class Errors(Sequence[LostSample]):
-    """The samples that were lost: the first 1,000 by name, all of them counted.
+    """The samples that were lost or replaced: the first 1,000 by name, all of them counted.
 
     Attributes:
-        total (int): how many were lost.
+        total (int): how many failed.
+        replaced (int): in the place of how many of these another came.
     """
 
     def __init__(self) -> None:
         self._kept: list[LostSample] = []
         self.total = 0
+        self.replaced = 0
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -73,7 +78,8 @@ class Errors(Sequence[LostSample]):
 
     def __repr__(self) -> str:
         more = f" and {self.total - len(self._kept)} more" if self.total > len(self._kept) else ""
-        return f"<{self.total} lost: {self._kept!r}{more}>"
+        replaced = f", {self.replaced} replaced" if self.replaced else ""
+        return f"<{self.total - self.replaced} lost{replaced}: {self._kept!r}{more}>"
 
 
 class Field(NamedTuple):
@@ -137,8 +143,9 @@ class Loader:
             raise
         self._identity = Identity(self._opened["state"])
         self._frontier = Frontier(self._opened["state"]["epoch"])
-        self._recovery = Recovery(config["on_error"] == "skip", self._opened["sources"])
+        self._recovery = Recovery(config["on_error"] != "raise", self._opened["sources"])
         self._lost: set[Place] = set()
+        self._replaced: set[Place] = set()
         self._hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
         self._number = 0  # of the loop that may take batches
         self._failure: HeadraceError | None = None  # why the stream has ended
@@ -192,7 +199,7 @@ class Loader:
             raise RecipeError(f"headrace: set_epoch({epoch}): epochs count from 0")
         with self._lock:
             if epoch != self._frontier.epoch + self._frontier.inside:
-                self._lost = set()
+                self._lost, self._replaced = set(), set()
                 self._go_to(Frontier(epoch))
 
     def _go_to(self, frontier: Frontier) -> None:
@@ -240,7 +247,7 @@ class Loader:
             for warning in dict.fromkeys(filter(None, map(self._identity.check, states))):
                 warnings.warn(warning, HeadraceWarning, stacklevel=2)
             state = next((s for s in states if self._identity.own(s)), None) or self._gather(states)
-            self._lost = lost_in(state)
+            self._lost, self._replaced = lost_in(state), set()
             self._recovery.quarantine = list(state.get("quarantine") or ())
             self._go_to(Frontier.of(state))
 
@@ -388,15 +395,18 @@ class Loader:
         """Take a LOST frame."""
         lost = LostSample(json.loads(payload))
         place = (lost.epoch, lost.source, lost.position)
-        new = place not in self._lost  # a new engine loses again what the frontier had not passed
+        known = self._replaced if lost.replaced else self._lost
+        new = place not in known  # a new engine loses again what the frontier had not passed
+        replaced = new and lost.replaced
         kept = [lost] if new and len(self.errors) < _KEPT else []
         channel, errors = session.channel, self.errors
         # Nothing is called between these lines: see _wire.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         errors.total += new
+        errors.replaced += replaced
         errors._kept += kept
-        self._lost |= {place}
+        known |= {place}
 
     def _end_epoch(self, loop: Loop, session: Session, payload: bytes, end: int) -> None:
         """Take an EPOCH frame. One of an epoch whose loop was left after its last batch says nothing new."""
@@ -406,12 +416,14 @@ class Loader:
             frontier = Frontier(epoch + 1)
         done = epoch >= loop.epoch
         lost = {place for place in self._lost if place[0] > epoch}
+        replaced = {place for place in self._replaced if place[0] > epoch}
         channel = session.channel
         # Nothing is called between these lines: see _wire.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         self._frontier = frontier
         self._lost = lost
+        self._replaced = replaced
         loop.done = done
 
     def _fail(self, session: Session, payload: bytes, end: int) -> NoReturn:

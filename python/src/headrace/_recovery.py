@@ -1,4 +1,4 @@
-"""What to do when the engine has died under `on_error="skip"`.
+"""What to do when the engine has died under `on_error="skip"` and `"replace"`.
 
 A sample that crashes C code takes the engine with it. Which one it was, the crash page does not say: several may have been in flight.
 So the engine is started again at the exact place, on its own and with one operation at a time, until all those samples are finished.

@@ -80,7 +80,7 @@ class SampleError(HeadraceError):
 
 
 class TooManyErrors(SampleError):
-    """Under `on_error="skip"`, more samples failed than `max_errors` allows. The attributes name the last of them."""
+    """Under `on_error="skip"` or `"replace"`, more samples failed than `max_errors` allows. The attributes name the last of them."""
 
 
 class HeldBatches(HeadraceError):

@@ -482,7 +482,7 @@ class Pipeline:
         order: Literal["input", "completion"] = DEFAULT,
         memory: int | str | None = DEFAULT,
         hold_limit: int | str | None = DEFAULT,
-        on_error: Literal["raise", "skip"] = DEFAULT,
+        on_error: Literal["raise", "skip", "replace"] = DEFAULT,
         max_errors: int | float | None = DEFAULT,
         fuse: bool = DEFAULT,
     ) -> Loader:
@@ -500,8 +500,9 @@ class Pipeline:
             memory: bytes that the engine may use for samples and batches, a number or text like `"2GiB"`; None, the default: a quarter of
                 what is available, at most 2 GiB, divided by `LOCAL_WORLD_SIZE`.
             hold_limit: bytes of batches that the program may hold; None, the default: half of what is available.
-            on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named.
-            max_errors: with `"skip"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the default: 1 %, at
+            on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named;
+                `"replace"`: another sample of the same source comes in the place of each, the same in every run.
+            max_errors: with `"skip"` and `"replace"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the default: 1 %, at
                 least 10.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.

@@ -1,0 +1,390 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// asTold does what a test says, for each sample.
+type asTold struct {
+	Hook string `json:"hook" doc:"which test it is"`
+}
+
+var (
+	hooks    sync.Map // of func(context.Context, sample.ID) error, by name
+	toldOnce = sync.OnceValue(func() error {
+		return Register("as_told", "Does what it is told.", func() Operation[troubleIn, struct{}] { return new(asTold) })
+	})
+)
+
+func (o *asTold) Do(ctx context.Context, in troubleIn) (struct{}, error) {
+	do, _ := hooks.Load(o.Hook)
+	return struct{}{}, do.(func(context.Context, sample.ID) error)(ctx, in.ID)
+}
+
+// telling is a step that calls do.
+func telling(t *testing.T, f *recipe.Failures, do func(context.Context, sample.ID) error) recipe.Step {
+	t.Helper()
+	if err := toldOnce(); err != nil {
+		t.Fatal(err)
+	}
+	hooks.Store(t.Name(), do)
+	return recipe.Step{Args: Args(&asTold{t.Name()}), Failures: f}
+}
+
+// flow is a recipe with a step before decoding.
+func flow(root string, s recipe.Step) recipe.Recipe {
+	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{filesOf(root), s, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
+}
+
+// substituted is what a plain loop gives where others come in the places of bad samples.
+func substituted(t *testing.T, root string, epoch, rank, world int, bad []string) (rows []row, lost []string) {
+	t.Helper()
+	paths := photographs(t, root)
+	permutation := order.Permute(int64(len(paths)), 3, epoch)
+	isBad := func(index int64) bool { return slices.Contains(bad, filepath.Base(paths[index])) }
+	split := order.Split{Samples: int64(len(paths)), Batch: int64(4 * world), World: world, Rank: rank}
+	for pos := range split.Len() {
+		place, _ := split.At(pos)
+		index := permutation.At(place)
+		if origin := index; isBad(origin) {
+			lost = append(lost, filepath.Base(paths[origin]))
+			key := order.NewKey(7, epoch, order.SourceID("files"), origin)
+			for draw := uint32(0); isBad(index); draw++ {
+				index = int64(key.Intn(order.OpID("replace"), draw, len(paths)))
+			}
+		}
+		rows = append(rows, augmentedRow(t, paths, epoch, index))
+	}
+	return rows, lost
+}
+
+func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	bad := []string{"003.jpg", "017.jpg", "018.jpg", "036.jpg"}
+	for _, name := range bad {
+		phototest.Spoil(t, root, name)
+	}
+	for _, world := range []int{1, 2} {
+		for _, c := range []Config{{Workers: new(1)}, {Workers: new(5)}, {Workers: new(3), Fuse: new(false)}, {Workers: new(4), Memory: new(int64(1 << 15))}} {
+			c.Epochs, c.OnError, c.WorldSize = new(2), Replace, world
+			for c.Rank = range world {
+				var lost []string
+				l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
+					if lost = append(lost, filepath.Base(l.Key)); !l.Replaced || l.Err == nil || l.Stage == "" {
+						t.Errorf("%+v", l)
+					}
+				}})
+				if !l.Info().Exact {
+					t.Error("the number of batches was not promised")
+				}
+				for epoch := range 2 {
+					lost = nil
+					rows, wantLost := substituted(t, root, epoch, c.Rank, world, bad)
+					compare(t, fmt.Sprintf("rank %d of %d, epoch %d", c.Rank, world, epoch), drain(t, l), slices.Collect(slices.Chunk(rows, 4)))
+					if !slices.Equal(lost, wantLost) {
+						t.Errorf("%v were told, expected %v", lost, wantLost)
+					}
+					if e := l.Epoch(); e.Replaced != int64(len(wantLost)) || e.Lost != 0 || e.Samples != int64(len(rows)) {
+						t.Errorf("%+v", e)
+					}
+				}
+				var counted int64
+				for _, s := range l.Stats().Stages {
+					counted += s.Replaced
+				}
+				if counted == 0 {
+					t.Error("the statistics know of no replaced sample")
+				}
+				l.Close()
+				if n := l.Stats().Memory.Used; n != 0 {
+					t.Errorf("%d bytes are still held", n)
+				}
+			}
+		}
+	}
+}
+
+func TestRunsThatReplaceGoOnAtEveryBatch(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 37)
+	for _, name := range []string{"003.jpg", "017.jpg", "018.jpg", "036.jpg"} {
+		phototest.Spoil(t, root, name)
+	}
+	cutAnywhere(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, Workers: new(3)})
+	cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: Replace, Workers: new(2), Fuse: new(false)})
+}
+
+// Bad samples behind merges and routes: what is left of the others comes in the same order, and others in their places are of the same source and branch.
+func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 21, 10)
+	phototest.Spoil(t, g.root(0), "003.jpg")
+	phototest.Spoil(t, g.root(0), "004.jpg")
+	phototest.Spoil(t, g.root(1), "007.jpg")
+	r := g.recipe("", `{"batch":{"size":4}}`)
+	for _, c := range []Config{{OnError: Skip}, {OnError: Replace}, {OnError: Skip, Fuse: new(false)}, {OnError: Replace, Fuse: new(false)}} {
+		c.Workers = new(3)
+		cutAnywhere(t, r, c)
+	}
+	bad := func(r row) bool {
+		first, name := strings.HasPrefix(r.key, g.root(0)), filepath.Base(r.key)
+		return first && (name == "003.jpg" || name == "004.jpg") || !first && name == "007.jpg"
+	}
+	// The model cannot decode them; the order of keys tells enough.
+	keys := func(l *Loader) (all []string) {
+		for _, b := range drain(t, l) {
+			for _, r := range b {
+				all = append(all, r.key)
+			}
+		}
+		return all
+	}
+	var lists [2][]row
+	for i := range lists {
+		n := int64(len(g.paths[i]))
+		permutation := order.Permute(n, 3, 0)
+		for pos := range n {
+			if i == 0 {
+				pos = permutation.At(pos)
+			}
+			lists[i] = append(lists[i], row{key: g.paths[i][pos]})
+		}
+	}
+	whole := inTurns(lists, false)
+	replaced := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Replace}, Options{}))
+	if len(replaced) != len(whole) {
+		t.Fatalf("%d samples of %d", len(replaced), len(whole))
+	}
+	for i, key := range replaced {
+		switch was := whole[i]; {
+		case !bad(was) && key != was.key:
+			t.Errorf("sample %d is %s, and was %s", i, key, was.key)
+		case bad(was) && (key == was.key || filepath.Dir(filepath.Dir(key)) != filepath.Dir(filepath.Dir(was.key))):
+			t.Errorf("in the place of %s came %s", was.key, key)
+		}
+	}
+	for i := range lists {
+		lists[i] = slices.DeleteFunc(lists[i], bad)
+	}
+	var skipped []string
+	for _, r := range inTurns(lists, false) {
+		skipped = append(skipped, r.key)
+	}
+	if got := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Skip}, Options{})); !slices.Equal(got, skipped) {
+		t.Errorf("%v\nexpected %v", got, skipped)
+	}
+}
+
+func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 20)
+	bad := []string{"003.jpg", "004.jpg", "011.jpg"}
+	for _, name := range bad {
+		phototest.Spoil(t, root, name)
+	}
+	var told []string
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, MaxErrors: ErrorCount(2)}, Options{Lost: func(l Lost) { told = append(told, filepath.Base(l.Key)) }})
+	rows, lost := substituted(t, root, 0, 0, 1, bad)
+	var got [][]row
+	for {
+		b, err := l.Next(t.Context())
+		if err == nil {
+			got = append(got, rowsOf(t, b))
+			continue
+		}
+		var failed *pipe.StageError
+		if !errors.Is(err, ErrTooManyLost) || !errors.As(err, &failed) || failed.Source != "files" || !strings.Contains(err.Error(), lost[2]) {
+			t.Fatal(err)
+		}
+		if _, again := l.Next(t.Context()); again != err {
+			t.Errorf("then %v", again)
+		}
+		break
+	}
+	n := int64(4 * len(got))
+	if s := l.State(); s.Sources["files"].Position != n || s.Replaced != int64(len(told)) || len(told) > 2 {
+		t.Errorf("after %d batches the state is %+v, told were %v", len(got), s, told)
+	}
+	compare(t, "before it", got, slices.Collect(slices.Chunk(rows, 4))[:len(got)])
+}
+
+func rowsOf(t *testing.T, b *Batch) []row {
+	t.Helper()
+	defer b.Release()
+	return rows(t, b)
+}
+
+// Where nothing can come in a sample's place, the run stops at it, and says so.
+func TestNothingIsLeftToReplaceWith(t *testing.T) {
+	leak.Check(t)
+	for n, want := range map[int]string{1: "none could take its place", 3: "and so did the 10 samples that were drawn for its place"} {
+		root := phototest.Folder(t, n)
+		for i := range n {
+			phototest.Spoil(t, root, fmt.Sprintf("%03d.jpg", i))
+		}
+		l := openLoader(t, augmented(t, root, `{"size":1}`), Config{OnError: Replace}, Options{})
+		var bad *sample.Error
+		if _, err := l.Next(t.Context()); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || errors.Is(err, ErrTooManyLost) {
+			t.Errorf("%d samples: %v, expected %q", n, err, want)
+		}
+	}
+}
+
+func TestRetriesComeThrough(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 12)
+	errNow := errors.New("not now")
+	for retries, fails := range map[int]bool{2: false, 1: true} {
+		var mu sync.Mutex
+		tries := map[int64]int{}
+		s := telling(t, &recipe.Failures{Retries: retries, Wait: new(0.001)}, func(_ context.Context, id sample.ID) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if tries[id.Index]++; id.Index%3 == 0 && tries[id.Index] <= 2 {
+				return errNow
+			}
+			return nil
+		})
+		l := openLoader(t, flow(root, s), Config{Epochs: new(1)}, Options{})
+		if fails {
+			_, err := l.Next(t.Context())
+			if !errors.Is(err, errNow) || !strings.Contains(err.Error(), "000.jpg") {
+				t.Errorf("%v", err)
+			}
+			continue
+		}
+		if n := len(drain(t, l)); n != 3 {
+			t.Errorf("%d batches", n)
+		}
+		for _, s := range l.Stats().Stages {
+			if want := map[string]int64{"as_told": 8}[s.Name]; s.Retried != want {
+				t.Errorf("%s was tried again %d times, expected %d", s.Name, s.Retried, want)
+			}
+		}
+	}
+}
+
+// What has gone since it was listed is looked for again.
+func TestReadingIsTriedAgain(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 6)
+	r := augmented(t, root, `{"size":3}`)
+	r.Steps[0].Failures = &recipe.Failures{Retries: 3, Wait: new(0.001), OnError: "skip"}
+	var lost []Lost
+	l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Remove(photographs(t, root)[2]); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Start(State{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(drain(t, l)); n != 2 || len(lost) != 1 || lost[0].Stage != "read" || !errors.Is(lost[0].Err, fs.ErrNotExist) {
+		t.Errorf("%d batches, lost %v", n, lost)
+	}
+	if read := l.Stats().Stages[1]; read.Name != "read" || read.Retried != 3 || read.Lost != 1 {
+		t.Errorf("%+v", read)
+	}
+}
+
+// stuck hangs for some samples, until it is let go.
+func stuck(t *testing.T, hangs func(id sample.ID, try int) bool) (do func(context.Context, sample.ID) error, calls func(index int64) int) {
+	var mu sync.Mutex
+	tries := map[int64]int{}
+	free := make(chan struct{})
+	t.Cleanup(sync.OnceFunc(func() { close(free) }))
+	return func(_ context.Context, id sample.ID) error {
+			mu.Lock()
+			tries[id.Index]++
+			n := tries[id.Index]
+			mu.Unlock()
+			if hangs(id, n) {
+				<-free
+			}
+			return nil
+		}, func(index int64) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return tries[index]
+		}
+}
+
+func TestTimeLimits(t *testing.T) {
+	root := phototest.Folder(t, 12)
+	first := func(id sample.ID, try int) bool { return id.Index == 5 && try == 1 }
+	always := func(id sample.ID, _ int) bool { return id.Index == 5 }
+	for name, c := range map[string]struct {
+		failures recipe.Failures
+		hangs    func(sample.ID, int) bool
+		rows     int // -1: the run stops
+		lost     int
+		replaced int
+	}{
+		"raise":              {recipe.Failures{}, always, -1, 0, 0},
+		"skip":               {recipe.Failures{OnError: "skip"}, always, 11, 1, 0},
+		"replace":            {recipe.Failures{OnError: "replace"}, always, 12, 0, 1},
+		"retry":              {recipe.Failures{Retries: 1, Wait: new(0.001)}, first, 12, 0, 0},
+		"retry in vain":      {recipe.Failures{Retries: 1, Wait: new(0.001), OnError: "skip"}, always, 11, 1, 0},
+		"retry, and replace": {recipe.Failures{Retries: 1, Wait: new(0.001), OnError: "replace"}, always, 12, 0, 1},
+	} {
+		for _, memory := range []int64{1 << 30, 1 << 12} {
+			t.Run(fmt.Sprint(name, memory), func(t *testing.T) {
+				leak.Check(t)
+				c.failures.TimeLimit = 0.05
+				do, calls := stuck(t, c.hangs)
+				l, err := Open(t.Context(), flow(root, telling(t, &c.failures, do)), Config{Epochs: new(1), Workers: new(3), Memory: &memory}, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { l.Close() })
+				if err := l.Start(State{}, nil); err != nil {
+					t.Fatal(err)
+				}
+				n := 0
+				for {
+					b, err := l.Next(t.Context())
+					if err == nil {
+						n += b.Rows()
+						b.Release()
+						continue
+					}
+					var late *pipe.LimitError
+					if err != io.EOF && (c.rows >= 0 || !errors.As(err, &late) || !late.Abandoned || !strings.Contains(err.Error(), photographs(t, root)[5])) {
+						t.Fatal(err)
+					}
+					if err == io.EOF && c.rows < 0 {
+						t.Fatal("it did not stop")
+					}
+					break
+				}
+				if e := l.Epoch(); c.rows >= 0 && (n != c.rows || e.Lost != int64(c.lost) || e.Replaced != int64(c.replaced)) {
+					t.Errorf("%d rows, %+v", n, e)
+				}
+				if want := 1 + c.failures.Retries; calls(5) != want {
+					t.Errorf("%d tries, expected %d", calls(5), want)
+				}
+			})
+		}
+	}
+}
