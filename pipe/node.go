@@ -3,6 +3,7 @@ package pipe
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A node is the plain face of a stage: what is known about it without its types. Nodes make a graph, from the last stage up
@@ -87,6 +88,17 @@ func (n *node) settle() *node {
 		}
 	}
 	return n
+}
+
+// router is where the branches begin behind which a join stands.
+func (n *node) router() *node {
+	branch := strings.TrimSuffix(n.name, joinSuffix) + "/0"
+	for _, at := range n.walk() {
+		if at.kind == kindBranch && at.name == branch {
+			return at.ups[0]
+		}
+	}
+	return n // a route without branches, which is not run
 }
 
 func (n *node) check() error {

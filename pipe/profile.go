@@ -19,6 +19,17 @@ type ProfileOpts struct {
 	Workers  []int  // how many workers a stage is tried with; nil: 1, 2, 4, 8, 16
 	Epoch    int    // of the source
 	Failures Policy // for all stages that have no policy of their own
+
+	// Progress is called before each trial. Nil: nobody is told.
+	Progress func(ProfileProgress)
+}
+
+// ProfileProgress says how far a Profile is: a stage is about to be tried.
+type ProfileProgress struct {
+	Stage   string
+	Workers int // 0: as many as it has by nature
+	Trial   int // from 0
+	Trials  int // in all
 }
 
 // Profile measures every stage of a flow alone: it records what the stages before have made, and then lets the stage work on
@@ -42,6 +53,7 @@ func Profile[T any](ctx context.Context, f Flow[T], o ProfileOpts) (Report, erro
 	}
 	l := &lab{ctx: ctx, opts: o, config: config, tapes: make(map[*node]any)}
 	defer l.clear()
+	l.trials = l.count(f.node)
 	measure(l, f, &tape[T]{drop: f.drop, erases: true})
 	if l.err != nil {
 		return Report{}, l.err
@@ -69,7 +81,37 @@ type lab struct {
 	tapes  map[*node]any // what each stage has made, of the stage's type
 	left   []func()      // disposes of what nobody took
 	report Report
+	trials int // in all
+	begun  int // of them
 	err    error
+}
+
+// count is the number of trials of a stage and all before it.
+func (l *lab) count(n *node) (all int) {
+	all = len(l.workers(n))
+	if n.kind == kindJoin { // measured with its branches
+		n = n.router()
+	}
+	for _, up := range n.ups {
+		all += l.count(up)
+	}
+	return all
+}
+
+// workers are the numbers of them that a stage is tried with; 0 is what it has by nature.
+func (l *lab) workers(n *node) []int {
+	switch n.kind {
+	case kindMap, kindFilter, kindFlatMap, kindFill:
+		return l.opts.Workers
+	}
+	return []int{0}
+}
+
+func (l *lab) tell(stage string, workers int) {
+	if l.opts.Progress != nil {
+		l.opts.Progress(ProfileProgress{Stage: stage, Workers: workers, Trial: l.begun, Trials: l.trials})
+	}
+	l.begun++
 }
 
 // A trial is an opening's part in a Profile.
@@ -148,11 +190,8 @@ func replay[T any](o *opening, f Flow[T], below *stage) *ring[T] {
 
 // measure lets a flow's last stage work alone, and records what it makes.
 func measure[T any](l *lab, f Flow[T], t *tape[T]) {
-	counts, most := []int{0}, math.MaxInt
-	switch f.node.kind {
-	case kindMap, kindFilter, kindFlatMap, kindFill:
-		counts = l.opts.Workers
-	case kindSource:
+	counts, most := l.workers(f.node), math.MaxInt
+	if f.node.kind == kindSource {
 		most = l.opts.Items * len(l.opts.Workers)
 	}
 	profile := StageProfile{Name: strings.TrimSuffix(f.node.name, joinSuffix), Kind: f.node.kind}
@@ -166,6 +205,7 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 			run.Close()
 			return
 		}
+		l.tell(profile.Name, workers)
 		began := time.Now()
 		o.start(l.ctx)
 		n, err := take(l.ctx, run, most, t)

@@ -105,9 +105,19 @@ func TestE56ProfileOfEveryKind(t *testing.T) {
 		f = pipe.Unbatch(pipe.Aggregate(f, func() pipe.Aggregator[int, []int] { return &budget{limit: 1000} }, pipe.AggregateOpts{Name: "budget"}), pipe.UnbatchOpts{Name: "again"})
 		b := pipe.Fill(f, 3, plainStore{3}, writeUnless(-1), pipe.FillOpts{Name: "fill"})
 		run := start(t, b, pipe.Config{})
-		r, err := pipe.Profile(context.Background(), b, pipe.ProfileOpts{Items: 10, Workers: []int{1, 2}})
+		var told []pipe.ProfileProgress
+		r, err := pipe.Profile(context.Background(), b, pipe.ProfileOpts{Items: 10, Workers: []int{1, 2}, Progress: func(p pipe.ProfileProgress) { told = append(told, p) }})
 		if err != nil {
 			t.Fatal(err)
+		}
+		next := 0
+		for _, s := range r.Stages {
+			for _, trial := range s.Trials {
+				if p := told[next]; p.Stage != s.Name || p.Workers != trial.Workers && p.Workers != 0 || p.Trial != next || p.Trials != len(told) {
+					t.Errorf("trial %d of %d is of %s with %d workers, and told as %+v", next, len(told), s.Name, trial.Workers, p)
+				}
+				next++
+			}
 		}
 		var names []string
 		for _, s := range r.Stages {

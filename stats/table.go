@@ -78,7 +78,7 @@ func columnWidths(rows [][]string) []int {
 	for _, w := range widths[1:] {
 		rest += 2 + w
 	}
-	widths[0] = min(widths[0], width-rest)
+	widths[0] = max(1, min(widths[0], width-rest))
 	return widths
 }
 

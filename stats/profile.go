@@ -1,0 +1,74 @@
+package stats
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"headrace/pipe"
+)
+
+// ProfileText returns what a profile has found, for people: what limits, and a line for each number of workers that a stage was tried with.
+func ProfileText(r pipe.Report) string {
+	rows := [][]string{{"stage", "workers", "samples/s", "speed-up", "mean", "p50", "p99"}}
+	for _, s := range r.Stages {
+		name := s.Name
+		for _, t := range s.Trials {
+			rows = append(rows, []string{name, whole(int64(t.Workers)), count(t.Source), speedUp(s, t), opTime(t, t.Mean), opTime(t, t.P50), opTime(t, t.P99)})
+			name = ""
+		}
+	}
+	widths := columnWidths(rows)
+	var b strings.Builder
+	b.WriteString(wrap(ProfileVerdict(r)) + "\n\n")
+	for _, row := range rows {
+		writeRow(&b, row, widths)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// ProfileVerdict returns the sentences that say what limits.
+func ProfileVerdict(r pipe.Report) string {
+	slowest := r.Slowest()
+	if slowest.Trials == nil {
+		return "No stage has done anything."
+	}
+	best := slowest.Best()
+	text := fmt.Sprintf("The stage %s limits: it is enough for %s samples/s at best, with %s.", ShortName(slowest.Name), count(best.Source), workers(best.Workers))
+	rest := pipe.Report{Stages: make([]pipe.StageProfile, 0, len(r.Stages))}
+	for _, s := range r.Stages {
+		if s.Name != slowest.Name {
+			rest.Stages = append(rest.Stages, s)
+		}
+	}
+	if next := rest.Slowest(); next.Trials != nil {
+		text += fmt.Sprintf(" The next is %s, with %s samples/s.", ShortName(next.Name), count(next.Best().Source))
+	}
+	return text + " Each had the machine for itself; in a run they share it."
+}
+
+func workers(n int) string {
+	if n == 1 {
+		return "1 worker"
+	}
+	return fmt.Sprintf("%d workers", n)
+}
+
+// speedUp is over the first trial of the stage.
+func speedUp(s pipe.StageProfile, t pipe.Trial) string {
+	if len(s.Trials) < 2 || s.Trials[0].Rate <= 0 || t.Rate <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", min(t.Rate/s.Trials[0].Rate, 9999))
+}
+
+// opTime is how long an operation takes.
+func opTime(t pipe.Trial, d time.Duration) string {
+	switch {
+	case d == 0:
+		return "-"
+	case t.Sampled:
+		return "~" + duration(d)
+	}
+	return duration(d)
+}
