@@ -19,12 +19,12 @@ const StateVersion = 2
 // states it.
 type State struct {
 	Version   int    `json:"version"`
-	Order     int    `json:"order"`             // version of the order algorithm
-	Decoder   string `json:"decoder"`           // what decoded the images
-	Recipe    string `json:"recipe"`            // fingerprint of the recipe
-	WorldSize int    `json:"world_size"`        // positions count one rank's share
-	Rank      int    `json:"rank"`              // whose record it is
-	InStep    bool   `json:"in_step,omitempty"` // all ranks have the same batches at every moment, so that the record of one tells of all
+	Order     int    `json:"order"`      // version of the order algorithm
+	Decoder   string `json:"decoder"`    // what decoded the images
+	Recipe    string `json:"recipe"`     // fingerprint of the recipe
+	WorldSize int    `json:"world_size"` // positions count one rank's share
+	Rank      int    `json:"rank"`       // whose record it is
+	InStep    bool   `json:"in_step"`    // all ranks have the same batches at every moment, so that the record of one tells of all
 
 	Epoch    int                      `json:"epoch"`
 	Batches  int64                    `json:"batches,omitempty"`  // that this epoch had so far

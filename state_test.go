@@ -28,7 +28,7 @@ func TestStateJSONIsPinned(t *testing.T) {
 	s.Merges = map[string]pipe.Progress{"merge": {Low: 60, Ahead: [][2]int64{{62, 63}}}}
 	s.Parts = []pipe.PartState{{Stage: "tiles", Source: "files", Item: []int64{64}, Progress: pipe.Progress{Low: 2}}}
 	got, err := json.Marshal(s)
-	want := `{"version":2,"order":1,"decoder":"libjpeg-turbo","recipe":"abc","world_size":1,"rank":0,` +
+	want := `{"version":2,"order":1,"decoder":"libjpeg-turbo","recipe":"abc","world_size":1,"rank":0,"in_step":false,` +
 		`"epoch":3,"sources":{"files":{"samples":100,"position":64,"ahead":[[70,71]],"lost":[70],"open":[70]}},` +
 		`"merges":{"merge":{"low":60,"ahead":[[62,63]]}},"parts":[{"stage":"tiles","source":"files","item":[64],"low":2}],"dropped":2,"quarantine":[5]}`
 	if err != nil || string(got) != want {

@@ -155,7 +155,7 @@ def test_missing_ranks_are_named(photos):
         loader.load_state_dict(states)
         state = loader.state_dict()
         assert (state["world_size"], state["rank"], state["batches"]) == (2, 0, 1)
-        assert state["sources"]["files"] == {"samples": 46, "position": 0, "done": [[0, 16]], "lost": []}
+        assert state["sources"]["files"] == {"samples": 46, "position": 0, "ahead": [], "lost": [], "open": [], "done": [[0, 16]]}
         loader.load_state_dict(state)
         assert loader.state_dict() == state
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _PLACE = ("batches", "sources", "merges", "parts", "dropped", "replaced")  # what BATCH brings of a record
 
+_EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "dropped": 0}
+_EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [], "done": []}
+
 _EXPLAINED = {
     "version": "the form of states has changed",
     "order": "the order of samples is computed by another algorithm, so some samples would come twice and others never",
@@ -53,9 +56,12 @@ class Identity:
         return place
 
     def record(self, frontier: Frontier, lost: Iterable[Place], quarantine: list[int]) -> dict[str, Any]:
-        """The state record of this run at a place."""
-        place = self.place(frontier)
-        sources = place["sources"]
+        """The state record of this run at a place.
+
+        It has all keys, whatever they hold: checkpoint libraries read what the record has that is there when they load.
+        """
+        place = {**_EMPTY, **self.place(frontier)}
+        sources = place["sources"] = {name: {**_EMPTY_SOURCE, **source} for name, source in place["sources"].items()}
         for source in sources.values():
             source["lost"] = []
         for epoch, name, position in lost:
