@@ -21,6 +21,7 @@ type Config struct {
 	HoldLimit      *int64    `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`                                                                                             // bytes of batches that the consumer may hold; nil: half of what is available
 	OnError        OnError   `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"` // "": Raise
 	MaxErrors      MaxErrors `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`                                                // with Skip and Replace; zero: 1 %, at least 10
+	StepsPerEpoch  *int      `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`                                                                               // nil: as many as there are
 	Prefetch       int       `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                                                                                          // batches ready ahead of the consumer; 0: 2
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
@@ -81,12 +82,13 @@ func (c Config) Check() error {
 	refuse(c.OnError != Raise && c.OnError != Skip && c.OnError != Replace, "on_error is %q: takes %q, %q or %q", c.OnError, Raise, Skip, Replace)
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))
 	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: takes a number of bytes", deref(c.HoldLimit))
+	refuse(c.StepsPerEpoch != nil && *c.StepsPerEpoch < 1, "steps_per_epoch is %d: takes a number of batches, or null for all that there are", deref(c.StepsPerEpoch))
 	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: takes 1 to 1000 batches", c.Prefetch)
 	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q or %q", Raise, Skip, Replace)
 	bad := c.MaxErrors.Check()
 	refuse(bad != nil, "max_errors %w", bad)
 	// Ranks that lose different samples would yield different numbers of batches, and the collective operations of training would hang.
-	refuse(c.OnError == Skip && c.WorldSize > 1, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q", Skip, c.WorldSize, Replace)
+	refuse(c.OnError == Skip && c.WorldSize > 1 && c.StepsPerEpoch == nil, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", Skip, c.WorldSize, Replace)
 	return errors.Join(mistakes...)
 }
 

@@ -216,6 +216,8 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		return nil, l.failure
 	case run == nil:
 		return nil, pipe.ErrDone
+	case l.full():
+		return nil, l.cut()
 	}
 	before := l.before()
 	b, err := l.take(ctx, run)
@@ -228,6 +230,9 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		l.count.Batches++
 		l.count.Samples += int64(b.rows)
 	case io.EOF:
+		if l.config.StepsPerEpoch != nil {
+			return nil, l.short()
+		}
 		l.endEpoch()
 	default:
 		return nil, l.judged(err)
@@ -324,7 +329,9 @@ func (l *Loader) State() State {
 	}
 	s.Quarantine = l.work.quarantine
 	if s.Epoch == l.count.Epoch {
-		s.Batches = l.count.Batches
+		if s.Batches = l.count.Batches; l.full() {
+			s = State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
+		}
 	}
 	s = l.extent.settled(s) // the last batch ends its epoch, before io.EOF says so
 	if s.Epoch != l.count.Epoch {

@@ -64,6 +64,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	l.describe(whole, p)
+	if err := l.limitSteps(); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 
@@ -170,15 +173,15 @@ func (l *Loader) globalBatch(world, rank int) order.Split {
 
 // checkRanks refuses what could make ranks yield different numbers of batches.
 func (l *Loader) checkRanks(p fuse.Plan) error {
-	if l.config.WorldSize == 1 {
+	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
 		return nil
 	}
 	if name, ok := l.failing().does(Skip, l.recipe); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q", ErrConfig, Skip, name, l.config.WorldSize, Replace)
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
 	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
-			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest", ErrConfig, m.Name, l.config.WorldSize)
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ErrConfig, m.Name, l.config.WorldSize)
 		}
 	}
 	return nil
@@ -218,7 +221,7 @@ func (l *Loader) makeWork() {
 	}
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
-	l.work = work{layout: &l.layout, seed: l.recipe.Seed, ranks: l.config.WorldSize > 1}
+	l.work = work{layout: &l.layout, seed: l.recipe.Seed, ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil}
 	for _, s := range l.sources {
 		s.lane = l.budget.Lane()
 	}
@@ -290,7 +293,7 @@ func (n *line) epoch() (samples int64, exact bool) {
 
 // extentOf is what records of a rank of another world are held against.
 func (l *Loader) extentOf(world, rank int) (extent, error) {
-	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}}
+	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}, steps: l.extent.steps}
 	e.begin.WorldSize, e.begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error

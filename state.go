@@ -77,6 +77,7 @@ type extent struct {
 	begin  State                  // the beginning of the run, with the place of all sources and merges
 	splits map[string]order.Split // of an epoch, by source
 	from   State                  // what is gone on from; nil sources: the beginning
+	steps  int64                  // batches that an epoch must have; 0: as many as there are
 }
 
 // len is the number of positions in the epoch of a place of the source.
@@ -204,6 +205,9 @@ func (e extent) settled(from State) State {
 
 // ended tells whether all positions of all sources are finished.
 func (e extent) ended(s State) bool {
+	if s.Batches < e.steps {
+		return false // it has nothing left, and too little: that is an error to come
+	}
 	some := false
 	for name, at := range s.Sources {
 		n := e.len(name, at)

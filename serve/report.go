@@ -62,6 +62,8 @@ func code(err error) wire.Code {
 		return wire.CodeMemory
 	case errors.Is(err, headrace.ErrTooManyLost):
 		return wire.CodeBudget
+	case errors.Is(err, headrace.ErrShort):
+		return wire.CodeShort
 	case errors.As(err, &bad):
 		return wire.CodeSample
 	default:

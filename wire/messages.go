@@ -67,6 +67,7 @@ const (
 	CodeSource   Code = "source"
 	CodeSample   Code = "sample"
 	CodeBudget   Code = "budget"
+	CodeShort    Code = "short"
 	CodeHeld     Code = "held"
 	CodeMemory   Code = "memory"
 	CodeInternal Code = "internal"

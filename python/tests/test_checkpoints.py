@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from conftest import digests, files_of, start_python
+import headrace as hr
+from conftest import augmented, digests, files_of, start_python
 
 BEGIN = """
     import json, os, sys
@@ -87,7 +88,7 @@ def run(code, photos, folder, world, steps, load):
     try:
         seen = []
         for process in ranks:
-            out, err = process.communicate(timeout=100)
+            out, err = process.communicate(timeout=200)
             assert process.returncode == 0, err
             seen.append(json.loads(out.splitlines()[-1]))
         return seen
@@ -102,7 +103,7 @@ def steps_of(ranks):
     return [[key for part in parts for key in part] for parts in zip(*ranks, strict=True)]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_torch_distributed_checkpoint_under_another_world_size(photos, tmp_path):
     first = steps_of(run(BEGIN + TORCH + STATEFUL, photos, tmp_path, 2, 3, load=False))
     rest = steps_of(run(BEGIN + TORCH + STATEFUL, photos, tmp_path, 1, 100, load=True))
@@ -112,27 +113,25 @@ def test_torch_distributed_checkpoint_under_another_world_size(photos, tmp_path)
     assert {len(batch) for batch in (first + rest)[:-1]} == {4}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_torch_distributed_checkpoint_with_the_states_of_all_ranks(photos, tmp_path):
     first = run(BEGIN + TORCH + ALL_RANKS, photos, tmp_path, 2, 2, load=False)
     rest = run(BEGIN + TORCH + ALL_RANKS, photos, tmp_path, 1, 100, load=True)
     assert sorted(key for rank in first + rest for batch in rank for key in batch) == files_of(photos)
 
 
+@pytest.mark.timeout(600)
 def test_orbax_under_another_world_size(photos, tmp_path):
     pytest.importorskip("orbax.checkpoint", reason="needs orbax-checkpoint, which brings JAX")
     first = steps_of(run(BEGIN + ORBAX, photos, tmp_path, 1, 3, load=False))
     rest = steps_of(run(BEGIN + ORBAX, photos, tmp_path, 2, 100, load=True))
-    whole = run(BEGIN + ORBAX, photos, tmp_path / "whole", 2, 100, load=False)
-    assert first + rest == steps_of(whole)[: len(first)] + rest
-    assert sorted({key for batch in first + rest for key in batch}) == files_of(photos)
+    with hr.files(photos).shuffle().decode_image().random_resized_crop(32).batch(global_size=4).loader(epochs=1) as loader:
+        assert first + rest == [list(batch["key"]) for batch in loader]
 
 
 def test_torch_save(photos, tmp_path):
     """What torch.save writes, torch.load reads as data: nothing in a state needs its pickles to be trusted."""
     import torch
-
-    from conftest import augmented
 
     with augmented(photos).loader(epochs=1) as loader:
         loop = iter(loader)

@@ -15,6 +15,7 @@ _KINDS: dict[str, type[errors.HeadraceError]] = {
     "recipe": errors.RecipeError,
     "source": errors.SourceError,
     "held": errors.HeldBatches,
+    "short": errors.EpochTooShort,
     "memory": errors.MemoryRefused,
     "internal": errors.EngineFailed,
 }

@@ -148,5 +148,9 @@ class EpochsExhausted(HeadraceError, RuntimeError):
     """All epochs that `epochs` asked for were run."""
 
 
+class EpochTooShort(HeadraceError):
+    """An epoch ended before it had the batches that `steps_per_epoch` promises to the other ranks."""
+
+
 class StateMismatch(HeadraceError, ValueError):
     """A state belongs to another pipeline, source or world size; going on from it would be a guess."""

@@ -484,6 +484,7 @@ class Pipeline:
         hold_limit: int | str | None = DEFAULT,
         on_error: Literal["raise", "skip", "replace"] = DEFAULT,
         max_errors: int | float | None = DEFAULT,
+        steps_per_epoch: int | None = DEFAULT,
         fuse: bool = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
@@ -504,6 +505,8 @@ class Pipeline:
                 `"replace"`: another sample of the same source comes in the place of each, the same in every run.
             max_errors: with `"skip"` and `"replace"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the default: 1 %, at
                 least 10.
+            steps_per_epoch: batches of every epoch, the same on every rank: what is left is dropped, and an epoch that has less raises
+                `EpochTooShort`. Where samples may be lost or dropped, several ranks need it. None, the default: as many as there are.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
 
@@ -528,6 +531,7 @@ class Pipeline:
             "hold_limit": _bytes("hold_limit", said("hold_limit", hold_limit)),
             "on_error": said("on_error", on_error, "raise"),
             "max_errors": said("max_errors", max_errors),
+            "steps_per_epoch": _optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
             "fuse": bool(said("fuse", fuse, True)),
         }
         if "prefetch" in self._defaults:
