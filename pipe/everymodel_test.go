@@ -357,6 +357,7 @@ func TestAllConstructsFollowTheModelWithChangingWorkers(t *testing.T) {
 }
 
 func followTheModel(t *testing.T, rt *rapid.T, changing bool) {
+	defer pipe.Haste(rt)()
 	d := &draft{T: rt, exact: true, changing: changing}
 	c := d.chain(2)
 	cut := rapid.SampledFrom([]int{1, 2, 5, 9, 1000, 1000}).Draw(rt, "cut")

@@ -11,10 +11,11 @@ type pace struct {
 }
 
 const (
-	fastOp     = 10 * time.Microsecond
-	fastStreak = 64
-	maxRun     = 32 // inputs taken at a time, and items between two readings of the clock
+	fastOp = 10 * time.Microsecond
+	maxRun = 32 // inputs taken at a time, and items between two readings of the clock
 )
+
+var fastStreak = 64 // less in tests
 
 // longestRun is how many inputs a worker of a stage may take at once. Where there are several workers that is one: what stands
 // behind an operation that suddenly takes long would wait for it, while others have nothing to do.

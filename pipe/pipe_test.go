@@ -74,6 +74,7 @@ func drawFaults(rt *rapid.T, name string) faults {
 // short anywhere, and leave nothing behind.
 func TestE10OrderedPipelinesAreSequential(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
+		defer pipe.Haste(rt)()
 		s := drawSpec(rt, true)
 		cut := rapid.SampledFrom([]int{0, 1, 3, 7, 1000}).Draw(rt, "cut")
 		cancel := rapid.Bool().Draw(rt, "cancel")
@@ -109,6 +110,7 @@ func compareEvents(rt *rapid.T, want, got []event) {
 // that is left out. The state says the same at every step.
 func TestE11PipelinesInAnyOrderAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
+		defer pipe.Haste(rt)()
 		s := drawSpec(rt, false)
 		cut := rapid.SampledFrom([]int{0, 1, 3, 7, 1000, 1000, 1000}).Draw(rt, "cut")
 		cancel := rapid.Bool().Draw(rt, "cancel")
@@ -202,6 +204,7 @@ func (s spec) harmless() bool {
 // losses, the same end.
 func TestResumeOfRandomPipelines(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
+		defer pipe.Haste(rt)()
 		s := drawSpec(rt, true)
 		s.items, s.quick = min(s.items, 15), false
 		for k := range s.stages {

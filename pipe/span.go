@@ -72,6 +72,9 @@ func (w *worker) traced(number int) *worker {
 
 // seal says that the worker makes a batch whole.
 func (t *tracer) seal(batch any, of *ticket, epoch int) {
+	if t.worker.pace.unread > 0 {
+		t.worker.settle() // fast operations before
+	}
 	t.over()
 	t.begin(Work, batch, of, epoch)
 	t.of.Items = 0
