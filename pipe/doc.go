@@ -37,8 +37,9 @@
 //
 // The queue between two stages hands out places before work begins: a worker first gets a place for its result, then takes
 // an input, then operates, so that finished work never waits for room. A stage therefore holds at most Workers + Buffer
-// items that the next stage has not taken, and a source [SourceBuffer]. With a consumer that does not read, a chain of
-// maps pulls exactly the sum of these from its source; with one that has stopped reading never more. A batch stage holds Buffer + 1 batches,
+// items that the next stage has not taken, and a source [SourceBuffer], or [FastSourceBuffer] while it and the stage behind are fast. With a
+// consumer that does not read, a chain of maps pulls exactly the sum of these from its source; with one that has stopped reading
+// never more. A batch stage holds Buffer + 1 batches,
 // a FlatMap Buffer outputs, and where it keeps order as many of each item whose turn has not come.
 //
 // [Run.SetWorkers] changes Workers while the run goes on. What is said here of Workers holds for the number of the moment; those that are

@@ -17,7 +17,8 @@ import (
 
 // In a bubble nothing takes time, so that every stage and the consumer are fast, and take many items at once: what follows is about that.
 
-// A consumer that is fast, and stops anywhere, has not made the source pull more than one that is slow. E16.
+// A consumer that is fast, and stops anywhere, has not made the source pull more than one that does not read: that is FastSourceBuffer where there was
+// room for the source to become fast, Workers + Buffer of each map, and nothing in the consumer's hand besides. E16.
 func TestE16FastConsumerBoundsTheSource(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for _, read := range []int{0, 1, 63, 64, 65, 70, 96, 97, 150, 500, 1001} {
@@ -28,7 +29,7 @@ func TestE16FastConsumerBoundsTheSource(t *testing.T) {
 				f = pipe.Map(f, same, pipe.Opts{Name: "again", Buffer: 5})
 				run := start(t, f, pipe.Config{})
 				defer run.Close()
-				most := int64(16 + workers + 50 + 1 + 5)
+				most := int64(pipe.FastSourceBuffer + workers + 50 + 1 + 5)
 				for n := range read {
 					if _, err := run.Next(context.Background()); err != nil {
 						t.Fatal(err)

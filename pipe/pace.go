@@ -5,14 +5,18 @@ import "time"
 // A pace knows whether a worker's operations are fast: a streak of them took under fastOp each. Then the clock is read only
 // sometimes, and a worker that has no others beside it takes several inputs at a time. One slow operation ends the streak.
 type pace struct {
-	streak int
-	unread int  // items since the clock was read
-	timing bool // it was read right before this item
+	streak  int
+	unread  int  // items since the clock was read
+	untimed int  // and since one was timed by itself
+	timing  bool // the clock was read right before this item
+	hurried bool // the last time of waiting was short
 }
 
 const (
 	fastOp = 10 * time.Microsecond
 	maxRun = 32 // inputs taken at a time, and items between two readings of the clock
+
+	shortWait = 100 * time.Microsecond
 )
 
 var fastStreak = 64 // less in tests
@@ -44,15 +48,29 @@ func (p *pace) took(n int, d time.Duration) {
 }
 
 // sometimes tells whether a clock that would be read once per item should be read now: always, unless items come so fast that
-// reading it would cost more than they do. It is the number of items since the last reading, or 0. Of fast items, two
-// neighbours in every maxRun are followed by a reading, so that some are timed by themselves.
+// reading it would cost more than they do. It is the number of items since the last reading, or 0. Of fast items, one in maxRun is
+// timed by itself: one before which the clock was read anyway, because the worker had waited, or had read it for all before.
 func (p *pace) sometimes() int {
 	p.unread++
-	if p.streak >= fastStreak && p.unread < maxRun && !p.timing {
+	p.untimed++
+	timed := p.timing && p.untimed >= maxRun
+	p.timing = false
+	if p.streak >= fastStreak && p.unread < maxRun && !timed {
 		return 0
 	}
 	n := p.unread
 	p.unread = 0
-	p.timing = n > 1
+	if p.timing = n > 1; !p.timing {
+		p.untimed = 0
+	}
 	return n
 }
+
+// time lets the clock be read behind this item.
+func (p *pace) time() { p.timing, p.untimed = true, maxRun }
+
+// waited tells the pace how long the worker has waited.
+func (p *pace) waited(d time.Duration) { p.hurried = d <= shortWait }
+
+// hurries tells whether a worker is fast, and so is the one for whom it waits.
+func (p *pace) hurries() bool { return p.streak >= fastStreak && p.hurried }

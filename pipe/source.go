@@ -24,7 +24,7 @@ func From[T any](name string, s Source[T]) Flow[T] {
 	return Flow[T]{node: n, open: func(o *opening, below *stage) *ring[T] {
 		st := o.newStage(n, below)
 		number, plan := o.newSource(st)
-		out := newRing[T](st, SourceBuffer)
+		out := newRing[T](st, FastSourceBuffer)
 		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: plan, number: number}
 		o.run(st, reader.work)
 		return out
@@ -38,6 +38,7 @@ type sourceStage[T any] struct {
 	plan   plan
 	number int // among the run's sources
 	places int // of the queue that are reserved
+	held   int // and that are not to be used now
 }
 
 // A plan says how many epochs a source reads, which one is the first, and what of it is done already.
@@ -67,11 +68,25 @@ func (s *sourceStage[T]) work(w *worker) {
 	}
 }
 
-// reserve waits for a place, if none is left. While items come fast it takes several at a time.
+// reserve waits for a place, if none is left. While items come fast it takes several at a time, and while they are taken as fast its queue is
+// wider.
 func (s *sourceStage[T]) reserve(w *worker) bool {
-	if s.places == 0 {
-		s.places = s.out.reserveUpTo(w, w.pace.limit(maxRun))
+	if s.places > 0 {
+		return true
 	}
+	most := w.pace.limit(maxRun)
+	wide := w.pace.hurries()
+	if wide {
+		s.out.release(s.held)
+		s.held = 0
+	}
+	for !wide && s.held < FastSourceBuffer-SourceBuffer {
+		got := s.out.reserveUpTo(w, FastSourceBuffer-SourceBuffer-s.held)
+		if s.held += got; got == 0 {
+			return false
+		}
+	}
+	s.places = s.out.reserveUpTo(w, most)
 	return s.places > 0
 }
 

@@ -124,7 +124,7 @@ func (t *tracer) over() {
 // failed says what became of it. The clock is read behind it, so that it is told.
 func (t *tracer) failed(err error) {
 	t.of.Err = err
-	t.worker.pace.timing = true
+	t.worker.pace.time()
 }
 
 // handOver says that the consumer gets an item.

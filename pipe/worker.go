@@ -94,6 +94,13 @@ func (w *worker) beforeWait() {
 	w.pace.timing = true // the clock is read after the wait
 }
 
+// afterWait accounts for a time of waiting.
+func (w *worker) afterWait(account *atomic.Int64) time.Duration {
+	waited := w.tick(account)
+	w.pace.waited(waited)
+	return waited
+}
+
 // settle accounts for all work up to now.
 func (w *worker) settle() {
 	w.pace.unread = 0
