@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // A Source yields the items of an epoch from position pos on: the i-th that Items yields has position pos+i. The same epoch
@@ -38,7 +39,11 @@ type sourceStage[T any] struct {
 	plan   plan
 	number int // among the run's sources
 	places int // of the queue that are reserved
-	held   int // and that are not to be used now
+
+	wide bool // the queue is
+	kept int  // places that are reserved so that nobody uses them
+	made int  // items, since the clock showed then
+	then time.Duration
 }
 
 // A plan says how many epochs a source reads, which one is the first, and what of it is done already.
@@ -61,37 +66,45 @@ func (s *sourceStage[T]) work(w *worker) {
 		done = nil
 		last := k+1 == s.plan.epochs
 		w.tick(&w.busy)
-		s.put(w, &msg[T]{kind: mark, last: last})
+		s.send(w, &msg[T]{kind: mark, last: last})
 		if last || !s.reserve(w) {
 			return
 		}
 	}
 }
 
-// reserve waits for a place, if none is left. While items come fast it takes several at a time, and while they are taken as fast its queue is
-// wider.
+// reserve waits for a place, if none is left. While items come fast it takes several at a time.
 func (s *sourceStage[T]) reserve(w *worker) bool {
-	if s.places > 0 {
-		return true
+	if s.places == 0 && s.widen(w) {
+		s.places = s.out.reserveUpTo(w, w.pace.limit(maxRun))
 	}
-	most := w.pace.limit(maxRun)
-	wide := w.pace.hurries()
-	if wide {
-		s.out.release(s.held)
-		s.held = 0
-	}
-	for !wide && s.held < FastSourceBuffer-SourceBuffer {
-		got := s.out.reserveUpTo(w, FastSourceBuffer-SourceBuffer-s.held)
-		if s.held += got; got == 0 {
-			return false
-		}
-	}
-	s.places = s.out.reserveUpTo(w, most)
 	return s.places > 0
 }
 
-func (s *sourceStage[T]) put(w *worker, m *msg[T]) {
+// widen makes the queue wider while items are made and taken fast, and narrow again when they are not. It returns false when nothing more is
+// needed.
+func (s *sourceStage[T]) widen(w *worker) bool {
+	if s.made >= fastStreak {
+		s.wide = w.last-s.then < fastOp*time.Duration(s.made)
+		s.made, s.then = 0, w.last
+	}
+	if s.wide {
+		s.out.release(s.kept)
+		s.kept = 0
+	}
+	for !s.wide && s.kept < FastSourceBuffer-SourceBuffer {
+		got := s.out.reserveUpTo(w, FastSourceBuffer-SourceBuffer-s.kept)
+		if got == 0 {
+			return false
+		}
+		s.kept += got
+	}
+	return true
+}
+
+func (s *sourceStage[T]) send(w *worker, m *msg[T]) {
 	s.places--
+	s.made++
 	s.out.put(m, w.last)
 }
 
@@ -103,7 +116,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}
 	defer func() {
 		if err := recovered(recover()); err != nil {
-			s.put(w, &msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}})
+			s.send(w, &msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}})
 			on = false
 		}
 	}()
@@ -125,7 +138,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 		}
 		w.in.Add(1)
 		w.timeItem()
-		s.put(w, &m)
+		s.send(w, &m)
 		if err != nil && (s.raises || m.news.stops) {
 			return false
 		}
