@@ -12,7 +12,7 @@ type BatchOpts struct {
 // Batch gathers n items after the other into a slice of their own. An epoch's last batch may be shorter; no batch crosses an
 // epoch. A batch that nobody takes is disposed of item by item, unless Discard says otherwise.
 func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
-	nd := &node{name: o.Name, kind: kindBatch, workers: 1, buffer: o.Buffer, ordered: true, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+	nd := &node{name: o.Name, kind: kindBatch, joins: true, workers: 1, buffer: o.Buffer, ordered: true, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	nd.settle()
 	if n < 1 {
 		nd.mistake("batches of %d items", n)

@@ -12,6 +12,7 @@ type brood struct {
 	parent ticket
 	skip   *ledger // the children that were finished before the run was resumed; nil: none
 	family *family
+	losses []trouble
 	count  int64
 }
 
@@ -25,15 +26,27 @@ func (b *brood) next() (child ticket, ok bool) {
 	if b.skip != nil && b.skip.has(number) {
 		return ticket{}, false
 	}
-	return b.family.child(number, false), true
+	child = b.family.child(number, false)
+	if number == 0 {
+		child.rest.losses = b.losses
+	}
+	return child, true
 }
 
 func (b *brood) begin() {
-	b.family = &family{stage: b.stage, parent: b.parent}
+	parent := b.parent
+	if parent.rest != nil && parent.rest.losses != nil {
+		b.losses = parent.rest.losses
+		parent.rest = &rest{spans: parent.rest.spans, shares: parent.rest.shares}
+	}
+	b.family = &family{stage: b.stage, parent: parent}
 	if b.skip != nil {
 		b.family.done = ledger{low: b.skip.low, ahead: append([]span(nil), b.skip.ahead...)}
 	}
 }
+
+// ended tells whether the message behind the last child was finished in an earlier run.
+func (b *brood) ended() bool { return b.skip != nil && b.skip.has(b.count) }
 
 // end is the ticket of the message behind the last child.
 func (b *brood) end() ticket {

@@ -31,7 +31,8 @@
 // A [FlatMap] hands on the outputs of an item one by one, and may begin with others meanwhile; a [Merge] goes by arrival, or by turns
 // that depend on nothing but the settings; a [Route] puts its branches together as they finish, or in the order of its
 // input. Whatever a flow is made of, a state is exact: a source item is finished when everything that was made of it is.
-// One thing it needs: batches that are taken apart again are the same in every run, as they are where the stages before them keep order.
+// One thing it needs: batches that are taken apart again are the same in every run, as they are where the stages before them keep order. Elsewhere a
+// state between two items of such a batch is refused.
 //
 // # Concurrency properties
 //
@@ -60,7 +61,7 @@
 // joined with what has stopped other stages by then.
 //
 // [Retry], [Replace], [DeadLetters] and [Limit] are operations around an operation, and can be put around each other. Go cannot end an operation
-// that does not return: Limit abandons it and goes on, [Run.CloseWithin] goes without it, and both say which stage it is.
+// that does not return: Limit, and the one of a [Fill], abandon it and go on, [Run.CloseWithin] goes without it, and all say which stage it is.
 //
 // # Numbers
 //

@@ -45,6 +45,9 @@ type draft struct {
 	*rapid.T
 	count int
 	exact bool
+	more  []string // orders of merges that the model does not know
+	sure  bool     // what is made into several numbers again is put together in the same way each time
+	loose bool     // an epoch may end before all is finished that was begun
 
 	changing bool // numbers of workers change
 }
@@ -66,8 +69,9 @@ func (d *draft) chain(depth int) (c chain) {
 			c.inputs = append(c.inputs, d.chain(depth-1))
 		}
 		c.merge = d.construct("merge")
-		c.merge.turns = rapid.SampledFrom([]string{"arrival", "round robin", "own"}).Draw(d.T, "turns")
+		c.merge.turns = rapid.SampledFrom(append([]string{"arrival", "round robin", "own"}, d.more...)).Draw(d.T, "turns")
 		c.merge.short = c.merge.turns != "arrival" && d.exact && d.chance("shortest", 30)
+		d.loose = d.loose || c.merge.short
 		d.exact = d.exact && (c.merge.turns != "arrival" || len(c.inputs) == 1)
 	} else {
 		c.source, c.items = d.name("source"), d.number("items", 0, 14)
@@ -78,7 +82,7 @@ func (d *draft) chain(depth int) (c chain) {
 
 // steps draws constructs; strict ones make one item of each, in order.
 func (d *draft) steps(depth int, strict bool) (all []construct) {
-	kinds := []string{"map", "with", "filter", "flat", "batch", "divide", "aggregate", "fill", "route", "map"}
+	kinds := []string{"map", "with", "filter", "flat", "batch", "divide", "aggregate", "buckets", "fill", "groups", "route", "map"}
 	if strict {
 		kinds = []string{"map", "with", "filter", "route"}
 	}
@@ -87,11 +91,16 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		if kind == "divide" && !d.exact || kind == "route" && depth == 0 {
 			kind = "map"
 		}
+		if d.sure && !d.exact && slices.Contains([]string{"batch", "divide", "aggregate", "buckets", "fill", "groups"}, kind) {
+			kind = "map"
+		}
 		s := d.construct(kind)
+		s.ordered = s.ordered || d.sure && kind == "fill"
 		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing) && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
 			d.exact = false
 		}
-		s.dropLast = s.dropLast && d.exact && kind == "batch"
+		s.dropLast = s.dropLast && d.exact && slices.Contains([]string{"batch", "buckets", "fill"}, kind)
+		d.loose = d.loose || s.dropLast
 		if kind == "route" {
 			for range d.number("branches", 1, 3) {
 				s.branches = append(s.branches, d.steps(depth-1, s.ordered))
@@ -186,6 +195,8 @@ func (e *every) flow(c chain) pipe.Flow[int] {
 	switch c.merge.turns {
 	case "round robin":
 		o.Order = pipe.RoundRobin
+	case "weights":
+		o.Order, o.Weights, o.Seed = pipe.ByWeight, []float64{1, 0.3, 2}[:len(flows)], uint64(c.merge.salt)
 	case "own":
 		o.Order, o.Pick = pipe.ByPick, c.merge.pickTurn(len(flows))
 	}
@@ -232,9 +243,18 @@ func (e *every) step(f pipe.Flow[int], c construct) pipe.Flow[int] {
 	case "aggregate":
 		begin := func() pipe.Aggregator[int, []int] { return &pairs{n: c.n} }
 		return unbatch(pipe.Aggregate(f, begin, pipe.AggregateOpts{Name: c.name, Buffer: c.buffer}))
+	case "buckets":
+		begin := func() pipe.Aggregator[int, []int] { return &sorter{construct: c, e: e} }
+		return unbatch(pipe.Aggregate(f, begin, pipe.AggregateOpts{Name: c.name, Buffer: c.buffer, DropLast: c.dropLast}))
 	case "fill":
-		fill := pipe.Fill(f, c.n, rowStore{e, c.n}, e.write(c), pipe.FillOpts{Name: c.name, Workers: c.workers, Buffer: c.buffer, Ordered: c.ordered})
-		return unbatch(pipe.Map(fill, func(_ context.Context, b *rows) ([]int, error) { return b.all[:b.sealed], nil }, pipe.Opts{Name: c.name + " rows"}))
+		return unbatch(pipe.Map(pipe.Fill(f, c.n, rowStore{e, c.n}, e.write(c), c.fillOpts()), rowsOf, pipe.Opts{Name: c.name + " rows"}))
+	case "groups":
+		begin := func() pipe.Aggregator[int, placed] { return &placer{sorter{construct: c, e: e}} }
+		items := pipe.Discard(pipe.Aggregate(f, begin, pipe.AggregateOpts{Name: c.name + " buckets"}), func(p placed) { e.Gone(p.v) })
+		op := e.write(c)
+		write := func(ctx context.Context, p placed, b *rows, row int) error { return op(ctx, p.v, b, row) }
+		fill := pipe.FillGroups(items, c.n, func(p placed) bool { return p.last }, rowStore{e, c.n}, write, c.fillOpts())
+		return unbatch(pipe.Map(fill, rowsOf, pipe.Opts{Name: c.name + " rows"}))
 	case "route":
 		var branches []func(pipe.Flow[int]) pipe.Flow[int]
 		for _, steps := range c.branches {
@@ -388,13 +408,106 @@ func (p *pairs) Flush(_ context.Context, e *pipe.Emitter[int, []int]) error {
 	return nil
 }
 
+// A sorter is an aggregator that holds numbers in buckets by their fate, and drops or refuses some.
+type sorter struct {
+	construct
+	e    *every
+	held [3][]pipe.Held[int]
+}
+
+// bucket is the model of where a number belongs.
+func (c construct) bucket(v int) (k int, err error) {
+	if c.kind == "buckets" {
+		switch c.fate(v) % 12 {
+		case 0:
+			return 0, pipe.Skip
+		case 1:
+			return 0, errFault
+		}
+	}
+	return c.fate(v) / 16 % 3, nil
+}
+
+// add takes a number, and returns a bucket that is full.
+func (s *sorter) add(v pipe.Held[int]) (full []pipe.Held[int], err error) {
+	k, err := s.bucket(v.Value)
+	if err != nil {
+		return nil, err
+	}
+	if s.held[k] = append(s.held[k], v); len(s.held[k]) == s.n {
+		full, s.held[k] = s.held[k], nil
+	}
+	return full, nil
+}
+
+func (s *sorter) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, []int]) error {
+	if s.fate(v.Value)%12 == 0 {
+		e.Drop(v)
+		return nil
+	}
+	full, err := s.add(v)
+	if full != nil {
+		e.Emit(valuesOf(full), full...)
+	}
+	return err
+}
+
+func (s *sorter) Flush(_ context.Context, e *pipe.Emitter[int, []int]) error {
+	for _, held := range s.held {
+		if held != nil {
+			e.Emit(valuesOf(held), held...)
+		}
+	}
+	return nil
+}
+
+// A placer is a sorter that hands on the numbers of a bucket one by one.
+type placer struct{ sorter }
+
+type placed struct {
+	v    int
+	last bool // of its batch
+}
+
+func (p *placer) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, placed]) error {
+	full, err := p.add(v)
+	p.emit(full, e)
+	return err
+}
+
+func (p *placer) Flush(_ context.Context, e *pipe.Emitter[int, placed]) error {
+	for _, held := range p.held {
+		p.emit(held, e)
+	}
+	return nil
+}
+
+func (p *placer) emit(all []pipe.Held[int], e *pipe.Emitter[int, placed]) {
+	for i, h := range all {
+		e.Emit(placed{h.Value, i == len(all)-1}, h)
+	}
+}
+
 // rows is the batch of a fill.
 type rows struct {
 	all    []int
 	sealed int
 }
 
-const noRow = -1
+const (
+	noRow   = -1
+	lateRow = -2 // is written by an operation after it was abandoned
+)
+
+func rowsOf(_ context.Context, b *rows) ([]int, error) { return b.all[:b.sealed], nil }
+
+func (c construct) fillOpts() pipe.FillOpts {
+	o := pipe.FillOpts{Name: c.name, Workers: c.workers, Buffer: c.buffer, Ordered: c.ordered, DropLast: c.dropLast}
+	if c.around == "limit" {
+		o.Limit = time.Second
+	}
+	return o
+}
 
 type rowStore struct {
 	e *every
@@ -415,12 +528,22 @@ func (s rowStore) Seal(b *rows, n int) error {
 }
 
 func (s rowStore) Drop(b *rows) {
-	s.e.list(slices.DeleteFunc(slices.Clone(b.all), func(v int) bool { return v == noRow }))
+	s.e.list(slices.DeleteFunc(slices.Clone(b.all), func(v int) bool { return v < 0 }))
 }
 
 func (e *every) write(c construct) func(context.Context, int, *rows, int) error {
 	op := e.operation(construct{kind: "map", name: c.name, salt: c.salt})
 	return func(ctx context.Context, v int, b *rows, row int) error {
+		if bad := c.fate(v) % 12; c.around == "limit" && (bad == 1 || bad == 2) {
+			defer e.Gone(v)
+			if bad == 1 {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			time.Sleep(2 * time.Second)
+			b.all[row] = lateRow
+			return nil
+		}
 		out, err := op(ctx, v)
 		if err == nil {
 			b.all[row] = out

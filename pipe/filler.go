@@ -21,6 +21,7 @@ type filler[In, B any] struct {
 	op       func(context.Context, In, seat[B]) error
 	ends     func(In) bool // whether a batch ends behind an item; nil: every n do
 	dropLast bool
+	limited  bool
 	ahead    int // a slot is reserved when no more rows than these wait for their batch
 
 	mu        sync.Mutex
@@ -31,7 +32,7 @@ type filler[In, B any] struct {
 	spare     []*lot[B]  // reserved, and in no slot yet
 	reserving bool       // a worker waits for the store
 	owed      bool       // what is reserved next is for a slot that was given out
-	impatient func()     // ends the wait for that; may be nil
+	impatient func()     // ends the wait for the store; may be nil
 	over      bool       // nothing more is taken
 	halted    bool       // and nothing more is closed
 	epoch     int        // of the items that are taken, counted from 0
@@ -299,9 +300,9 @@ func (f *filler[In, B]) reserve(w *worker) {
 	if f.hasRow() || f.reserving || f.owed {
 		return
 	}
-	err := f.ask(w.ctx, w)
+	err := f.ask(w)
 	switch {
-	case err == nil:
+	case err == nil || err == errReturned:
 	case w.ctx.Err() == nil && !f.over:
 		f.haltAbove()
 		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: f.behind(), news: &news{stage: f.stage, err: err}})

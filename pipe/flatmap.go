@@ -115,6 +115,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return false // what fails because the run was stopped has not failed
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
+	case brood.ended(): // it was lost before the run was resumed
 	default:
 		end.kind, end.news = failed, &news{stage: s.stage, err: err, stops: untolerable(err)}
 		if s.raises || end.news.stops {

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -20,6 +21,7 @@ func (f *filler[In, B]) limit(op func(context.Context, In, seat[B]) error, most 
 	if most <= 0 {
 		return op
 	}
+	f.limited = true
 	type task struct {
 		in In
 		to seat[B]
@@ -51,9 +53,9 @@ func (f *filler[In, B]) unstick(at seat[B]) {
 		if slices.Contains(s.dead, at.row) {
 			s.dead, s.free = without(s.dead, at.row), append(s.free, at.row)
 		}
-		if whole && f.impatient != nil {
-			f.impatient()
-		}
+	}
+	if f.impatient != nil {
+		f.impatient()
 	}
 	drop := whole && at.lot.left
 	f.turn.Broadcast()
@@ -86,13 +88,8 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 			w.tick(&w.blocked)
 			continue
 		}
-		ctx, stop := context.WithCancel(w.ctx)
-		f.impatient = stop
-		err := f.ask(ctx, w)
-		f.impatient = nil
-		stop()
-		switch {
-		case err == nil || len(s.lot.stuck) == 0:
+		switch err := f.ask(w); {
+		case err == nil || err == errReturned:
 		case w.ctx.Err() != nil:
 			f.halted = true
 		default:
@@ -108,8 +105,15 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 	return !f.halted
 }
 
-// ask gets a lot from the store, without the lock.
-func (f *filler[In, B]) ask(ctx context.Context, w *worker) error {
+// ask gets a lot from the store, without the lock. When an operation returns that was abandoned, it may not be needed any more: then it ends
+// with errReturned.
+func (f *filler[In, B]) ask(w *worker) error {
+	ctx := w.ctx
+	if f.limited {
+		ctx, f.impatient = context.WithCancel(ctx)
+		defer func() { f.impatient = nil }()
+		defer f.impatient()
+	}
 	f.reserving = true
 	f.mu.Unlock()
 	w.beforeWait()
@@ -122,11 +126,16 @@ func (f *filler[In, B]) ask(ctx context.Context, w *worker) error {
 	f.mu.Lock()
 	f.reserving = false
 	f.turn.Broadcast()
-	if err == nil {
+	switch {
+	case err == nil:
 		f.spare = append(f.spare, fresh)
+	case ctx.Err() != nil && w.ctx.Err() == nil:
+		return errReturned
 	}
 	return err
 }
+
+var errReturned = errors.New("pipe: an operation that was abandoned has returned")
 
 // takeSpare takes a lot that was reserved and is in no slot yet.
 func (f *filler[In, B]) takeSpare() *lot[B] {

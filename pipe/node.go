@@ -21,6 +21,7 @@ type node struct {
 	ups      []*node // whose items it takes
 	turns    bool    // it takes its inputs by turns, which a state counts
 	makes    bool    // it makes several items of one, which a state counts
+	joins    bool    // it puts several items together
 	strict   bool    // every message that it takes becomes one message
 	mistakes []error
 }

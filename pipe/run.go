@@ -252,7 +252,7 @@ func (r *Run[T]) loseWithin(all []dueLoss) {
 		if !l.news.final && !r.tally.lose(l.newly, 0, l.ticket, l.news) {
 			r.setDoom()
 		}
-		r.tellLoss(l.trouble, nil)
+		r.tellLoss(l.trouble)
 	}
 }
 
@@ -289,19 +289,16 @@ func (r *Run[T]) lose(m *msg[T]) {
 	if !r.tally.pass(finished) {
 		r.setDoom()
 	}
-	r.tellLoss(trouble{m.news, m.ticket}, within)
+	r.tellLoss(trouble{m.news, m.ticket})
 }
 
-// tellLoss tells the hook of every source item of a loss, but for those that were lost before.
-func (r *Run[T]) tellLoss(l trouble, before []dueLoss) {
+// tellLoss tells the hook of every source item of a loss, but for those that were lost in the making of what is lost now.
+func (r *Run[T]) tellLoss(l trouble) {
 	l.news.stage.lost.Add(1)
 	if r.hooks.Lost == nil {
 		return
 	}
-	var known []span
-	for _, b := range before {
-		b.ticket.origins(func(s span) { known = append(known, s) })
-	}
+	known := l.ticket.lost()
 	l.ticket.origins(func(s span) {
 		for at := s.lo; at < s.hi && r.err == nil; at++ {
 			if !slices.ContainsFunc(known, func(s span) bool { return s.lo <= at && at < s.hi }) {

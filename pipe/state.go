@@ -86,7 +86,7 @@ func (s State) check(n *node) error {
 	if s.Version != StateVersion {
 		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, StateVersion)
 	}
-	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]bool)}
+	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]*node)}
 	for _, at := range n.walk() {
 		switch {
 		case at.kind == kindSource:
@@ -94,7 +94,7 @@ func (s State) check(n *node) error {
 		case at.turns:
 			c.merges[at.name] = true
 		case at.makes:
-			c.makers[at.name] = true
+			c.makers[at.name] = at
 		}
 	}
 	c.checkSources()
@@ -104,11 +104,45 @@ func (s State) check(n *node) error {
 	return errors.Join(c.all...)
 }
 
+// loose is the stage because of which the items of this one may be put together of other items in another run; nil: they are the same.
+func (n *node) loose() *node {
+	for _, up := range n.ups {
+		if up == nil {
+			continue
+		}
+		if up.joins {
+			if bad := up.unordered(); bad != nil {
+				return bad
+			}
+		} else if bad := up.loose(); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+// unordered is a stage, this one or one before it, whose items may come in another order in another run; nil: there is none.
+func (n *node) unordered() *node {
+	if n == nil {
+		return nil
+	}
+	if !n.ordered && n.workers > 1 {
+		return n
+	}
+	for _, up := range n.ups {
+		if bad := up.unordered(); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
 // A stateCheck compares a state with the stages of a flow.
 type stateCheck struct {
 	State
-	sources, merges, makers map[string]bool
-	all                     []error
+	sources, merges map[string]bool
+	makers          map[string]*node
+	all             []error
 }
 
 func (c *stateCheck) wrong(format string, args ...any) {
@@ -155,8 +189,10 @@ func (c *stateCheck) checkMerges() {
 
 func (c *stateCheck) checkParts() {
 	for _, part := range c.Parts {
-		if !c.makers[part.Stage] {
+		if maker := c.makers[part.Stage]; maker == nil {
 			c.wrong("has outputs of a stage %s, which the flow lacks", part.Stage)
+		} else if loose := maker.loose(); loose != nil {
+			c.wrong("has some of the outputs that stage %s makes of an item, and that may be put together of others now, because stage %s keeps no order", part.Stage, loose.label())
 		}
 		if !c.sources[part.Source] || len(part.Item) == 0 {
 			c.wrong("has outputs of stage %s of an item %v of source %s, which cannot be", part.Stage, part.Item, part.Source)

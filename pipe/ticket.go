@@ -119,6 +119,17 @@ func (t *ticket) origins(f func(span)) {
 	}
 }
 
+// lost are the source items of a whole that were lost in the making.
+func (t *ticket) lost() (all []span) {
+	if t.rest == nil || len(t.rest.shares) > 0 {
+		return nil
+	}
+	for i := range t.rest.losses {
+		t.rest.losses[i].ticket.origins(func(s span) { all = append(all, s) })
+	}
+	return all
+}
+
 // size is the number of source items that the ticket has whole.
 func (t *ticket) size() (n int64) {
 	t.each(func(s span) { n += s.positions() })

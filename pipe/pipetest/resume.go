@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ import (
 // Resume runs a flow, then cuts it at every item: it restores the state that the run had there, and compares what still comes
 // with what came in the uninterrupted run. parts says what an item consists of, as text; it may also dispose of it.
 //
-// The flow is ordered if its items come in the same order each time. Of other flows, the parts that still come have to be
-// those that had not come, each once, however they are composed.
+// The flow is ordered if its items come in the same order each time. Then what is lost has to be the same too, and to be told at the same place. Of other
+// flows, the parts that still come have to be those that had not come, each once, however they are composed.
 func Resume[T any](t testing.TB, f pipe.Flow[T], c pipe.Config, ordered bool, parts func(T) []string) {
 	t.Helper()
 	whole, err := record(f, c, parts)
@@ -47,10 +48,23 @@ type step struct {
 	parts string
 	epoch int // whose end this is, or -1
 	all   []string
+	lost  []string // before it
 	state pipe.State
 }
 
+// what is what a consumer saw, with the losses before it.
+func (s step) what() string {
+	if len(s.lost) == 0 {
+		return s.parts
+	}
+	return s.parts + " behind the loss of " + strings.Join(s.lost, ", ")
+}
+
 func record[T any](f pipe.Flow[T], c pipe.Config, parts func(T) []string) ([]step, error) {
+	var lost []string
+	c.Hooks = pipe.Tee(c.Hooks, pipe.Hooks{Lost: func(l pipe.Loss) {
+		lost = append(lost, fmt.Sprintf("%s %d of epoch %d in %s", l.Source, l.Pos, l.Epoch, l.Stage))
+	}})
 	run, err := pipe.Start(context.Background(), f, c)
 	if err != nil {
 		return nil, err
@@ -59,17 +73,20 @@ func record[T any](f pipe.Flow[T], c pipe.Config, parts func(T) []string) ([]ste
 	steps := []step{{epoch: -1, state: run.State()}}
 	for {
 		v, err := run.Next(context.Background())
+		at := step{epoch: -1, lost: lost, state: run.State()}
+		lost = nil
 		switch {
 		case err == nil:
-			all := parts(v)
-			steps = append(steps, step{strings.Join(all, " "), -1, all, run.State()})
+			at.all = parts(v)
+			at.parts = strings.Join(at.all, " ")
 		case err == io.EOF:
-			steps = append(steps, step{"the end of an epoch", epochOf(run.State()) - 1, nil, run.State()})
+			at.parts, at.epoch = "the end of an epoch", epochOf(at.state)-1
 		case errors.Is(err, pipe.ErrDone):
 			return steps, nil
 		default:
 			return steps, err
 		}
+		steps = append(steps, at)
 	}
 }
 
@@ -84,11 +101,11 @@ func compareSteps(want, got []step) string {
 	for i := range max(len(want), len(got)) {
 		switch {
 		case i >= len(got):
-			return "then comes nothing, instead of " + want[i].parts
+			return "then comes nothing, instead of " + want[i].what()
 		case i >= len(want):
-			return "then comes " + got[i].parts + ", instead of nothing"
-		case want[i].parts != got[i].parts:
-			return "then comes " + got[i].parts + ", instead of " + want[i].parts
+			return "then comes " + got[i].what() + ", instead of nothing"
+		case want[i].what() != got[i].what():
+			return "then comes " + got[i].what() + ", instead of " + want[i].what()
 		}
 	}
 	return ""
