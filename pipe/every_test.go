@@ -96,6 +96,9 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		}
 		s := d.construct(kind)
 		s.ordered = s.ordered || d.sure && kind == "fill"
+		if d.changing && (kind == "fill" || kind == "groups") {
+			s.around = "" // more operations may be abandoned than there are workers then
+		}
 		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing) && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
 			d.exact = false
 		}
