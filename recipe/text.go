@@ -213,7 +213,11 @@ func (s Step) text() string {
 		text = s.Name + ": " + text
 	}
 	if s.Failures != nil {
-		text += ".failures(" + strings.Join(differing(s.Failures, new(Failures)), ", ") + ")"
+		usual := new(Failures)
+		if w := s.Failures.Wait; w != nil && *w == defaultWait {
+			usual.Wait = w
+		}
+		text += ".failures(" + strings.Join(differing(s.Failures, usual), ", ") + ")"
 	}
 	return text
 }

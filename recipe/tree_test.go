@@ -148,7 +148,7 @@ func TestTreesAsText(t *testing.T) {
 └─ canines: merge(order="arrival")
    ├─ files_2(pattern="dogs", label="parent")
    └─ files_3(pattern="wolves", label="parent")
-   → decode_image_2(mode="fast").failures(on_error="replace", max_errors=0.5, retries=1, wait=0.1, time_limit=2.5)
+   → decode_image_2(mode="fast").failures(on_error="replace", max_errors=0.5, retries=1, time_limit=2.5)
 → route(by="key").failures(on_error="skip", max_errors=3)
 ├─ "*.png", "*.gif": random_crop(size=8) → route_2(by="label")
 │  ├─ 0, -3: random_flip

@@ -19,15 +19,16 @@ import (
 type firstRows[T any] struct {
 	loader *headrace.Loader
 	most   int
-	lost   map[int64]T // by position
+	rows   []T // so far: the loader tells of one that fails when its turn comes
 }
 
 // openFirstRows opens the recipe for up to most samples. Of one that fails, bad makes what is told.
 func openFirstRows[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, most int, bad func(headrace.Lost) T) (*firstRows[T], error) {
 	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, min(most, 16)
 	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(most)
-	f := &firstRows[T]{most: most, lost: map[int64]T{}}
-	l, err := headrace.Open(ctx, oneByOne(r), c, headrace.Options{Lost: func(s headrace.Lost) { f.lost[s.ID.Pos] = bad(s) }})
+	f := &firstRows[T]{most: most}
+	r.Steps = oneByOne(r.Complete().Steps)
+	l, err := headrace.Open(ctx, r, c, headrace.Options{Lost: func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }})
 	f.loader = l
 	return f, err
 }
@@ -39,8 +40,8 @@ func (f *firstRows[T]) take(ctx context.Context, epoch int, row func(*headrace.B
 	if err := f.loader.Start(state, nil); err != nil {
 		return nil, err
 	}
-	var rows []T
-	for len(rows)+len(f.lost) < f.most {
+	f.rows = nil
+	for len(f.rows) < f.most {
 		b, err := f.loader.Next(ctx)
 		if err == io.EOF || err == pipe.ErrDone || errors.Is(err, headrace.ErrTooManyLost) {
 			break
@@ -53,34 +54,41 @@ func (f *firstRows[T]) take(ctx context.Context, epoch int, row func(*headrace.B
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, made)
+		f.rows = append(f.rows, made)
 	}
-	return f.inOrder(rows), nil
+	return f.rows[:min(len(f.rows), f.most)], nil
 }
 
-// inOrder puts those that failed between the others.
-func (f *firstRows[T]) inOrder(rows []T) (all []T) {
-	for pos := int64(0); len(all) < f.most; pos++ {
-		if bad, failed := f.lost[pos]; failed {
-			all = append(all, bad)
-		} else if len(rows) > 0 {
-			all, rows = append(all, rows[0]), rows[1:]
-		} else {
-			break
+// oneByOne makes steps of batches of one sample, in which each that fails is only told of. What is in a sample does not depend on its batch.
+func oneByOne(steps []recipe.Step) []recipe.Step {
+	steps = slices.Clone(steps)
+	for i, s := range steps {
+		switch args := s.Args.(type) {
+		case *recipe.Batch:
+			s.Args = &recipe.Batch{Size: 1}
+		case *recipe.Merge:
+			m := *args
+			m.Of = slices.Clone(m.Of)
+			for k, c := range m.Of {
+				m.Of[k] = oneByOne(c)
+			}
+			s.Args = &m
+		case *recipe.Route:
+			r := *args
+			r.Branches = slices.Clone(r.Branches)
+			for k, b := range r.Branches {
+				r.Branches[k].Steps = oneByOne(b.Steps)
+			}
+			s.Args = &r
 		}
-	}
-	return all
-}
-
-// oneByOne is the recipe with batches of one sample. What is in a sample does not depend on its batch.
-func oneByOne(r recipe.Recipe) recipe.Recipe {
-	r.Steps = slices.Clone(r.Steps)
-	for i, s := range r.Steps {
-		if _, ok := s.Args.(*recipe.Batch); ok {
-			r.Steps[i].Args = &recipe.Batch{Size: 1}
+		if s.Failures != nil {
+			f := *s.Failures
+			f.OnError, f.MaxErrors = "", nil
+			s.Failures = &f
 		}
+		steps[i] = s
 	}
-	return r
+	return steps
 }
 
 // labelOf is the label of a batch of one sample, if samples have one.

@@ -115,10 +115,15 @@ func (b inspectedBox) note() string {
 	}
 	note := " · " + plural(int64(b.stage.Workers), "worker")
 	switch n := len(b.steps); {
-	case n == 0:
-		note += " · reads what is listed"
 	case n > 1:
 		note += fmt.Sprintf(" · %d steps, fused into one pass", n)
+	case n == 1:
+	case strings.HasPrefix(b.stage.Name, "read"):
+		note += " · reads what is listed"
+	case strings.HasPrefix(b.stage.Name, "probe"):
+		note += " · looks at headers, and reserves memory"
+	default:
+		note += " · reserves memory"
 	}
 	return note
 }

@@ -196,7 +196,7 @@ type inspectedChain struct {
 // boxes are what to draw. Where the engine has not said what it makes of the recipe, there is one for all steps that follow one another.
 func (i *inspection) boxes() []inspectedBox {
 	b := boxer{inspection: i}
-	return b.chain(i.Recipe.Steps)
+	return b.chain(i.Recipe.Steps, nil)
 }
 
 type boxer struct {
@@ -204,37 +204,37 @@ type boxer struct {
 	next int // the step that comes next
 }
 
-func (b *boxer) chain(steps []recipe.Step) (all []inspectedBox) {
+// chain makes boxes of steps, to which samples come with these fields.
+func (b *boxer) chain(steps []recipe.Step, in sample.Schema) (all []inspectedBox) {
 	for _, s := range steps {
 		step := b.Steps[b.next]
 		b.next++
-		last := len(all) - 1
-		switch holds := b.holds(s.Args); {
-		case holds != nil:
-			all = append(all, inspectedBox{stage: b.stage(step.Stage), steps: []inspectedStep{step}, holds: holds, out: step.out})
-		case last >= 0 && all[last].holds == nil && all[last].carries(step):
+		holds := b.holds(s.Args, in)
+		if last := len(all) - 1; last >= 0 && holds == nil && all[last].holds == nil && all[last].carries(step) {
 			all[last].steps = append(all[last].steps, step)
 			all[last].out = step.out
-		default:
-			all = append(all, inspectedBox{stage: b.stage(step.Stage), steps: []inspectedStep{step}, out: step.out})
+		} else {
+			all = append(all, b.silent(step, -1, in)...)
+			all = append(all, inspectedBox{stage: b.stage(step.Stage), steps: []inspectedStep{step}, holds: holds, out: step.out})
 		}
+		in = step.out
 		if b.ends(step) {
-			all = append(all, b.silent(step)...)
+			all = append(all, b.silent(step, 1, in)...)
 		}
 	}
 	return all
 }
 
 // holds are the chains inside of a step.
-func (b *boxer) holds(args recipe.Args) (all []inspectedChain) {
+func (b *boxer) holds(args recipe.Args, in sample.Schema) (all []inspectedChain) {
 	switch args := args.(type) {
 	case *recipe.Merge:
 		for k, c := range args.Of {
-			all = append(all, inspectedChain{fmt.Sprintf("%d of %d", k+1, len(args.Of)), b.chain(c)})
+			all = append(all, inspectedChain{fmt.Sprintf("%d of %d", k+1, len(args.Of)), b.chain(c, nil)})
 		}
 	case *recipe.Route:
 		for _, branch := range args.Branches {
-			all = append(all, inspectedChain{whenText(branch), b.chain(branch.Steps)})
+			all = append(all, inspectedChain{whenText(branch), b.chain(branch.Steps, in)})
 		}
 	}
 	return all
@@ -286,13 +286,22 @@ func (i *inspection) ends(s inspectedStep) bool {
 	return stage != nil && stage.Steps[len(stage.Steps)-1] == s.Name
 }
 
-// silent are the stages behind that of a step which carry out no step: they read what is listed.
-func (i *inspection) silent(s inspectedStep) (all []inspectedBox) {
-	for _, stage := range i.Engine.Stages[i.stageIndex(s.Stage)+1:] {
-		if len(stage.Steps) > 0 {
+// silent are the stages that carry out no step, before that of a step (-1) or behind it (1), in the order in which samples come there: files are read behind their
+// source; for other stages, others make ready.
+func (i *inspection) silent(s inspectedStep, direction int, in sample.Schema) (all []inspectedBox) {
+	k := i.stageIndex(s.Stage)
+	if k < 0 {
+		return nil
+	}
+	for k += direction; k >= 0 && k < len(i.Engine.Stages); k += direction {
+		stage := &i.Engine.Stages[k]
+		if len(stage.Steps) > 0 || strings.HasPrefix(stage.Name, "read") != (direction > 0) {
 			break
 		}
-		all = append(all, inspectedBox{stage: &stage, out: s.out})
+		all = append(all, inspectedBox{stage: stage, out: in})
+	}
+	if direction < 0 {
+		slices.Reverse(all)
 	}
 	return all
 }

@@ -54,9 +54,8 @@ func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, cla
 	defer rows.loader.Close()
 	fields := rows.loader.Info().Fields
 	all, err := rows.take(ctx, 0, func(b *headrace.Batch) (inspectedSample, error) { return fromBatch(b, fields, classes), nil })
-	files, _ := r.Steps[0].Args.(*recipe.Files)
 	for i := range all {
-		all[i].look(ctx, files)
+		all[i].look(ctx, r)
 	}
 	return append([]inspectedSample{}, all...), err
 }
@@ -92,20 +91,24 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 	return s
 }
 
-// look adds what the file itself says. Where it cannot be read, the sample's own error has said so.
-func (s *inspectedSample) look(ctx context.Context, files *recipe.Files) {
-	if files == nil {
+// look adds what the file itself says: that of the first source which has one. Where it cannot be read, the sample's own error has said so.
+func (s *inspectedSample) look(ctx context.Context, r recipe.Recipe) {
+	for _, step := range r.All() {
+		files, ok := step.Args.(*recipe.Files)
+		if !ok {
+			continue
+		}
+		path := string(s.Key)
+		if files.Root != "" && !strings.HasPrefix(path, "/") {
+			path = strings.TrimSuffix(string(files.Root), "/") + "/" + path
+		}
+		data, err := store.Local{MaxBytes: files.MaxBytes}.Read(ctx, path, nil)
+		if err != nil {
+			continue
+		}
+		s.Bytes = int64(len(data))
+		info, _ := media.Probe(data)
+		s.Format, s.Width, s.Height, s.Orientation = info.Format, info.Width, info.Height, info.Orientation
 		return
 	}
-	path := string(s.Key)
-	if files.Root != "" && !strings.HasPrefix(path, "/") {
-		path = strings.TrimSuffix(string(files.Root), "/") + "/" + path
-	}
-	data, err := store.Local{MaxBytes: files.MaxBytes}.Read(ctx, path, nil)
-	if err != nil {
-		return
-	}
-	s.Bytes = int64(len(data))
-	info, _ := media.Probe(data)
-	s.Format, s.Width, s.Height, s.Orientation = info.Format, info.Width, info.Height, info.Orientation
 }

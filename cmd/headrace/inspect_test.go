@@ -91,6 +91,33 @@ steps:
 ` + fixed + `, epochs: 2, on_error: skip}
 `
 
+// branching holds steps in steps.
+const branching = `headrace: 1
+steps:
+  - merge:
+      of:
+        - - files: {pattern: class0, label: parent}
+          - shuffle
+          - decode_image
+        - - files: {pattern: class1, label: parent}
+            failures: {retries: 2}
+          - decode_image: {mode: fast}
+            failures: {on_error: replace, max_errors: 0.5}
+      weights: [2, 1]
+  - route:
+      by: key
+      branches:
+        - when: ["**/*0.jpg", "**/*1.jpg"]
+          steps:
+            - random_crop: {size: 20}
+            - route: {by: label, branches: [{when: [0, 7], steps: [random_flip]}, {steps: []}]}
+        - steps: [{center_crop: {size: 20}}, random_flip]
+    failures: {on_error: skip}
+  - normalize: {mean: 0.5, std: 0.5}
+  - batch: {size: 4}
+` + fixed + `}
+`
+
 func TestInspectDraws(t *testing.T) {
 	root := phototest.Folder(t, 21)
 	phototest.Spoil(t, root, "013.jpg")
@@ -107,6 +134,9 @@ func TestInspectDraws(t *testing.T) {
 		"unfused":  {training, []string{"--set", "p=0.25", "--fuse=false", "--samples", "0", "--on-error", "raise"}, 0, `^$`},
 		"plain":    {plain + fixed + ", epochs: 1}\n", []string{"--samples", "2"}, 0, `^$`},
 		"nowhere":  {training, []string{"--set", "p=0.25", "--set", "root=nowhere"}, 1, `^headrace: source: .*"nowhere`},
+		"tree":     {branching, []string{"--samples", "4"}, 0, `^$`},
+		"treemaid": {branching, []string{"--mermaid"}, 0, `^$`},
+		"treeless": {strings.Replace(branching, "class1", "nowhere", 1), nil, 1, `^headrace: source: .*"nowhere`},
 		"endless":  {endless, nil, 2, `^r.yaml:\d+:\d+: is not complete: it needs batch at its end\n$`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -274,6 +304,38 @@ func TestInspectJSON(t *testing.T) {
 	}
 	if len(seen) != photographs {
 		t.Errorf("%d different samples", len(seen))
+	}
+}
+
+// Steps say what they read, also across merges and branches. A sample that fails is told of in its turn, whatever its step would do.
+func TestInspectTrees(t *testing.T) {
+	root := phototest.Folder(t, 21)
+	phototest.Spoil(t, root, "005.jpg")
+	recipeIn(t, root, branching)
+	d := inspectJSON(t, root, "--samples", "100")
+	reads := map[string][]string{}
+	for _, s := range d.Steps {
+		reads[s.Name] = s.From
+	}
+	want := map[string][]string{
+		"merge": {"decode_image", "decode_image_2"}, "files": {}, "shuffle": {"files"}, "decode_image": {"shuffle"}, "files_2": {}, "decode_image_2": {"files_2"},
+		"route": {"merge"}, "random_crop": {"route"}, "route_2": {"random_crop"}, "random_flip": {"route_2"}, "center_crop": {"route"}, "random_flip_2": {"center_crop"},
+		"normalize": {"random_flip", "route_2", "random_flip_2"}, "batch": {"normalize"},
+	}
+	if diff := cmp.Diff(want, reads); diff != "" {
+		t.Error(diff)
+	}
+	var second []string
+	for _, s := range d.Samples {
+		if filepath.Dir(s.Key) == "class1" {
+			second = append(second, s.Key)
+		}
+		if failed := strings.HasSuffix(s.Key, "005.jpg"); failed != (s.Error != "") || failed != (s.Stage == "decode_image_2") || s.Bytes == 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if len(d.Samples) != 21 || len(second) != 10 || !slices.IsSorted(second) {
+		t.Errorf("%d samples, and of the source that is not shuffled %q", len(d.Samples), second)
 	}
 }
 

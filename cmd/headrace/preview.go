@@ -194,7 +194,7 @@ func newPictures(f recipe.File, info headrace.Info) (*pictures, error) {
 	if p.field.Type.Axes == media.CHW.String() {
 		p.layout = media.CHW
 	}
-	for _, s := range f.Recipe.Steps {
+	for _, s := range f.Recipe.All() {
 		if n, ok := s.Args.(*recipe.Normalize); ok {
 			op, _ := n.Transform().(media.Normalize)
 			p.undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}

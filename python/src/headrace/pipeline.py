@@ -85,7 +85,7 @@ def merge(
         order: which is next: `"round_robin"`, the default: one after the other; `"weights"`, the default where these are given: drawn by
             them, the same in each run; `"arrival"`: who has a sample first, which differs between runs.
         weights: how often each is next: numbers above 0, of which a share of the sum counts.
-        until: `"longest"`, the default: an epoch ends when all have ended, and the turns of those that end before go to the others;
+        until: `"longest"`, the default: an epoch ends when all have ended, and the turns of those that end before are left out;
             `"shortest"`: an epoch ends when the first has ended.
         seed: of what is drawn by weights; by default that of the pipelines.
 
