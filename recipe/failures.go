@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Failures say what becomes of samples that fail in a step; at a source, of files that cannot be read. What is not given is as the loader says.
+// Failures say what becomes of samples that fail in a step; at a source, of files that cannot be read. What is not given is as the loader says. Operations on an
+// image that run as one fail as one, too: a step without failures has those of the step on the image before it.
 type Failures struct {
 	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace" doc:"raise: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: others are drawn in their places; by default what the loader says"`
 	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace, how many samples of an epoch may be bad in this step: a whole number of them, or a share with a decimal point such as 0.01; by default what the loader says"`

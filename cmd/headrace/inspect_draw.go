@@ -150,7 +150,7 @@ func (i *inspection) drawSizes(p *page) {
 	p.fact("sample", e.sample())
 	p.fact("batch", fmt.Sprintf("%s; room for %d: %s", bytesize.Text(e.BatchBytes), e.Slots, bytesize.Text(int64(e.Slots)*e.BatchBytes)))
 	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", bytesize.Text(e.Memory), bytesize.Text(e.HoldLimit)))
-	p.fact("losses", losses(i.Loader))
+	p.fact("losses", losses(i.Loader)+otherRules(i.Recipe))
 }
 
 func (e *inspectedEngine) source() string {
@@ -232,6 +232,20 @@ func losses(c headrace.Config) string {
 	default:
 		return fmt.Sprintf("bad samples are %s, up to %d an epoch", become, c.MaxErrors.Count)
 	}
+}
+
+// otherRules names the steps that have rules of their own for losses.
+func otherRules(r recipe.Recipe) string {
+	var names []string
+	for _, s := range r.All() {
+		if s.Failures != nil && (s.Failures.OnError != "" || s.Failures.MaxErrors != nil) {
+			names = append(names, s.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "; other rules for " + strings.Join(names, ", ")
 }
 
 func (i *inspection) drawSamples(p *page) {

@@ -222,7 +222,9 @@ class Pipeline:
         """Say what becomes of samples that fail in the step before: `.decode_image().failures(on_error="skip", max_errors=0.05)`.
 
         Behind `files` it is about files that cannot be read, behind `route` about samples that no branch takes. What is not given is as
-        `loader` says; other steps are not affected. Called again for the same step, it changes what is given.
+        `loader` says. Operations on an image run as one pass, and fail as one: behind such a step, those that say nothing themselves have
+        the same; one that says something else begins another pass, before which the pixels are stored. Called again for the same step, it
+        changes what is given.
 
         Args:
             on_error: `"raise"`: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named; `"replace"`:
