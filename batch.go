@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"headrace/arena"
 	"headrace/tensor"
@@ -12,13 +13,15 @@ import (
 // Batch is a number of samples, stacked. It lies in shared memory that its holder owns until [Batch.Release], or until [Batch.Send] gives it to a
 // consumer in another process. A Batch is one goroutine's.
 type Batch struct {
-	slots *slots
-	slot  *arena.Slot
-	texts [][]string // by text field, then row; len(texts[i]) == layout.rows
-	lost  []*Lost    // by row, the sample in whose place another came; nil: the loader replaces none
-	rows  int
-	epoch int
-	step  int64
+	slots   *slots
+	slot    *arena.Slot
+	form    atomic.Pointer[form] // nil until a row is written, where batches have several
+	texts   [][]string           // by text field, then row; len(texts[i]) == layout.rows
+	lost    []*Lost              // by row, the sample in whose place another came; nil: the loader replaces none
+	rows    int
+	samples []int // by row, how many are packed into it; nil: one
+	epoch   int
+	step    int64
 }
 
 // Rows is the number of samples; only the last batch of an epoch has fewer than the recipe says.
@@ -32,14 +35,25 @@ func (b *Batch) Step() int64 { return b.step }
 
 // Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory; false if there is no such tensor field.
 func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
-	for _, f := range b.slots.layout.fields {
+	form := b.form.Load()
+	for i, f := range b.slots.layout.fields {
 		if f.Name == name && f.DType != tensor.Invalid {
-			n := b.rows * f.rowBytes
-			shape := append(tensor.Shape{b.rows}, f.Shape...)
+			n := b.rows * form.sizes[i]
+			shape := append(tensor.Shape{b.rows}, form.shapes[i]...)
 			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.slot.Bytes()[f.Offset : f.Offset+n : f.Offset+n]}, true
 		}
 	}
 	return tensor.Tensor{}, false
+}
+
+// Extents are those that [Info] leaves open in the shapes of the fields, in their order: they differ between batches. The slice is the batch's.
+func (b *Batch) Extents() []int { return b.form.Load().extents }
+
+// row returns the bytes of field f in row i.
+func (b *Batch) row(f, i int) []byte {
+	n := b.form.Load().sizes[f]
+	start := b.slots.layout.fields[f].Offset + i*n
+	return b.slot.Bytes()[start : start+n : start+n]
 }
 
 // Text returns a text field, one string a row; nil if there is no such field. The slice is the batch's.
@@ -68,6 +82,17 @@ func (b *Batch) origin(row int, it *item) {
 	}
 }
 
+// taken is how many samples the batch was made of.
+func (b *Batch) taken() (n int64) {
+	if b.samples == nil {
+		return int64(b.rows)
+	}
+	for _, k := range b.samples[:b.rows] {
+		n += int64(k)
+	}
+	return n
+}
+
 // Slot names the batch's memory to a consumer in another process.
 func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 	return b.slot.Segment(), b.slot.Index(), b.slot.Pooled()
@@ -88,6 +113,7 @@ type slots struct {
 	layout *layout
 	arena  *arena.Arena
 	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
+	packs  bool                   // several samples lie in a row
 	notes  bool                   // there may be samples in the place of others
 	free   sync.Pool              // of *Batch without a slot
 }
@@ -110,24 +136,31 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 			for i := range b.texts {
 				b.texts[i] = make([]string, s.layout.rows)
 			}
+			if s.packs {
+				b.samples = make([]int, s.layout.rows)
+			}
 			if s.notes {
 				b.lost = make([]*Lost, s.layout.rows)
 			}
 		}
 		b.slot, b.rows = slot, 0
+		if len(s.layout.forms) == 1 && s.layout.unknown() == 0 {
+			b.form.Store(&s.layout.forms[0])
+		}
 		return b, nil
 	}
 }
 
 // Move copies a row: the price of a lost sample, paid only after one was lost.
 func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
-	for i, f := range s.layout.fields {
-		if f.rowBytes > 0 {
-			copy(s.layout.row(dst.slot.Bytes(), i, to), s.layout.row(src.slot.Bytes(), i, from))
-		}
+	for i := range s.layout.fields {
+		copy(dst.row(i, to), src.row(i, from))
 	}
 	for t := range dst.texts {
 		dst.texts[t][to] = src.texts[t][from]
+	}
+	if dst.samples != nil {
+		dst.samples[to] = src.samples[from]
 	}
 	if dst.lost != nil {
 		dst.lost[to] = src.lost[from]
@@ -153,5 +186,6 @@ func (s *slots) recycle(b *Batch) {
 	}
 	clear(b.lost)
 	b.slot = nil
+	b.form.Store(nil)
 	s.free.Put(b)
 }

@@ -18,7 +18,8 @@ func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
 		if part.Step == nil {
 			continue
 		}
-		if _, ok := part.Step.Args.(program); ok {
+		switch part.Step.Args.(type) {
+		case program, *recipe.DecodeNPY:
 			continue
 		}
 		for n, s := range r.All() {
@@ -82,6 +83,8 @@ type compiler struct {
 	trail    trail
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping map[string]bool // by stage, whether it skips
+	groups   bool            // samples come into batches by what they are
+	drops    bool            // and some of them may be left out
 	programs bool
 	relabels bool
 }
@@ -103,14 +106,18 @@ type op struct {
 
 // compile makes lines of the plan, and what fills batches at their end.
 func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
-	c := compiler{work: &l.work, failing: l.failing(), sources: l.sources, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}}}
+	c := compiler{
+		work: &l.work, failing: l.failing(), groups: l.groups, sources: l.sources,
+		spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}},
+	}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		return nil, nil, err
 	}
-	end := c.end(whole, p.Last)
+	end := c.end(whole, p)
 	l.work.room, l.spending.own, l.skipping = c.trail.places.room, c.spending, c.skipping
-	if l.programs = c.programs; c.relabels {
+	l.drops = c.programs || c.drops
+	if c.relabels {
 		l.info.Classes = nil // other labels than those of the source
 	}
 	return whole, end, nil
@@ -260,10 +267,12 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	c.reach(n, p)
 	var next part
-	if p.Step != nil {
-		next, err = c.program(*p.Step)
-	} else {
+	if p.Step == nil {
 		next = c.images(p)
+	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
+		next = c.array(args)
+	} else {
+		next, err = c.program(*p.Step)
 	}
 	if err != nil {
 		return err
@@ -312,10 +321,22 @@ func (c *compiler) images(p fuse.Part) *images {
 	return next
 }
 
+// array makes a part of a step that reads an array.
+func (c *compiler) array(args *recipe.DecodeNPY) *arrayFile {
+	t := &c.trail
+	next := &arrayFile{work: c.work, bytes: t.places.take(args.Field), what: args.Type()}
+	next.array = t.places.putArray(args.To)
+	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
+	return next
+}
+
 // end makes what fills batches of the last part.
-func (c *compiler) end(n *line, p fuse.Part) *ending {
+func (c *compiler) end(n *line, plan fuse.Plan) *ending {
 	e := &ending{work: c.work, image: -1}
-	if p.Images != nil {
+	p := plan.Last
+	if c.groups {
+		c.group(n, e, plan)
+	} else if p.Images != nil {
 		c.reach(n, p)
 		e.images = c.images(p)
 		e.images.last = true
@@ -324,10 +345,17 @@ func (c *compiler) end(n *line, p fuse.Part) *ending {
 	h := c.failing.of(p.Failures, c.trail.samples)
 	c.limit(p.Name(), h)
 	e.bear(p.Name(), h, c.trail.way)
+	if plan.Pack != nil {
+		e.tracks = c.tracks(*plan.Pack)
+		return e
+	}
 	text := 0
 	for i, f := range c.work.layout.fields {
 		at := c.trail.places.of[f.Name]
 		switch {
+		case at.in == 0: // made of another
+		case plan.Buckets != nil && at.in == arrays && isSequence(plan.Schema[plan.Schema.Find(f.Name)].Type):
+			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
 		case e.images != nil && at == e.images.image:
 			e.image = i
 		case at.in == texts:

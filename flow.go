@@ -11,13 +11,21 @@ import (
 type joiner struct{ *Loader }
 
 // flow makes the pipeline.
-func (l *Loader) join(whole *line, end *ending, p fuse.Plan) pipe.Flow[*Batch] {
+func (l *Loader) join(whole *line, end *ending, p fuse.Plan) (pipe.Flow[*Batch], error) {
 	j := joiner{l}
 	samples := j.line(pipe.Flow[*item]{}, whole, end.replaces)
-	j.note(p.Last.Name(), l.info.Workers, p.Last.Names)
-	return pipe.Fill(samples, l.layout.rows, l.slots, end.fill, pipe.FillOpts{
-		Name: p.Last.Name(), Workers: l.info.Workers, Buffer: l.config.Prefetch, Ordered: l.config.Order == InputOrder, DropLast: p.Batch.DropLast, Gate: l.gate.gate, Failures: end.losses,
-	})
+	if end.grouping != nil {
+		return j.group(samples, end, p)
+	}
+	return pipe.Fill(samples, l.layout.rows, l.slots, end.fill, j.filling(end, p, p.Batch.DropLast)), nil
+}
+
+// filling are the settings of the last stage.
+func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
+	j.note(p.Last.Name(), j.info.Workers, p.Last.Names)
+	return pipe.FillOpts{
+		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Gate: j.gate.gate, Failures: end.losses,
+	}
 }
 
 // line goes on behind in, in a branch, or begins at a source or a merge. Later says whether samples may have to wait for bytes behind it. As these

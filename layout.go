@@ -15,10 +15,8 @@ type Field struct {
 	Name   string       `json:"name"`
 	Kind   sample.Kind  `json:"kind"`             // tensor or text
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
-	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row; [] of a scalar
+	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
-
-	rowBytes int
 }
 
 // layout is where the fields of a batch lie in a slot: one contiguous array a tensor field, each aligned; text travels beside the slot.
@@ -27,44 +25,99 @@ type layout struct {
 	rows   int // most rows of a batch
 	bytes  int // of a slot
 	texts  []int
+	forms  []form // of batches; where they are padded to their longest sample, of the largest ones
 }
 
-// newLayout lays out batches of up to rows samples of the schema, which recipe.Check has found fit for batching.
-func newLayout(schema sample.Schema, rows int) (layout, error) {
-	l := layout{rows: rows}
+// form is what the layout leaves open: the shapes in one batch, or in several.
+type form struct {
+	extents []int          // those that are unknown in the fields' shapes, in their order
+	shapes  []tensor.Shape // of a row, by field
+	sizes   []int          // of a row in bytes, by field
+	rows    int            // most of a batch
+}
+
+// open is a form before there is a layout: how many rows a batch has at most, and the extents that the schema leaves open.
+type open struct {
+	rows    int
+	extents []int
+}
+
+// newLayout lays out batches of samples of the schema, which recipe.Check has found fit for batching. A slot has room for a batch of any of the forms.
+func newLayout(schema sample.Schema, forms ...open) (layout, error) {
+	l := layout{}
 	for i, f := range schema {
-		field := Field{Name: f.Name, Kind: f.Type.Kind}
 		switch f.Type.Kind {
 		case sample.Text:
 			l.texts = append(l.texts, i)
 		case sample.Tensor:
-			n, err := f.Type.Shape.Elements()
-			if err != nil {
-				return layout{}, fmt.Errorf("headrace: field %q: %w", f.Name, err)
-			}
-			field.DType, field.Shape = f.Type.DType, f.Type.Shape
-			if room := (maxSlot - int64(l.bytes)) / int64(rows) / int64(f.Type.DType.Size()); n > room {
-				return layout{}, fmt.Errorf("%w: a batch of %d rows takes more than %d bytes: %q alone is %s %v a row; use a smaller batch",
-					ErrConfig, rows, int64(maxSlot), f.Name, f.Type.DType, f.Type.Shape)
-			}
-			field.rowBytes = int(n) * f.Type.DType.Size()
-			field.Offset = l.bytes
-			l.bytes += (field.rowBytes*rows + alignment - 1) / alignment * alignment
 		default:
 			return layout{}, fmt.Errorf("headrace: field %q is %v and cannot be batched", f.Name, f.Type)
 		}
-		l.fields = append(l.fields, field)
+		l.fields = append(l.fields, Field{Name: f.Name, Kind: f.Type.Kind, DType: f.Type.DType, Shape: f.Type.Shape})
+	}
+	for _, o := range forms {
+		f, err := l.form(o)
+		if err != nil {
+			return layout{}, err
+		}
+		l.forms, l.rows = append(l.forms, f), max(l.rows, o.rows)
+	}
+	for i := range l.fields {
+		l.fields[i].Offset = l.bytes
+		most := 0
+		for _, f := range l.forms {
+			most = max(most, f.rows*f.sizes[i])
+		}
+		if l.bytes += (most + alignment - 1) / alignment * alignment; l.bytes > maxSlot {
+			return layout{}, l.tooLarge(l.rows, i)
+		}
 	}
 	l.bytes = max(l.bytes, alignment) // a batch of text alone still has a slot, for its lease
 	return l, nil
 }
 
+// form is what batches are where the unknown extents are these.
+func (l *layout) form(o open) (form, error) {
+	f := form{extents: o.extents, rows: o.rows}
+	for i, field := range l.fields {
+		shape := append(tensor.Shape(nil), field.Shape...)
+		for k, n := range shape {
+			if n == tensor.Unknown {
+				shape[k], o.extents = o.extents[0], o.extents[1:]
+			}
+		}
+		if field.Kind == sample.Text {
+			f.shapes, f.sizes = append(f.shapes, nil), append(f.sizes, 0)
+			continue
+		}
+		n, err := shape.Bytes(field.DType)
+		if err != nil {
+			return form{}, fmt.Errorf("headrace: field %q: %w", field.Name, err)
+		}
+		if n > maxSlot/int64(o.rows) {
+			return form{}, l.tooLarge(o.rows, i)
+		}
+		f.shapes, f.sizes = append(f.shapes, shape), append(f.sizes, int(n))
+	}
+	return f, nil
+}
+
+// unknown is the number of extents that forms bring.
+func (l *layout) unknown() (n int) {
+	for _, f := range l.fields {
+		for _, extent := range f.Shape {
+			if extent == tensor.Unknown {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (l *layout) tooLarge(rows, field int) error {
+	f := l.fields[field]
+	return fmt.Errorf("%w: a batch of %d rows takes more than %d bytes: %q alone is %s %v a row; use a smaller batch", ErrConfig, rows, int64(maxSlot), f.Name, f.DType, f.Shape)
+}
+
 // maxSlot bounds a batch: half of what a 64-bit address space gives a process on every CPU at hand, and far below where int arithmetic ends.
 const maxSlot = 1 << 46
-
-// row returns the bytes of field f in row i of a slot.
-func (l *layout) row(slot []byte, f, i int) []byte {
-	n := l.fields[f].rowBytes
-	start := l.fields[f].Offset + i*n
-	return slot[start : start+n : start+n]
-}

@@ -15,7 +15,7 @@ func TestBatchesBeyondMemoryAreRefused(t *testing.T) {
 			{Name: "image", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{side, side, 3}}},
 			{Name: "label", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Int64}},
 		}
-		if l, err := newLayout(schema, 1<<31-1); !errors.Is(err, ErrConfig) {
+		if l, err := newLayout(schema, open{rows: 1<<31 - 1}); !errors.Is(err, ErrConfig) {
 			t.Errorf("images of %d×%d: a batch of %d bytes, %v", side, side, l.bytes, err)
 		}
 	}

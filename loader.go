@@ -118,10 +118,11 @@ type Loader struct {
 	flow    pipe.Flow[*Batch]
 	work    work
 
-	programs bool // there are operations that are not the engine's own
+	groups   bool // samples come into batches by what they are
+	drops    bool // some may be left out on purpose, as operations do that are not the engine's own
 	spending spending
 	skipping map[string]bool // by stage, whether bad samples are skipped
-	failure  error // why Next gives no more; nil: the run knows
+	failure  error           // why Next gives no more; nil: the run knows
 
 	serial  serial
 	tracing tracing
@@ -228,7 +229,7 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		}
 		b.epoch, b.step = l.count.Epoch, l.count.Batches
 		l.count.Batches++
-		l.count.Samples += int64(b.rows)
+		l.count.Samples += b.taken()
 	case io.EOF:
 		if l.config.StepsPerEpoch != nil {
 			return nil, l.short()
@@ -338,7 +339,7 @@ func (l *Loader) State() State {
 		return s
 	}
 	s.Replaced = l.count.Replaced
-	if l.programs {
+	if l.drops {
 		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch
 	}
 	return s

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"headrace/arena"
 	"headrace/budget"
@@ -38,7 +39,10 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := l.list(ctx, p); err != nil {
 		return nil, err
 	}
-	l.batch = p.Batch
+	l.groups = groups(r, p)
+	if l.batch = p.Batch; p.Buckets != nil || p.Pack != nil {
+		l.batch = recipe.Batch{Size: 1}
+	}
 	for _, s := range l.sources {
 		if s.split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
 			return nil, err
@@ -47,8 +51,11 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := l.checkRanks(p); err != nil {
 		return nil, err
 	}
-	rows := l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize()
-	if l.layout, err = newLayout(schema, rows); err != nil {
+	forms, err := formsOf(r, p, l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize())
+	if err != nil {
+		return nil, err
+	}
+	if l.layout, err = newLayout(schema, forms...); err != nil {
 		return nil, err
 	}
 	if err := l.makeMemory(); err != nil {
@@ -59,8 +66,10 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err != nil {
 		return nil, err
 	}
-	l.flow = l.join(whole, end, p)
-	if err := l.flow.Check(); err != nil {
+	if l.flow, err = l.join(whole, end, p); err == nil {
+		err = l.flow.Check()
+	}
+	if err != nil {
 		return nil, err
 	}
 	l.describe(whole, p)
@@ -94,7 +103,7 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan) error {
 			s.shuffled, s.seed = true, f.ShuffleSeed
 		}
 		var err error
-		if s.table, err = table(ctx, f.Files); err != nil {
+		if s.table, err = table(ctx, f.Files, suffixesOf(l.recipe)); err != nil {
 			return fmt.Errorf("%w: %w", ErrSource, err)
 		}
 		switch {
@@ -116,7 +125,7 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan) error {
 	return nil
 }
 
-func table(ctx context.Context, f recipe.Files) (*store.Table, error) {
+func table(ctx context.Context, f recipe.Files, suffixes []string) (*store.Table, error) {
 	switch {
 	case f.Pattern != "":
 		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)
@@ -139,9 +148,27 @@ func table(ctx context.Context, f recipe.Files) (*store.Table, error) {
 	}
 }
 
-// suffixes are those of the files that a folder is listed for: of all formats that are decoded. What a file is, its content says.
-var suffixes = []string{
+// imageSuffixes are what the names of images end in, of all formats that are decoded. What a file is, its content says.
+var imageSuffixes = []string{
 	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
+}
+
+// suffixesOf are those of the files that a folder is listed for: arrays, where the recipe reads any, and images, unless it decodes none.
+func suffixesOf(r recipe.Recipe) (all []string) {
+	reads := func(op recipe.Args) bool {
+		for _, s := range r.All() {
+			if reflect.TypeOf(s.Args) == reflect.TypeOf(op) {
+				return true
+			}
+		}
+		return false
+	}
+	if reads(&recipe.DecodeNPY{}) {
+		if all = []string{".npy"}; !reads(&recipe.DecodeImage{}) {
+			return all
+		}
+	}
+	return append(all, imageSuffixes...)
 }
 
 // split is a rank's share of the epoch of a source. One source is cut into global batches. Several are dealt to the ranks sample by sample, so that they are equally long
@@ -154,6 +181,8 @@ func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
 		if s.Batch%int64(world) != 0 {
 			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: takes as many rows for each", s.Batch, world)
 		}
+	}
+	if len(l.sources) > 1 || l.groups {
 		s.Batch, s.DropLast = int64(world), false
 	}
 	if err != nil {
@@ -175,6 +204,10 @@ func (l *Loader) globalBatch(world, rank int) order.Split {
 func (l *Loader) checkRanks(p fuse.Plan) error {
 	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
 		return nil
+	}
+	if l.groups {
+		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
+			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
 	}
 	if name, ok := l.failing().does(Skip, l.recipe); ok {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
@@ -221,7 +254,7 @@ func (l *Loader) makeWork() {
 	}
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
-	l.work = work{layout: &l.layout, seed: l.recipe.Seed, ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil}
+	l.work = work{layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed, ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil}
 	for _, s := range l.sources {
 		s.lane = l.budget.Lane()
 	}
@@ -256,12 +289,15 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
 		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
 	}
-	if len(l.sources) == 1 {
+	switch {
+	case l.groups:
+		i.BatchesPerEpoch, i.Exact = l.mostBatches(p, i.SamplesPerEpoch), false
+	case len(l.sources) == 1:
 		i.BatchesPerEpoch = l.sources[0].split.Batches()
 	}
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
 	_, skips := l.failing().does(Skip, l.recipe)
-	i.Exact = i.Exact && !skips && (!l.programs || l.config.WorldSize > 1) // programs may drop samples
+	i.Exact = i.Exact && !skips && (!l.drops || l.config.WorldSize > 1)
 	i.Epochs = l.config.Epochs
 	i.Decoder = l.extent.begin.Decoder
 	i.Pipeline = l.recipe.String()

@@ -101,7 +101,12 @@ type port struct {
 func newPorts(w *work, name string, sig signature, out sample.Schema, where *places) ports {
 	p := ports{work: w, name: name, op: order.OpID(name)}
 	for _, m := range sig.in {
-		p.in = append(p.in, port{m, where.of[m.name]})
+		at := where.of[m.name]
+		if at.in == arrays {
+			n, _ := m.typ.Shape.Bytes(m.typ.DType) // of a Go type
+			at.size = int(n)
+		}
+		p.in = append(p.in, port{m, at})
 		if m.image {
 			p.shows = where.of[m.name]
 		}
@@ -141,6 +146,8 @@ func (p *ports) load(in unsafe.Pointer, it *item) {
 			*(*[]byte)(at) = v.data[m.place.at]
 		case pictures:
 			*(*media.Pixels)(at) = v.pictures[m.place.at].Pixels
+		case arrays:
+			copy(unsafe.Slice((*byte)(at), m.place.size), v.arrays[m.place.at].data)
 		default:
 			p.loadOwn(m.own, at, it)
 		}

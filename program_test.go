@@ -225,7 +225,7 @@ func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe) (ops []a
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.end(whole, p.Last)
+	c.end(whole, p)
 	w.room = c.trail.places.room
 	for _, s := range whole.steps {
 		ops = append(ops, s.stage.op)

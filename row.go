@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"context"
+	"encoding/binary"
 
 	"headrace/pipe"
 )
@@ -12,6 +13,9 @@ type ending struct {
 	images *images // the last steps on an image; nil: there are none
 	image  int     // the field that they write
 	cells  []cell  // all other fields
+	tracks []track // of rows into which samples are packed; nil: a sample has its own
+
+	grouping *grouping // nil: samples come into batches as they come
 
 	write    func(context.Context, seat) (struct{}, error) // with all that is done about failures
 	replaces bool
@@ -23,6 +27,11 @@ type cell struct {
 	field int
 	text  int // which of the texts it is
 	place place
+
+	// Of a sequence:
+	pad    []byte // behind its end; nil: it is none
+	length int    // the field with its length
+	bytes  int    // of an element
 }
 
 // seat is a sample with its row.
@@ -69,10 +78,13 @@ func (e *ending) fill(ctx context.Context, it *item, b *Batch, row int) error {
 
 func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) {
 	defer catch(&err)
+	if e.grouping != nil && !e.grouping.takes(s.it, s.batch) {
+		return struct{}{}, errElsewhere // drawn for the place of another
+	}
 	if e.images != nil {
 		t := e.work.tool(s.it)
 		defer e.work.tools.Put(t)
-		if err := e.images.into(ctx, s.it, t, e.work.layout.row(s.batch.slot.Bytes(), e.image, s.row)); err != nil {
+		if err := e.images.into(ctx, s.it, t, s.batch.row(e.image, s.row)); err != nil {
 			return struct{}{}, err
 		}
 	}
@@ -88,11 +100,17 @@ func (c cell) write(v *values, b *Batch, row int) {
 		b.texts[c.text][row] = v.texts[c.place.at]
 		return
 	}
-	dst := b.slots.layout.row(b.slot.Bytes(), c.field, row)
+	dst := b.row(c.field, row)
 	switch c.place.in {
 	case numbers:
 		copy(dst, v.numbers[c.place.at:][:c.place.size])
 	case pictures:
 		v.pictures[c.place.at].copyTo(dst)
+	case arrays:
+		n := copy(dst, v.arrays[c.place.at].data)
+		if c.pad != nil {
+			repeat(dst[n:], c.pad)
+			binary.NativeEndian.PutUint64(b.row(c.length, row), uint64(n/c.bytes))
+		}
 	}
 }

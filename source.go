@@ -28,6 +28,9 @@ type item struct {
 	replaced *Lost  // the sample in whose place this one came; nil: it is its own
 	drawn    uint32 // how many others were drawn for this place
 	limited  bool   // the operation at work has a time limit
+
+	form   *form // of the batches that it fits into, where these are of several
+	length int   // of its sequences, where they count
 }
 
 // account reserves what a sample turns out to have in memory beyond what was foreseen. It does not wait, since the memory is there already.

@@ -8,6 +8,7 @@ import (
 	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/sample"
+	"headrace/tensor"
 )
 
 // place says where samples keep the values of a field.
@@ -21,10 +22,11 @@ type place struct {
 type shelf uint8
 
 const (
-	numbers  shelf = iota + 1 // and arrays of a known shape
+	numbers  shelf = iota + 1 // and arrays that operations of programs have as Go's
 	texts                     //
 	data                      // bytes
 	pictures                  // arrays with axes
+	arrays                    // all others
 )
 
 // places are those of the fields on one edge of a recipe. They are made while it is compiled, along its steps.
@@ -48,7 +50,14 @@ type home struct {
 }
 
 // shelves is how many values there are.
-type shelves struct{ numbers, texts, data, pictures int }
+type shelves struct{ numbers, texts, data, pictures, arrays int }
+
+// putArray gives a field a place for an array that lies in memory which was there already.
+func (p *places) putArray(name string) place {
+	after := p.room
+	after.arrays++
+	return p.give(name, place{in: arrays, at: p.room.arrays}, after)
+}
 
 func newHomes() *homes { return &homes{of: map[home]place{}} }
 
@@ -57,7 +66,6 @@ func (p places) branch() places { return places{maps.Clone(p.of), nil, p.homes} 
 
 // put gives a field a place: its own where it has one that fits.
 func (p *places) put(name string, t sample.Type) place {
-	p.fresh = append(p.fresh, name)
 	next := place{in: numbers, at: p.room.numbers}
 	after := p.room
 	switch {
@@ -75,6 +83,11 @@ func (p *places) put(name string, t sample.Type) place {
 		next.size = int(n)
 		after.numbers += next.size
 	}
+	return p.give(name, next, after)
+}
+
+func (p *places) give(name string, next place, after shelves) place {
+	p.fresh = append(p.fresh, name)
 	h := home{name, next.in, next.size}
 	if known, ok := p.homes.of[h]; ok {
 		next = known
@@ -98,6 +111,7 @@ type values struct {
 	texts    []string
 	data     [][]byte
 	pictures []picture
+	arrays   []array
 	loans    []loan
 }
 
@@ -111,6 +125,12 @@ type loan struct {
 type picture struct {
 	media.Pixels
 	layout media.Layout
+}
+
+// array is one of any shape, contiguous.
+type array struct {
+	shape tensor.Shape
+	data  []byte
 }
 
 func (p picture) form() media.Form {
@@ -141,7 +161,7 @@ func storedBytes(f media.Form) int64 {
 
 // newValues makes room for as many values.
 func newValues(n shelves) *values {
-	return &values{make([]byte, n.numbers), make([]string, n.texts), make([][]byte, n.data), make([]picture, n.pictures), nil}
+	return &values{make([]byte, n.numbers), make([]string, n.texts), make([][]byte, n.data), make([]picture, n.pictures), make([]array, n.arrays), nil}
 }
 
 // borrow takes memory for the sample.
@@ -166,6 +186,8 @@ func (v *values) forget(p place) {
 		v.data[p.at] = nil
 	case pictures:
 		v.pictures[p.at] = picture{}
+	case arrays:
+		v.arrays[p.at] = array{}
 	}
 }
 
@@ -174,6 +196,7 @@ func (v *values) clear() {
 	clear(v.texts)
 	clear(v.data)
 	clear(v.pictures)
+	clear(v.arrays)
 	v.sweep()
 }
 
@@ -205,6 +228,11 @@ func (v *values) shared(memory []byte) bool {
 	}
 	for i := range v.pictures {
 		if overlap(memory, v.pictures[i].Data) {
+			return true
+		}
+	}
+	for i := range v.arrays {
+		if overlap(memory, v.arrays[i].data) {
 			return true
 		}
 	}
@@ -256,6 +284,9 @@ func (v *values) held() (n int64) {
 	}
 	for i := range v.pictures {
 		foreign(v.pictures[i].Data)
+	}
+	for i := range v.arrays {
+		foreign(v.arrays[i].data)
 	}
 	return n
 }

@@ -19,6 +19,7 @@ import (
 // work is what the stages of a loader share.
 type work struct {
 	layout *layout
+	lane   *budget.Lane // of samples whose batch is on its way, where they are grouped
 	seed   uint64
 	ranks  bool    // others run the same recipe, and have to yield as many batches
 	room   shelves // values of a sample

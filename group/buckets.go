@@ -16,6 +16,8 @@ type BucketOpts struct {
 	Lengths []int
 	// Size is the most samples of a batch; 0: no limit.
 	Size int
+	// Sizes are that for each bucket, where they differ.
+	Sizes []int
 	// Tokens is the most samples times their padded length; 0: no limit. It may be in bytes, if Lengths are.
 	Tokens int
 	// Longest pads to the longest sample of a batch, and not to the greatest length of its bucket. Without Lengths it is always so.
@@ -41,7 +43,10 @@ func (o BucketOpts) Check() error {
 	if o.Size < 0 || o.Tokens < 0 {
 		errs = append(errs, fmt.Errorf("group: batches of %d samples and %d tokens: takes no limit below 0", o.Size, o.Tokens))
 	}
-	if o.Size == 0 && o.Tokens == 0 {
+	if len(o.Sizes) > 0 && (len(o.Sizes) != len(o.Lengths) || slices.Min(o.Sizes) < 1) {
+		errs = append(errs, fmt.Errorf("group: sizes are %v for buckets of the lengths %v: takes a number from 1 on for each", o.Sizes, o.Lengths))
+	}
+	if o.Size == 0 && o.Tokens == 0 && len(o.Sizes) == 0 {
 		errs = append(errs, errors.New("group: has neither size nor tokens: without a limit no batch would end"))
 	}
 	for i, n := range o.Lengths {
@@ -65,15 +70,19 @@ func Buckets[T any](length func(T) int, o BucketOpts) (begin func() pipe.Aggrega
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
-	o.Lengths = slices.Clone(o.Lengths)
+	o.Lengths, o.Sizes = slices.Clone(o.Lengths), slices.Clone(o.Sizes)
 	return func() pipe.Aggregator[T, Placed[T, int]] {
 		b := &buckets[T]{length: length, opts: o}
-		for _, n := range o.Lengths {
-			b.all = append(b.all, bucket[T]{opts: &b.opts, greatest: n})
+		for i, n := range o.Lengths {
+			size := o.Size
+			if len(o.Sizes) > 0 && (size == 0 || o.Sizes[i] < size) {
+				size = o.Sizes[i]
+			}
+			b.all = append(b.all, bucket[T]{opts: &b.opts, greatest: n, size: size})
 		}
 		if len(o.Lengths) == 0 {
 			b.opts.Longest = true
-			b.all = []bucket[T]{{opts: &b.opts, greatest: o.Limit()}}
+			b.all = []bucket[T]{{opts: &b.opts, greatest: o.Limit(), size: o.Size}}
 		}
 		return b
 	}, nil
@@ -113,6 +122,7 @@ func (b *buckets[T]) Flush(_ context.Context, e *pipe.Emitter[T, Placed[T, int]]
 type bucket[T any] struct {
 	opts     *BucketOpts
 	greatest int
+	size     int // the most samples of a batch; 0: no limit
 	longest  int
 	held     []pipe.Held[T]
 }
@@ -120,7 +130,7 @@ type bucket[T any] struct {
 // takes tells whether one more sample of length n fits.
 func (b *bucket[T]) takes(n int) bool {
 	rows := len(b.held) + 1
-	if b.opts.Size > 0 && rows > b.opts.Size {
+	if b.size > 0 && rows > b.size {
 		return false
 	}
 	if b.opts.Longest {

@@ -32,7 +32,7 @@ func TestBucketsAreTheLongestRunsThatFit(t *testing.T) {
 			return longest
 		}
 		fits := func(bucket int, items []int) bool {
-			return (o.Size == 0 || len(items) <= o.Size) && (o.Tokens == 0 || len(items)*padded(bucket, items) <= o.Tokens)
+			return (len(o.Sizes) == 0 || len(items) <= o.Sizes[bucket]) && (o.Size == 0 || len(items) <= o.Size) && (o.Tokens == 0 || len(items)*padded(bucket, items) <= o.Tokens)
 		}
 		var want []string
 		for bucket := range max(1, len(o.Lengths)) {

@@ -113,6 +113,9 @@ func draw(t *rapid.T) (d drawn) {
 	if d.buckets.Size == 0 || rapid.Bool().Draw(t, "by tokens") {
 		d.buckets.Tokens = most + rapid.IntRange(0, 30).Draw(t, "tokens")
 	}
+	if n := len(d.buckets.Lengths); n > 0 && rapid.Bool().Draw(t, "sizes differ") {
+		d.buckets.Sizes = rapid.SliceOfN(rapid.IntRange(1, 4), n, n).Draw(t, "sizes")
+	}
 	d.buckets.Longest = rapid.Bool().Draw(t, "to the longest")
 	d.budget = group.BudgetOpts{Budget: most + rapid.IntRange(0, 30).Draw(t, "budget"), Size: d.buckets.Size}
 	d.shapes = group.ShapeOpts{Size: rapid.IntRange(1, 5).Draw(t, "shape size"), Open: rapid.IntRange(1, 5).Draw(t, "open shapes")}
@@ -201,6 +204,8 @@ func TestSettings(t *testing.T) {
 	for want, err := range map[string]error{
 		"group: batches of -1 samples and 4 tokens: takes no limit below 0":                                   group.BucketOpts{Size: -1, Tokens: 4}.Check(),
 		"group: has neither size nor tokens: without a limit no batch would end":                              group.BucketOpts{Lengths: []int{1}}.Check(),
+		"group: sizes are [2] for buckets of the lengths [4 8]: takes a number from 1 on for each":            group.BucketOpts{Lengths: []int{4, 8}, Sizes: []int{2}}.Check(),
+		"group: sizes are [2 0] for buckets of the lengths [4 8]: takes a number from 1 on for each":          group.BucketOpts{Lengths: []int{4, 8}, Sizes: []int{2, 0}}.Check(),
 		"group: the buckets' lengths are [4 4]: takes rising numbers from 1 on":                               group.BucketOpts{Size: 1, Lengths: []int{4, 4}}.Check(),
 		"group: the buckets' lengths are [0 4]: takes rising numbers from 1 on":                               group.BucketOpts{Size: 1, Lengths: []int{0, 4}}.Check(),
 		"group: a sample of length 8 alone is more than 7 tokens":                                             group.BucketOpts{Tokens: 7, Lengths: []int{4, 8}}.Check(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 
 	"headrace/sample"
 )
@@ -51,7 +52,8 @@ type checker struct {
 	steps   []Step          // of the whole tree
 	schemas []sample.Schema // of the steps' outputs; nil: not known, because of a mistake
 	ops     []Op
-	next    int // which step is the next on the way through the tree
+	top     []int // which of the steps are in no other
+	next    int   // which step is the next on the way through the tree
 	errs    []error
 }
 
@@ -109,6 +111,9 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 	for k := range steps {
 		i := c.next
 		c.next++
+		if around.op == "" {
+			c.top = append(c.top, i)
+		}
 		if c.ops[i] = c.op(i); c.ops[i].Name != "" {
 			c.place(i, before, k == 0, around)
 			if s := c.steps[i]; s.Failures != nil {
@@ -160,7 +165,7 @@ func (c *checker) nested(i int, n nesting, in sample.Schema) sample.Schema {
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
 	if b, ok := c.steps[i].Args.(*Batch); ok {
-		return b.checkAfter(in, c.steps[:i])
+		return b.checkSizes(in, c.shapes(slices.Index(c.top, i)))
 	}
 	return c.steps[i].Args.Check(in)
 }

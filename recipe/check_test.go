@@ -117,7 +117,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(files, decode, with(&recipe.CenterCrop{Size: recipe.Size{Height: -3}}), with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 1 << 40}}), batch), []string{
 			`step "center_crop" (#3): is not possible: media: impossible geometry: center_crop to a height of -3 and a width of -3 pixels`,
 			`step "random_resized_crop" (#4): is not possible: media: impossible geometry: random_resized_crop to a height of 1099511627776 and a width of 1099511627776 pixels`,
-			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it`,
+			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
 		{steps(files, decode, with(&recipe.RandomResizedCrop{Size: recipe.Size{Height: 3}, Scale: &[2]float64{0, 0}, Ratio: &[2]float64{2, 1}})), []string{
 			`step "random_resized_crop" (#3): scale is [0, 0]: takes two rising shares, above 0 and up to 1`,
@@ -127,9 +127,9 @@ func TestWhatCheckRefuses(t *testing.T) {
 
 		// batch
 		{steps(files, decode, resize, batch), []string{
-			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it`,
+			`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`,
 		}},
-		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image before it`}},
+		{steps(files, batch), []string{`step "batch" (#2): cannot stack the field "bytes", which is bytes; put decode_image or decode_npy before it`}},
 		{steps(files, decode, crop, with(&recipe.Batch{})), []string{`step "batch" (#4): has no size, or 0: takes either size or global_size, a number from 1 on`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: takes either of them`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: takes a number from 1 to 2147483647`}},

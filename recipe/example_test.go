@@ -75,7 +75,7 @@ steps:
 	fmt.Println(err)
 	// Output:
 	// train.yaml:4:27: step "decode_image" (#2): color is "grey": did you mean "gray"? takes "rgb", "rgba" or "gray"
-	// train.yaml:5:5: step "batch" (#3): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop or resize to [height, width] before it
+	// train.yaml:5:5: step "batch" (#3): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it
 }
 
 func ExampleRecipe_YAML() {

@@ -71,10 +71,11 @@ var registry = struct {
 	sync.RWMutex
 	ops []Op
 }{ops: []Op{
-	filesOp, mergeOp, shuffleOp, routeOp, decodeImageOp,
+	filesOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp,
 	resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 	randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
-	colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp, batchOp,
+	colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,
+	batchOp, bucketBatchOp, packOp,
 }}
 
 // Register adds an operation, so that recipes can name it.

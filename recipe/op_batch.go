@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"headrace/sample"
+	"headrace/tensor"
 )
 
 var batchOp = Op{
 	Name:  "batch",
-	Doc:   "Stacks samples to batches.",
+	Doc:   "Stacks samples to batches, each of images of one size.",
 	Place: Batching,
 	New:   func() Args { return new(Batch) },
 }
@@ -24,10 +24,10 @@ type Batch struct {
 }
 
 // Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text becomes a list.
-func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkAfter(in, nil) }
+func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil) }
 
-// checkAfter is Check, where the steps before are known.
-func (b *Batch) checkAfter(in sample.Schema, before []Step) (sample.Schema, error) {
+// checkSizes is Check, where the image has one of these shapes.
+func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape) (sample.Schema, error) {
 	var errs []error
 	switch {
 	case b.Size == 0 && b.GlobalSize == 0:
@@ -37,8 +37,8 @@ func (b *Batch) checkAfter(in sample.Schema, before []Step) (sample.Schema, erro
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
 	for _, f := range in {
-		if err := stackable(f, before); err != nil {
-			errs = append(errs, err)
+		if !isImage(f.Type) || shapes == nil {
+			errs = append(errs, stackable(f))
 		}
 	}
 	return in, errors.Join(errs...)
@@ -52,22 +52,17 @@ func checkRows(name string, n int) error {
 }
 
 // stackable says why a field cannot be stacked, and what to do about it.
-func stackable(f sample.Field, before []Step) error {
+func stackable(f sample.Field) error {
 	switch {
 	case f.Type.Kind == sample.Text || f.Type.Fixed():
 		return nil
-	case isImage(f.Type) && slices.ContainsFunc(before, bySeveralSizes):
-		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v, as resize_to_bucket has several sizes, and batches of one size each are not there yet; give it one, or put center_crop or resize to [height, width] behind it", f.Name, f.Type)
 	case isImage(f.Type):
-		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop or resize to [height, width] before it", f.Name, f.Type)
+		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:
-		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image before it", f.Name)
+		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it", f.Name)
+	case isRagged(f.Type):
+		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead", f.Name, f.Type)
 	default:
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
 	}
-}
-
-func bySeveralSizes(s Step) bool {
-	r, ok := s.Args.(*ResizeToBucket)
-	return ok && len(r.Sizes) > 1
 }

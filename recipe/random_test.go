@@ -177,6 +177,15 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return new(rapid.SampledFrom([]recipe.MaxErrors{recipe.ErrorCount(whole()), recipe.ErrorRate(1), recipe.ErrorRate(number())}).Draw(t, "errors"))
 	case []float64:
 		return several(some(0, 1, 2), number)
+	case []int:
+		return several(some(0, 1, 3), side)
+	case recipe.Extents:
+		return recipe.Extents(several(some(0, 1, 3), func() int { return rapid.IntRange(-1, 5000).Draw(t, "extent") }))
+	case recipe.PadValue:
+		if rapid.Bool().Draw(t, "one") {
+			return recipe.PadValue{All: number()}
+		}
+		return recipe.PadValue{Fields: map[string]float64{"array": number(), strings.ToValidUTF8(drawText(t), ""): number()}}
 	case recipe.Chain:
 		return drawChain(t, steps)
 	case []recipe.Chain:

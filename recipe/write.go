@@ -150,7 +150,7 @@ func (w *writer) members(v value, indent int, here bool) {
 		}
 		here = false
 		before := len(w.b)
-		w.b = append(w.inline(w.b, key), ':')
+		w.b = append(w.key(w.b, key), ':')
 		if len(m) > len("{}") && (m.kind() == '{' || m.kind() == '[') && !w.fits(m, indent+1+len(w.b)-before) {
 			w.block(m, indent+2, false)
 		} else {
@@ -184,7 +184,7 @@ func (w *writer) inline(b []byte, v value) []byte {
 				b = append(b, ", "...)
 			}
 			first = false
-			b = w.inline(append(w.inline(b, key), ": "...), m)
+			b = w.inline(append(w.key(b, key), ": "...), m)
 		}
 		return append(b, '}')
 	case '"':
@@ -221,7 +221,19 @@ func (w *writer) text(b []byte, quoted value) []byte {
 	if err != nil {
 		return append(b, quoted...) // of an operation from elsewhere, with a form of its own
 	}
-	text = strings.ReplaceAll(text, "$", "$$")
+	return w.words(b, strings.ReplaceAll(text, "$", "$$"))
+}
+
+// key is the key of an object, in which no variable can stand.
+func (w *writer) key(b []byte, quoted value) []byte {
+	text, err := unquote(quoted, true)
+	if err != nil {
+		return append(b, quoted...)
+	}
+	return w.words(b, text)
+}
+
+func (w *writer) words(b []byte, text string) []byte {
 	if !w.json && plainText.MatchString(text) && !slices.Contains(notText, strings.ToLower(text)) {
 		return append(b, text...)
 	}

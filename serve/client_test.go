@@ -234,7 +234,7 @@ func (c *client) batch() *wire.Batch {
 
 func (c *client) parse(f wire.Frame) *wire.Batch {
 	c.t.Helper()
-	b, err := wire.ParseBatch(bytes.Clone(f.Payload), 1)
+	b, err := wire.ParseBatch(bytes.Clone(f.Payload), 1, 0)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	segment, slot, pooled := b.Slot()
 	frame := wire.Batch{
 		Segment: segment, Slot: slot, Rows: uint32(b.Rows()), Step: b.Step(), Epoch: int64(b.Epoch()),
-		StateEpoch: int64(state.Epoch), Place: s.place, Text: b.Texts(),
+		StateEpoch: int64(state.Epoch), Extents: s.extents(b), Place: s.place, Text: b.Texts(),
 	}
 	if !pooled {
 		frame.Flags |= wire.Unpooled
@@ -135,6 +135,15 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		return err
 	}
 	return nil
+}
+
+// extents are those that a batch brings.
+func (s *session) extents(b *headrace.Batch) []uint32 {
+	s.shape = s.shape[:0]
+	for _, n := range b.Extents() {
+		s.shape = append(s.shape, uint32(n))
+	}
+	return s.shape
 }
 
 func (p *pump) hand(send func() error) error {

@@ -32,6 +32,7 @@ type session struct {
 	next   wire.Next     // memory used again
 	text   []byte        // likewise
 	place  []byte        // likewise
+	shape  []uint32      // likewise
 }
 
 // session serves one connection until it ends, and leaves nothing behind.

@@ -15,8 +15,9 @@ type Batch struct {
 	Flags         uint32
 	Step          int64      // number of the batch in its epoch
 	Epoch         int64      // of the batch
-	StateEpoch    int64      // of the state after this batch,
-	Place         []byte     // and what else it changes of the record, as JSON
+	StateEpoch    int64      // of the state after this batch
+	Extents       []uint32   // of its fields' shapes, those that differ between batches, in the order of the schema
+	Place         []byte     // what else it changes of the record, as JSON
 	Text          [][]string // the text fields in the order of the schema, a string a row
 }
 
@@ -34,6 +35,9 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
 	dst = le.AppendUint32(dst, uint32(len(b.Place)))
 	dst = le.AppendUint32(dst, uint32(textSize(b.Text)))
+	for _, n := range b.Extents {
+		dst = le.AppendUint32(dst, n)
+	}
 	dst = append(dst, b.Place...)
 	for _, field := range b.Text {
 		end := uint32(0)
@@ -60,9 +64,9 @@ func textSize(fields [][]string) int {
 	return n
 }
 
-// ParseBatch reads the payload of a BATCH frame that carries the given number of text fields. The place is not parsed, and lies in p. Errors wrap
-// [ErrProtocol].
-func ParseBatch(p []byte, textFields int) (*Batch, error) {
+// ParseBatch reads the payload of a BATCH frame that carries the given number of text fields and of extents. The place is not parsed, and lies in p.
+// Errors wrap [ErrProtocol].
+func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	if len(p) < batchFixed {
 		return nil, fmt.Errorf("%w: BATCH of %d bytes", ErrProtocol, len(p))
 	}
@@ -73,8 +77,11 @@ func ParseBatch(p []byte, textFields int) (*Batch, error) {
 	}
 	place, text := uint64(le.Uint32(p[40:])), uint64(le.Uint32(p[44:]))
 	rest := p[batchFixed:]
-	if uint64(len(rest)) != place+text {
-		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d of a place and %d of text were announced", ErrProtocol, len(rest), place, text)
+	if uint64(len(rest)) != 4*uint64(extents)+place+text {
+		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d extents, %d bytes of a place and %d of text were announced", ErrProtocol, len(rest), extents, place, text)
+	}
+	for range extents {
+		b.Extents, rest = append(b.Extents, le.Uint32(rest)), rest[4:]
 	}
 	b.Place, rest = rest[:place:place], rest[place:]
 	for range textFields {

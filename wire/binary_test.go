@@ -18,7 +18,7 @@ func drawBatch(r *rapid.T) *Batch {
 	b := &Batch{
 		Segment: rapid.Uint32().Draw(r, "segment"), Slot: rapid.Uint32().Draw(r, "slot"), Rows: uint32(rapid.IntRange(0, 40).Draw(r, "rows")),
 		Flags: rapid.Uint32().Draw(r, "flags"), Step: rapid.Int64().Draw(r, "step"), Epoch: rapid.Int64().Draw(r, "epoch"),
-		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Place: rapid.SliceOf(rapid.Byte()).Draw(r, "place"),
+		StateEpoch: rapid.Int64().Draw(r, "state epoch"), Extents: rapid.SliceOfN(rapid.Uint32(), 0, 3).Draw(r, "extents"), Place: rapid.SliceOf(rapid.Byte()).Draw(r, "place"),
 	}
 	for range rapid.IntRange(0, 3).Draw(r, "fields") {
 		field := make([]string, b.Rows)
@@ -33,7 +33,7 @@ func drawBatch(r *rapid.T) *Batch {
 func TestBatchRoundTrip(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		b := drawBatch(r)
-		got, err := ParseBatch(AppendBatch(nil, b), len(b.Text))
+		got, err := ParseBatch(AppendBatch(nil, b), len(b.Text), len(b.Extents))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestNextRoundTrip(t *testing.T) {
 // TestGolden pins the bytes. The Python client's tests read the same file, so neither side can drift alone.
 func TestGolden(t *testing.T) {
 	const path = "testdata/golden.txt"
-	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6,
+	batch := &Batch{Segment: 1, Slot: 2, Rows: 3, Flags: Unpooled, Step: 4, Epoch: 5, StateEpoch: 6, Extents: []uint32{480, 640},
 		Place: []byte(`{"sources":{"files":{"samples":20,"position":7,"ahead":[[8,9],[11,15]]}}}`), Text: [][]string{{"a/1.jpg", "", "b/\xff.jpg"}, {"x", "yy", "zzz"}}}
 	lines := []string{
 		"header " + hex.EncodeToString(AppendHeader(nil, Header{Length: 0x01020304, Kind: KindBatch, Stream: 5, Seq: 6})),
@@ -87,6 +87,7 @@ func TestGolden(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(AppendBatch(nil, &Batch{Rows: 2, Place: []byte("{}"), Text: [][]string{{"a", "b"}}}), 1)
+	f.Add(AppendBatch(nil, &Batch{Rows: 2, Extents: []uint32{7, 8}}), -2)
 	f.Add(AppendNext(nil, Next{Released: []Slot{{1, 2}}}), 0)
 	f.Add(AppendSegment(nil, Segment{}), 0)
 	f.Add(AppendHeader(nil, Header{Kind: KindNote}), 0)
@@ -97,7 +98,7 @@ func FuzzParse(f *testing.F) {
 		if err := ParseNext(p, &n); err == nil && len(AppendNext(nil, n)) != len(p) {
 			t.Fatal("NEXT does not survive a round trip")
 		}
-		b, err := ParseBatch(p, max(0, min(fields, 8)))
+		b, err := ParseBatch(p, max(0, min(fields, 8)), max(0, -max(fields, -8)))
 		if err == nil && len(AppendBatch(nil, b)) != len(p) {
 			t.Fatal("BATCH does not survive a round trip")
 		}

@@ -75,3 +75,48 @@ func SpreadOf(d tensor.DType, data []byte, n int) Spread {
 	}
 	return s
 }
+
+// Append appends v as an element of a type, rounded to the nearest, of two the even one. A whole number has to be one that the type has.
+func Append(dst []byte, d tensor.DType, v float64) []byte {
+	le := binary.LittleEndian
+	switch d {
+	case tensor.Bool, tensor.Uint8:
+		return append(dst, uint8(v))
+	case tensor.Int8:
+		return append(dst, uint8(int8(v)))
+	case tensor.Uint16:
+		return le.AppendUint16(dst, uint16(v))
+	case tensor.Int16:
+		return le.AppendUint16(dst, uint16(int16(v)))
+	case tensor.Uint32:
+		return le.AppendUint32(dst, uint32(v))
+	case tensor.Int32:
+		return le.AppendUint32(dst, uint32(int32(v)))
+	case tensor.Uint64:
+		return le.AppendUint64(dst, uint64(v))
+	case tensor.Int64:
+		return le.AppendUint64(dst, uint64(int64(v)))
+	case tensor.Float16:
+		return le.AppendUint16(dst, toFloat16(v))
+	case tensor.BFloat16:
+		b := math.Float32bits(float32(v))
+		return le.AppendUint16(dst, uint16((b+0x7fff+b>>16&1)>>16))
+	case tensor.Float32:
+		return le.AppendUint32(dst, math.Float32bits(float32(v)))
+	case tensor.Float64:
+		return le.AppendUint64(dst, math.Float64bits(v))
+	}
+	return dst
+}
+
+// toFloat16 counts how many times the distance between the numbers of half precision about v fits into it. The bits of such a number are its exponent, and
+// this count.
+func toFloat16(v float64) uint16 {
+	sign := uint16(math.Float64bits(v)>>48) & 0x8000
+	if v == 0 {
+		return sign
+	}
+	_, exponent := math.Frexp(v)
+	exponent = max(exponent, -13) // below that the distance stays the same
+	return sign | uint16(exponent+13)<<10 + uint16(math.RoundToEven(math.Abs(math.Ldexp(v, 11-exponent))))
+}

@@ -132,3 +132,48 @@ func TestSpreadOfWhatIsNotFinite(t *testing.T) {
 		t.Errorf("nothing is %+v, want %+v", got, want)
 	}
 }
+
+// What is written is read again; floating point as the nearest number that there is, of two the one with the even bits.
+func TestAppend(t *testing.T) {
+	for d := tensor.Bool; d.Valid(); d++ {
+		for _, v := range []float64{0, 1, 2, 127, -128, 255, 65535, -32768, 1 << 31, -1 << 31, 1<<53 + 2, -1 << 63, 1 << 63, 0.5, -1.25} {
+			least, most := -math.Ldexp(1, 8*d.Size()-1), math.Ldexp(1, 8*d.Size()-1)
+			switch d {
+			case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+				least, most = 0, 2*most
+			case tensor.Bool:
+				least, most = 0, 2
+			case tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64:
+				least, most = -256, 256
+			}
+			if v < least || v >= most || v != math.Trunc(v) && least != -256 {
+				continue
+			}
+			b := Append([]byte{7}, d, v)
+			if got := Reader(d)(b[1:], 0); len(b) != 1+d.Size() || got != v && (least != -256 || got != math.RoundToEven(v)) {
+				t.Errorf("%v of %v is read as %v, %d bytes", v, d, got, len(b)-1)
+			}
+		}
+	}
+	if b := Append(nil, tensor.Invalid, 1); b != nil {
+		t.Error(b)
+	}
+	for d, neighbour := range map[tensor.DType]func(bits uint16) float64{
+		tensor.Float16:  float16,
+		tensor.BFloat16: func(bits uint16) float64 { return float32bits(uint32(bits) << 16) },
+	} {
+		rapid.Check(t, func(t *rapid.T) {
+			v := rapid.OneOf(rapid.Float64Range(-1e-6, 1e-6), rapid.Float64Range(-1e-4, 1e-4), rapid.Float64Range(-2, 2), rapid.Float64Range(-65504, 65504)).Draw(t, "v")
+			if d == tensor.BFloat16 {
+				v = float64(float32(v))
+			}
+			bits := binary.LittleEndian.Uint16(Append(nil, d, v))
+			off := math.Abs(neighbour(bits) - v)
+			for _, other := range []uint16{bits - 1, bits + 1} {
+				if d := math.Abs(neighbour(other) - v); other&0x7fff < 0x7c00 && (d < off || d == off && bits&1 == 1) {
+					t.Fatalf("%v is %04x, %v; %04x is %v", v, bits, neighbour(bits), other, neighbour(other))
+				}
+			}
+		})
+	}
+}

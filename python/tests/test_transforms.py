@@ -255,9 +255,9 @@ def test_resize_to_bucket(paths):
     assert len(shapes) == 4
 
 
-def test_several_buckets_cannot_be_one_batch(paths):
-    with pytest.raises(hr.RecipeError, match="batches of one size each are not there yet"):
-        hr.files(paths).decode_image().resize_to_bucket([(3, 4), (4, 3)]).batch(2).loader()
+def test_several_buckets_that_are_turned_cannot_be_one_batch(paths):
+    with pytest.raises(hr.RecipeError, match="cannot stack images of different sizes"):
+        hr.files(paths).decode_image().resize_to_bucket([(3, 4), (4, 3)]).random_rotate90().batch(2).loader()
 
 
 def reference_tensor(array, mean=MEAN, std=STD):

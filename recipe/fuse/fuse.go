@@ -27,12 +27,13 @@ func Fuse(r recipe.Recipe) (Plan, error) {
 	switch {
 	case c.flow.Source == nil && c.flow.Merge == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs a source such as files")}
-	case f.batch == nil && len(c.flow.Nodes) == 0 && c.flow.Merge == nil:
+	case f.plan.Last.Names == nil && len(c.flow.Nodes) == 0 && c.flow.Merge == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs decode_image, and batch at its end")}
-	case f.batch == nil:
+	case f.plan.Last.Names == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs batch at its end")}
 	}
-	return Plan{Samples: c.flow, Last: f.last, Batch: *f.batch}, nil
+	f.plan.Samples = c.flow
+	return f.plan, nil
 }
 
 // fuser goes through the tree.
@@ -40,8 +41,7 @@ type fuser struct {
 	seed    uint64
 	schemas []sample.Schema // of what the steps give
 	at      int             // the step at hand, as recipe.All counts
-	batch   *recipe.Batch
-	last    Part
+	plan    Plan            // but its Samples
 }
 
 // chain is as much of a chain as has been put together.
@@ -94,8 +94,14 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		images := c.last().Images
 		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
 	case *recipe.Batch:
-		f.batch = args
-		f.last = c.end(s)
+		f.plan.Batch = *args
+		f.end(c, s)
+	case *recipe.BucketBatch:
+		f.plan.Buckets = args
+		f.end(c, s)
+	case *recipe.Pack:
+		f.plan.Pack = args
+		f.end(c, s)
 	default:
 		c.begin(Part{Step: &s}, s)
 	}
@@ -162,6 +168,10 @@ func (c *chain) last() *Part {
 		return c.flow.Nodes[n-1].Part
 	}
 	return nil
+}
+
+func (f *fuser) end(c *chain, s recipe.Step) {
+	f.plan.Schema, f.plan.Last = c.schema, c.end(s)
 }
 
 // end makes the part that ends with the batch. A part with a time limit does not: when that is over, its operation may still be writing.

@@ -38,6 +38,10 @@ func TestTrainingRecipe(t *testing.T) {
 			Shuffle:     &recipe.Shuffle{},
 			ShuffleSeed: 7,
 		}, Nodes: []fuse.Node{}},
+		Schema: sample.Schema{
+			{Name: "image", Type: recipe.ImageType(media.Form{Height: 224, Width: 224, DType: tensor.Uint8})},
+			{Name: "label", Type: sample.TensorType(tensor.Int64)}, {Name: "key", Type: sample.TextType},
+		},
 		Last: fuse.Part{Names: []string{"decode_image", "random_resized_crop", "mirror", "random_flip_2", "batch"}, Images: &fuse.Images{
 			Field: "bytes", To: "image", Decode: media.Options{Orient: true}, Form: decoded,
 			Steps: []media.Step{

@@ -5,13 +5,19 @@ import (
 
 	"headrace/media"
 	"headrace/recipe"
+	"headrace/sample"
 )
 
 // Plan is a recipe as the engine runs it: where samples come from and what happens to them, and what puts them into batches.
 type Plan struct {
 	Samples Flow
-	Last    Part // puts samples into batches; the steps on an image before it, if it has Images
+	Schema  sample.Schema // of them
+	Last    Part          // puts samples into batches; the steps on an image before it, if it has Images
+
+	// How they come into batches: by Batch, where neither of the others is there.
 	Batch   recipe.Batch
+	Buckets *recipe.BucketBatch
+	Pack    *recipe.Pack
 }
 
 // Flow is samples on their way: from a Source, or from a Merge, or, in a branch, from neither; through nodes, one behind the other.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -52,12 +53,14 @@ class Layout:
             else:
                 what = field.get("dtype") or field["kind"]
                 raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")
+        unknown = sum(shape.count(-1) for _, _, _, shape in self._tensors)
+        self.extents = Struct(f"<{unknown}I")  # those that a batch brings: they stand in the place of -1 in its shapes
         self._in_order = self._names == [name for name, *_ in self._tensors] + self._texts
 
-    def batch(self, lease: Lease, address: int, rows: int, packed: bytes) -> Batch:
+    def batch(self, lease: Lease, address: int, rows: int, extents: tuple[int, ...], packed: bytes) -> Batch:
         """The fields of a batch whose slot lies at an address; `packed` has its texts."""
         batch: Batch = {}
-        for name, offset, typestr, shape in self._tensors:
+        for name, offset, typestr, shape in self._known(extents) if extents else self._tensors:
             lease.__array_interface__ = {
                 "version": 3,
                 "typestr": typestr,
@@ -73,6 +76,10 @@ class Layout:
             if not self._in_order:
                 batch = {name: batch[name] for name in self._names}
         return batch
+
+    def _known(self, extents: tuple[int, ...]) -> list[tuple[str, int, str, tuple[int, ...]]]:
+        left = iter(extents)
+        return [(name, at, kind, tuple(next(left) if n < 0 else n for n in shape)) for name, at, kind, shape in self._tensors]
 
 
 def _bfloat16() -> Any:

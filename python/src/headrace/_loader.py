@@ -83,7 +83,7 @@ class Errors(Sequence[LostSample]):
 
 
 class Field(NamedTuple):
-    """What one field of a batch is. A shape says what follows the number of rows; None where the engine cannot know."""
+    """What one field of a batch is. A shape says what follows the number of rows; None where it differs between batches."""
 
     kind: str
     dtype: str | None
@@ -181,12 +181,15 @@ class Loader:
     def __len__(self) -> int:
         """The number of batches in an epoch of this rank."""
         if not self._opened["exact"]:
-            raise TypeError("the number of batches is not known, because bad samples are skipped; loader.max_batches is its bound")
+            raise TypeError(
+                "the number of batches is not known before they are made: bad samples may be skipped, or samples be grouped by what"
+                " they are; loader.max_batches is its bound"
+            )
         return self.max_batches
 
     @property
     def max_batches(self) -> int:
-        """The number of batches in an epoch when no sample is lost."""
+        """The number of batches in an epoch when no sample is lost; where samples are grouped by what they are, its bound."""
         return int(self._opened["batches_per_epoch"])
 
     def set_epoch(self, epoch: int) -> None:
@@ -334,14 +337,17 @@ class Loader:
         """Make a batch of a BATCH frame."""
         _, _, buffer, start, end = frame
         number, slot, rows, flags, _, own_epoch, epoch, size, _ = _wire.BATCH_FRAME.unpack_from(buffer, start)
-        texts = start + 48 + size
-        place = bytes(buffer[start + 48 : texts])
+        layout = self._layout
+        extents = layout.extents.unpack_from(buffer, start + 48)
+        begin = start + 48 + layout.extents.size
+        texts = begin + size
+        place = bytes(buffer[begin:texts])
         token = bytes(buffer[start : start + 8])
         segment = session.segments[number]
         lease = Lease(segment)
         way_back = Return(lease, session.returned.append)
         way_back.token = b""
-        batch = self._layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, bytes(buffer[texts:end]))
+        batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, bytes(buffer[texts:end]))
         if self._convert is not None:
             batch = self._convert(batch)
         hand = (batch, Frontier(epoch, place, epoch == own_epoch), get_ident())

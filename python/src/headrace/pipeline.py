@@ -8,7 +8,7 @@ from .errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
     from ._loader import Loader
@@ -289,6 +289,29 @@ class Pipeline:
             },
         )
 
+    def decode_npy(
+        self,
+        dtype: str,
+        shape: Sequence[int | None] | None = None,
+        *,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Read an array in NumPy's format (.npy), as `numpy.save` writes it: numbers or truth values, little-endian, in C order.
+
+        A file that holds something else than is said here is a bad sample. Nothing in it is evaluated or unpickled.
+
+            hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)
+
+        Args:
+            dtype: the type of the elements, such as `"int32"`. `"bfloat16"` takes their bits as uint16, or as NumPy writes ml_dtypes'.
+            shape: with None for an extent that differs between files; by default (None,), a sequence of numbers.
+            field: where the file is; by default where `files` put it.
+            to: the field to write, by default `"array"`.
+        """
+        extents = None if shape is None else [_optional("shape", n) for n in shape]
+        return self._with("decode_npy", {"field": field, "to": to, "dtype": dtype, "shape": extents})
+
     def resize(self, size: Size, max_size: int | None = None, *, filter: Filter | None = None) -> Pipeline:
         """Resize, antialiased.
 
@@ -302,7 +325,8 @@ class Pipeline:
     def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
 
-        Batches are made of one size only so far, so that several sizes need a crop or resize behind them.
+        With several sizes, `batch` makes batches of one size each; operations that leave the size alone, or change each to another, may
+        stand between. A crop or resize to one size makes all batches alike again.
 
         Args:
             sizes: (height, width) of each; of two that are as near, the first is taken.
@@ -447,6 +471,9 @@ class Pipeline:
     def batch(self, size: int | None = None, *, global_size: int | None = None, drop_last: bool = False) -> Pipeline:
         """Stack samples to batches.
 
+        Where images have several sizes, behind `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
+        batch, and `loader.schema` has None there. A size whose last batch of an epoch is not full gives it as it is, or drops it.
+
         Args:
             size: samples of a batch on each rank.
             global_size: samples of a batch on all ranks together, of which each takes a contiguous part. Only these batches are
@@ -454,6 +481,97 @@ class Pipeline:
             drop_last: whether to leave out an epoch's last batch where it is not full.
         """
         return self._with("batch", {"size": size, "global_size": global_size, "drop_last": drop_last})
+
+    def bucket_batch(
+        self,
+        lengths: int | Sequence[int],
+        *,
+        size: int | None = None,
+        tokens: int | None = None,
+        bytes: int | None = None,
+        pad: float | Mapping[str, float] = 0,
+        pad_to: Literal["bucket", "longest"] | None = None,
+        overlong: Literal["error", "truncate", "drop"] | None = None,
+        drop_last: bool = False,
+    ) -> Pipeline:
+        """Put sequences of like lengths into batches, padded to one length each.
+
+        Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them. A batch has them as [rows, length,
+        …], and beside each `field`, a `field_length`: `int64 [rows]`, how much of each row is no padding. A sample goes into the first
+        bucket that takes the longest of its sequences; all of them are padded to the same length. Everything else is stacked.
+
+        What comes into a batch depends on the samples, so that their number is known by a bound alone, `loader.max_batches`.
+
+        Args:
+            lengths: the greatest length of each bucket, rising; or of one.
+            size: the most samples of a batch. At least one of size, tokens and bytes is given; a batch keeps all that are.
+            tokens: the most samples of a batch times the greatest length of their bucket.
+            bytes: the most bytes of its arrays, padded to the greatest length of the bucket.
+            pad: what stands behind the end of a sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
+            pad_to: `"bucket"`, the default: the greatest length of the bucket, so that there are only so many shapes, for which a program
+                is compiled once. `"longest"`: the longest sample of the batch.
+            overlong: what becomes of samples longer than the last bucket: `"error"`, the default: they are bad samples. `"truncate"`: their
+                end is cut off. `"drop"`: they are left out.
+            drop_last: whether to leave out what each bucket has at the end of an epoch, where that fills no batch.
+        """
+        bounds = _integers("lengths", lengths)
+        args = {
+            "lengths": bounds if isinstance(bounds, list) else [bounds],
+            "size": _optional("size", size),
+            "tokens": _optional("tokens", tokens),
+            "bytes": _optional("bytes", bytes),
+            "pad": _padding(pad),
+            "pad_to": pad_to,
+            "overlong": overlong,
+            "drop_last": drop_last,
+        }
+        return self._with("bucket_batch", args)
+
+    def pack(
+        self,
+        length: int,
+        size: int,
+        *,
+        fit: Literal["best", "first"] | None = None,
+        open: int | None = None,
+        pad: float | Mapping[str, float] = 0,
+        overlong: Literal["error", "truncate", "drop"] | None = None,
+        drop_last: bool = False,
+    ) -> Pipeline:
+        """Pack several sequences behind each other into each row of a batch, without cutting any.
+
+        Sequences are arrays of which the first extent alone is not known, as `decode_npy` makes them; those of a sample are equally long.
+        A batch has them as [size, length, …], and beside each `field`:
+
+        - `field_segment_ids`: `int32 [size, length]`, which sequence of its row an element belongs to, from 1; 0 where there is none.
+        - `field_positions`: `int32 [size, length]`, which element of its sequence it is, from 0.
+
+        A single number of a sample, such as its label, is repeated for each of its elements. Text, such as `key`, is one JSON list a row:
+        `json.loads(batch["key"][0])` has that of each sequence.
+
+        What comes into a batch depends on the samples, so that their number is known by a bound alone, `loader.max_batches`.
+
+        Args:
+            length: of a row.
+            size: rows of a batch.
+            fit: into which of the open rows a sequence goes: `"best"`, the default: the one that it leaves the least room in. `"first"`:
+                the oldest in which it fits.
+            open: how many rows are filled at once, by default 64: more leave less room, and hold more samples.
+            pad: what stands where there is no sequence: a number, or numbers for fields, such as {"labels": -100}, and 0 in others.
+            overlong: what becomes of sequences longer than a row: `"error"`, the default: they are bad samples. `"truncate"`: their end is
+                cut off. `"drop"`: they are left out.
+            drop_last: whether to leave out an epoch's last batch where it has fewer rows.
+        """
+        args = {
+            "length": _integer("length", length),
+            "size": _integer("size", size),
+            "fit": fit,
+            "open": _optional("open", open),
+            "pad": _padding(pad),
+            "overlong": overlong,
+            "drop_last": drop_last,
+        }
+        return self._with("pack", args)
 
     def to(self, format: str) -> Pipeline:
         """Choose what batches consist of: `"numpy"` arrays or `"torch"` tensors, both over the same memory."""
@@ -628,6 +746,12 @@ def _number(name: str, value: Any) -> float:
 
 def _numbers(name: str, value: Any) -> float | list[float]:
     return [_number(name, n) for n in value] if _is_several(value) else _number(name, value)
+
+
+def _padding(value: Any) -> float | dict[str, float]:
+    if hasattr(value, "items"):
+        return {name: _number("pad", number) for name, number in value.items()}
+    return _number("pad", value)
 
 
 def _is_several(value: Any) -> bool:

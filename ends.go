@@ -1,0 +1,110 @@
+package headrace
+
+import (
+	"slices"
+
+	"headrace/group"
+	elements "headrace/internal/numbers"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// group appends the stage that measures samples before they are grouped, and makes the steps on an image that come behind.
+func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
+	t := &c.trail
+	p := plan.Last
+	g := &grouping{work: c.work}
+	for _, f := range sequencesOf(t.schema) {
+		g.sequences = append(g.sequences, t.places.of[f.Name])
+	}
+	what := "measure "
+	switch {
+	case plan.Pack != nil:
+		g.equal, g.limit, g.overlong = true, plan.Pack.Length, overlongs[plan.Pack.Overlong]
+	case plan.Buckets != nil:
+		g.limit, g.overlong = slices.Max(plan.Buckets.Lengths), overlongs[plan.Buckets.Overlong]
+	default:
+		g.image = imageIn(plan.Schema)
+		g.picture = t.places.of[plan.Schema[g.image].Name]
+	}
+	before := t.leg
+	if p.Images != nil {
+		c.beginLeg()
+		if p.Images.Field != "" {
+			what = "probe "
+		}
+		e.images = c.images(p)
+		e.images.last = true
+		if plan.Buckets == nil {
+			g.images, g.picture = e.images, e.images.image
+		}
+		if plan.Buckets == nil {
+			t.leg.probe = place{} // what measures looks at it
+		}
+		t.leg.parts = append(t.leg.parts, e.images)
+		g.leg, g.lane = t.leg, c.work.lane
+	}
+	t.leg = before
+	c.drops = g.overlong == group.Drop
+	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.measure, func(*item) {})
+	e.grouping = g
+}
+
+var overlongs = map[string]group.Overlong{"error": group.Fail, "truncate": group.Truncate, "drop": group.Drop}
+
+// padded makes the cell of a sequence.
+func (c *compiler) padded(i int, at place, pad recipe.PadValue) cell {
+	f := c.work.layout.fields[i]
+	size, _ := f.Shape[1:].Bytes(f.DType)
+	return cell{
+		field: i, place: at, bytes: int(size), length: c.field(f.Name + "_length"), pad: elements.Append(nil, f.DType, pad.Of(f.Name)),
+	}
+}
+
+// field is the number of a field in a batch.
+func (c *compiler) field(name string) int {
+	return slices.IndexFunc(c.work.layout.fields, func(f Field) bool { return f.Name == name })
+}
+
+// tracks are the fields of packed rows.
+func (c *compiler) tracks(p recipe.Pack) (all []track) {
+	text := 0
+	for i, f := range c.work.layout.fields {
+		t := track{field: i, place: c.trail.places.of[f.Name]}
+		switch {
+		case t.place.in == 0: // made of another
+			continue
+		case t.place.in == texts:
+			t.text = text
+			text++
+		default:
+			size, _ := f.Shape[1:].Bytes(f.DType)
+			t.bytes, t.pad = int(size), elements.Append(nil, f.DType, p.Pad.Of(f.Name))
+			if isSequence(c.trail.schema[c.trail.schema.Find(f.Name)].Type) {
+				t.segments, t.positions = c.field(f.Name+recipe.SegmentIDs), c.field(f.Name+recipe.Positions)
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// sequencesOf are the fields that are padded or packed.
+func sequencesOf(s sample.Schema) (all []sample.Field) {
+	for _, f := range s {
+		if isSequence(f.Type) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func isSequence(t sample.Type) bool {
+	return t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown
+}
+
+func imageIn(s sample.Schema) int {
+	return slices.IndexFunc(s, func(f sample.Field) bool { return f.Type.Axes != "" })
+}

@@ -1,0 +1,100 @@
+package headrace
+
+import (
+	"context"
+	"encoding/json"
+	"unsafe"
+
+	"headrace/group"
+	"headrace/recipe"
+)
+
+// track is a field of a packed row, in which the values of its samples lie behind each other.
+type track struct {
+	field     int
+	text      int // which of the texts it is
+	place     place
+	bytes     int // of an element of the row
+	pad       []byte
+	segments  int // the field that says which sample an element belongs to; 0: there is none, as the first field is none of these
+	positions int
+}
+
+// pack writes samples into a row. They are done with, whatever comes of it.
+func (e *ending) pack(_ context.Context, r group.Row[*item], b *Batch, row int) (err error) {
+	defer e.dropRow(r)
+	defer func() {
+		if err != nil {
+			err = r.Segments[0].Item.blamed(err)
+		}
+	}()
+	defer catch(&err)
+	for _, t := range e.tracks {
+		t.write(r, b, row)
+	}
+	b.samples[row] = len(r.Segments)
+	return nil
+}
+
+func (e *ending) dropRow(r group.Row[*item]) {
+	for _, s := range r.Segments {
+		e.work.drop(s.Item)
+	}
+}
+
+func (t track) write(r group.Row[*item], b *Batch, row int) {
+	if t.place.in == texts {
+		b.texts[t.text][row] = t.list(r)
+		return
+	}
+	dst := b.row(t.field, row)
+	for _, s := range r.Segments {
+		v, to := s.Item.values, dst[s.Offset*t.bytes:][:s.Length*t.bytes]
+		switch {
+		case t.segments != 0:
+			copy(to, v.arrays[t.place.at].data)
+		case t.place.in == numbers:
+			repeat(to, v.numbers[t.place.at:][:t.place.size])
+		default:
+			repeat(to, v.arrays[t.place.at].data)
+		}
+	}
+	repeat(dst[r.Length*t.bytes:], t.pad)
+	if t.segments != 0 {
+		number(r, int32s(b.row(t.segments, row)), int32s(b.row(t.positions, row)))
+	}
+}
+
+// number says of each element of a row which segment it belongs to, and its position there.
+func number(r group.Row[*item], segments, positions []int32) {
+	for i, s := range r.Segments {
+		for k := range s.Length {
+			segments[s.Offset+k], positions[s.Offset+k] = int32(i+1), int32(k)
+		}
+	}
+	clear(segments[r.Length:])
+	clear(positions[r.Length:])
+}
+
+// list has the texts of a row as JSON.
+func (t track) list(r group.Row[*item]) string {
+	all := make([]recipe.Path, len(r.Segments)) // which may have any bytes
+	for i, s := range r.Segments {
+		all[i] = recipe.Path(s.Item.values.texts[t.place.at])
+	}
+	text, _ := json.Marshal(all)
+	return string(text)
+}
+
+// repeat fills memory with copies of a pattern, of which it has room for a whole number.
+func repeat(dst, pattern []byte) {
+	n := copy(dst, pattern)
+	for n > 0 && n < len(dst) {
+		n += copy(dst[n:], dst[:n])
+	}
+}
+
+// int32s shows memory of a slot, in which rows are aligned for it.
+func int32s(b []byte) []int32 {
+	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}

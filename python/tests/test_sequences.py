@@ -1,0 +1,285 @@
+"""Sequences in buckets and packed rows, and images of several sizes, against NumPy."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import numpy
+import pytest
+from PIL import Image
+
+import headrace as hr
+
+Sample = dict[str, Any]
+
+
+@pytest.fixture
+def arrays(tmp_path: pathlib.Path) -> dict[str, numpy.ndarray]:
+    """Files of sequences of 3-vectors, by their names."""
+    r = numpy.random.default_rng(3)
+    made = {}
+    for i, n in enumerate([3, 1, 9, 4, 4, 2, 8, 8, 1, 5, 3, 3, 9, 7, 2, 6, 1, 1, 4, 10]):
+        path = tmp_path / f"class{i % 3}" / f"{i:03d}.npy"
+        path.parent.mkdir(exist_ok=True)
+        made[str(path)] = r.standard_normal((n, 3), "f4")
+        numpy.save(path, made[str(path)])
+    return dict(sorted(made.items()))
+
+
+def folder(arrays: dict[str, numpy.ndarray]) -> pathlib.Path:
+    return pathlib.Path(next(iter(arrays))).parent.parent
+
+
+def vectors(arrays: dict[str, numpy.ndarray]) -> hr.Pipeline:
+    return hr.files(folder(arrays), label="parent").decode_npy("float32", (None, 3), to="x")
+
+
+def padded(rows: list[numpy.ndarray], length: int, pad: float) -> numpy.ndarray:
+    out = numpy.full((len(rows), length, *rows[0].shape[1:]), pad, rows[0].dtype)
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out
+
+
+def same(got: Any, want: numpy.ndarray) -> None:
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+    assert numpy.asarray(got).dtype == want.dtype
+
+
+def label_of(key: str) -> int:
+    return int(pathlib.Path(key).parent.name[-1])
+
+
+@pytest.mark.parametrize("pad_to", ["bucket", "longest"])
+def test_buckets_are_padded_as_numpy_would(arrays: dict[str, numpy.ndarray], pad_to: str) -> None:
+    bounds, sizes = [4, 10], [5, 2]
+    pipeline = vectors(arrays).bucket_batch(bounds, tokens=20, pad=-1.5, pad_to=pad_to)  # type: ignore[arg-type]
+    expected, open_ = [], [[], []]
+    for key, a in arrays.items():
+        k = 0 if len(a) <= 4 else 1
+        open_[k].append(key)
+        if len(open_[k]) == sizes[k]:
+            expected.append((k, open_[k]))
+            open_[k] = []
+    expected += [(k, rest) for k, rest in enumerate(open_) if rest]
+    with pipeline.loader(epochs=1) as loader:
+        assert loader.schema["x"] == ("tensor", "float32", (None, 3))
+        assert loader.schema["x_length"] == ("tensor", "int64", ())
+        with pytest.raises(TypeError, match="max_batches"):
+            len(loader)
+        batches = list(loader)
+        assert len(batches) == len(expected) <= loader.max_batches
+    for batch, (k, keys) in zip(batches, expected):
+        rows = [arrays[key] for key in keys]
+        assert list(batch["key"]) == keys
+        same(batch["x"], padded(rows, bounds[k] if pad_to == "bucket" else max(map(len, rows)), -1.5))
+        same(batch["x_length"], numpy.array([len(row) for row in rows]))
+        same(batch["label"], numpy.array([label_of(key) for key in keys]))
+
+
+def unpacked(batch: Any) -> Iterable[tuple[str, Sample]]:
+    """The samples of a packed batch, each as its row has it."""
+    ids, positions = numpy.asarray(batch["x_segment_ids"]), numpy.asarray(batch["x_positions"])
+    assert ids.dtype == positions.dtype == numpy.int32
+    for row in range(len(ids)):
+        keys = json.loads(batch["key"][row])
+        assert set(ids[row]) - {0} == set(range(1, len(keys) + 1))
+        for number, key in enumerate(keys, 1):
+            where = numpy.flatnonzero(ids[row] == number)
+            assert (numpy.diff(where) == 1).all()
+            same(positions[row][where], numpy.arange(len(where), dtype="i4"))
+            yield key, {"x": numpy.asarray(batch["x"])[row][where], "label": numpy.asarray(batch["label"])[row][where]}
+        empty = ids[row] == 0
+        assert not positions[row][empty].any()
+        assert (numpy.asarray(batch["x"])[row][empty] == 7).all()
+        assert (numpy.asarray(batch["label"])[row][empty] == -100).all()
+
+
+@pytest.mark.parametrize("fit", ["best", "first"])
+@pytest.mark.parametrize("format", ["numpy", "torch"])
+def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray], fit: str, format: str) -> None:
+    pipeline = vectors(arrays).pack(11, 3, fit=fit, open=3, pad={"x": 7, "label": -100}).to(format)  # type: ignore[arg-type]
+    with pipeline.loader(epochs=1) as loader:
+        assert loader.schema["x"] == ("tensor", "float32", (11, 3))
+        batches = list(loader)
+    assert [len(b["x"]) for b in batches[:-1]] == [3] * (len(batches) - 1)
+    found = {}
+    for batch in batches:
+        for key, sample in unpacked(batch):
+            assert key not in found
+            found[key] = sample
+    assert found.keys() == arrays.keys()
+    for key, a in arrays.items():
+        same(found[key]["x"], a)
+        same(found[key]["label"], numpy.full(len(a), label_of(key)))
+    rows = sum(len(b["x"]) for b in batches)
+    assert rows <= packed(map(len, arrays.values()), 11, 3, fit)
+
+
+def packed(lengths: Iterable[int], room: int, open_: int, fit: str) -> int:
+    """How many rows the plainest packing takes, which closes all of its rows when a sequence fits into none."""
+    rows, left = 0, []
+    for n in lengths:
+        fitting = [i for i, free in enumerate(left) if free >= n]
+        if not fitting and len(left) == open_:
+            rows, left = rows + len(left), []
+        if not fitting:
+            left.append(room - n)
+        else:
+            left[fitting[0] if fit == "first" else min(fitting, key=lambda i: left[i])] -= n
+    return rows + len(left)
+
+
+def snapshot(batch: Any) -> dict[str, Any]:
+    return {name: list(v) if name == "key" else numpy.asarray(v).copy() for name, v in batch.items()}
+
+
+def equal(a: list[dict[str, Any]], b: list[dict[str, Any]]) -> None:
+    assert len(a) == len(b)
+    for one, other in zip(a, b):
+        assert one.keys() == other.keys()
+        for name in one:
+            numpy.testing.assert_array_equal(one[name], other[name])
+
+
+def grouped(arrays: dict[str, numpy.ndarray], photos: pathlib.Path) -> list[hr.Pipeline]:
+    sequences = hr.files(folder(arrays), label="parent").shuffle(seed=2).decode_npy("float32", (None, 3), to="x")
+    images = hr.files(photos).shuffle().decode_image().random_flip().resize_to_bucket([(24, 32), (32, 24), (28, 28)])
+    return [
+        sequences.bucket_batch([3, 7, 10], size=3),
+        sequences.bucket_batch([5, 10], bytes=400, pad_to="longest"),
+        sequences.pack(12, 2, open=3),
+        images.batch(3),
+    ]
+
+
+@pytest.fixture
+def photos(tmp_path: pathlib.Path) -> pathlib.Path:
+    root = tmp_path / "photos"
+    root.mkdir()
+    r = random.Random(5)
+    for i in range(20):
+        size = r.choice([(64, 48), (48, 64), (50, 50)])
+        Image.frombytes("RGB", size, r.randbytes(3 * size[0] * size[1])).save(root / f"{i:02d}.png")
+    return root
+
+
+@pytest.mark.parametrize("format", ["numpy", "torch"])
+def test_every_batch_can_be_gone_on_from(arrays: dict[str, numpy.ndarray], photos: pathlib.Path, format: str) -> None:
+    for pipeline in grouped(arrays, photos):
+        pipeline = pipeline.to(format)
+        with pipeline.loader(epochs=2) as loader:
+            whole, states = [], []
+            for batch in loader:
+                whole.append(snapshot(batch))
+                states.append(json.loads(json.dumps(loader.state_dict())))
+            second = [snapshot(batch) for batch in loader]
+        assert len(whole) > 3
+        for i, state in enumerate(states):
+            with pipeline.loader(epochs=2) as loader:
+                loader.load_state_dict(state)
+                rest = [snapshot(batch) for batch in loader]
+                if i + 1 < len(whole):
+                    equal(rest, whole[i + 1 :])
+                    rest = [snapshot(batch) for batch in loader]
+                equal(rest, second)
+
+
+def test_images_come_in_batches_of_one_size(photos: pathlib.Path) -> None:
+    sizes = [(24, 32), (32, 24), (28, 28)]
+    pipeline = hr.files(photos).decode_image().resize_to_bucket(sizes).batch(4)
+    alone = hr.files(photos).decode_image().resize_to_bucket(sizes).batch(1)
+    with alone.loader(epochs=1) as loader:
+        want = {batch["key"][0]: numpy.array(batch["image"][0]) for batch in loader}
+    with pipeline.loader(epochs=1) as loader:
+        assert loader.schema["image"] == ("tensor", "uint8", (None, None, 3))
+        batches = list(loader)
+    assert {b["image"].shape[1:3] for b in batches} == set(sizes)
+    found = {}
+    for batch in batches:
+        assert len(batch["image"]) <= 4
+        found.update(zip(batch["key"], batch["image"]))
+    assert found.keys() == want.keys()
+    for key, image in found.items():
+        same(image, want[key])
+        with Image.open(key) as picture:
+            width, height = picture.size
+        assert image.shape[:2] == min(sizes, key=lambda s: abs(numpy.log(s[0] / s[1]) - numpy.log(height / width)))
+    for size in sizes:
+        keys = [key for b in batches if b["image"].shape[1:3] == size for key in b["key"]]
+        assert keys == sorted(keys), "the images of a size come in their order"
+
+
+def test_files_of_numpy(tmp_path: pathlib.Path) -> None:
+    r = numpy.random.default_rng(1)
+    for dtype in ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"]:
+        for version in [(1, 0), (2, 0), (3, 0)]:
+            want = r.integers(0, 2 if dtype == "bool" else 100, (2, 5, 4)).astype(dtype)
+            for i, a in enumerate(want):
+                with open(tmp_path / f"{i}.npy", "wb") as f:
+                    numpy.lib.format.write_array(f, a, version)
+            with hr.files(tmp_path).decode_npy(dtype, (5, 4)).batch(2).loader(epochs=1) as loader:
+                assert loader.schema["array"] == ("tensor", dtype, (5, 4))
+                assert len(loader) == 1
+                (batch,) = loader
+            same(batch["array"], want)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (numpy.zeros(3, "f8"), "the elements are <f8: takes <f4, float32"),
+        (numpy.zeros(3, ">f4"), "the highest byte first"),
+        (numpy.zeros((3, 1), "f4"), "the file holds an array [3, 1]: the recipe says [?]"),
+        (numpy.zeros(9, "f4"), "its length is 9: takes at most 8"),
+        (numpy.array([{}]), "objects of Python"),
+        (b"\x93NUMPY", "the file ends in its header"),
+        (b"GIF89a", "it does not begin as one"),
+    ],
+)
+def test_what_is_no_sequence_is_told(tmp_path: pathlib.Path, value: Any, told: str) -> None:
+    for i in range(3):
+        numpy.save(tmp_path / f"{i}.npy", numpy.zeros(i + 1, "f4"))
+    bad = tmp_path / "1.npy"
+    if isinstance(value, bytes):
+        bad.write_bytes(value)
+    else:
+        numpy.save(bad, value)
+    for pipeline in (
+        hr.files(tmp_path).decode_npy("float32").bucket_batch(8, size=2),
+        hr.files(tmp_path).decode_npy("float32").pack(8, 1),
+    ):
+        with pipeline.loader(epochs=1) as loader:
+            with pytest.raises(hr.SampleError) as raised:
+                list(loader)
+            assert told in str(raised.value)
+            assert str(bad) in str(raised.value)
+        with pipeline.loader(epochs=1, on_error="skip", max_errors=1) as loader:
+            keys = [key for batch in loader for row in batch["key"] for key in (json.loads(row) if row[0] == "[" else [row])]
+            assert keys == [str(tmp_path / "0.npy"), str(tmp_path / "2.npy")]
+            assert len(loader.errors) == 1
+
+
+def test_what_is_too_long_is_cut_or_left_out(tmp_path: pathlib.Path) -> None:
+    for i, n in enumerate([3, 6, 2]):
+        numpy.save(tmp_path / f"{i}.npy", numpy.arange(10 * i, 10 * i + n))
+    sequences = hr.files(tmp_path).decode_npy("int64")
+    (cut,) = sequences.bucket_batch([4], size=3, overlong="truncate").loader(epochs=1)
+    same(cut["array"], numpy.array([[0, 1, 2, 0], [10, 11, 12, 13], [20, 21, 0, 0]]))
+    same(cut["array_length"], numpy.array([3, 4, 2]))
+    (left,) = sequences.bucket_batch([4], size=3, overlong="drop").loader(epochs=1)
+    same(left["array"], numpy.array([[0, 1, 2, 0], [20, 21, 0, 0]]))
+    packed_rows = list(sequences.pack(5, 3, overlong="truncate").loader(epochs=1))
+    same(packed_rows[0]["array"], numpy.array([[10, 11, 12, 13, 14], [0, 1, 2, 20, 21]]))
+    same(packed_rows[0]["array_positions"], numpy.array([[0, 1, 2, 3, 4], [0, 1, 2, 0, 1]], "i4"))
+
+
+def test_several_ranks_are_refused(tmp_path: pathlib.Path) -> None:
+    numpy.save(tmp_path / "0.npy", numpy.zeros(3))
+    pipeline = hr.files(tmp_path).decode_npy("float64").pack(8, 1)
+    with pytest.raises(hr.RecipeError, match="ranks could yield different numbers of batches"):
+        pipeline.loader(rank=0, world_size=2)

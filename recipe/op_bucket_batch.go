@@ -1,0 +1,157 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var bucketBatchOp = Op{
+	Name:  "bucket_batch",
+	Doc:   "Puts sequences of like lengths into batches, padded to one length each.",
+	Place: Batching,
+	New:   func() Args { return new(BucketBatch) },
+}
+
+// BucketBatch are the arguments of the operation bucket_batch. At least one of Size, Tokens and Bytes is given; a batch keeps all that are.
+type BucketBatch struct {
+	Lengths  []int    `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, rising"`
+	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"the most samples of a batch"`
+	Tokens   int      `json:"tokens,omitempty" min:"1" example:"16384" doc:"the most samples of a batch times the greatest length of their bucket"`
+	Bytes    int64    `json:"bytes,omitempty" min:"1" doc:"the most bytes of a batch's arrays, padded to the greatest length of their bucket"`
+	PadTo    string   `json:"pad_to,omitempty" choices:"bucket,longest" doc:"\"bucket\", the default: the greatest length of the bucket, so that there are only so many shapes; \"longest\": the longest sample of the batch"`
+	Pad      PadValue `json:"pad,omitzero" doc:"what stands behind the end of a sequence: a number, or an object with numbers for fields; by default 0"`
+	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" doc:"what becomes of sequences longer than the last bucket's: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
+	DropLast bool     `json:"drop_last" doc:"whether to leave out what each bucket has at the end of an epoch, where that fills no batch; by default false"`
+}
+
+func (b BucketBatch) complete() Args {
+	b.PadTo, b.Overlong = orWord(b.PadTo, "bucket"), orWord(b.Overlong, "error")
+	b.Pad = b.Pad.complete()
+	return &b
+}
+
+// Check implements [Args]. The schema that comes out is that of a row: sequences are padded, and have their lengths beside them; all else is stacked, text
+// becomes a list.
+func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{checkGiven("lengths", b.Lengths != nil), b.checkLengths(), checkChoice(b, "pad_to", orWord(b.PadTo, "bucket")), checkChoice(b, "overlong", orWord(b.Overlong, "error"))}
+	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
+		errs = append(errs, errors.New("has no limit: takes at least one of size, tokens and bytes"))
+	}
+	errs = append(errs, checkRows("size", b.Size), checkRows("tokens", b.Tokens))
+	if b.Bytes < 0 {
+		errs = append(errs, arg("bytes", "is %d: takes a number from 1 on", b.Bytes))
+	}
+	sequences := ragged(in)
+	if len(sequences) == 0 {
+		return in, errors.Join(append(errs, noRagged(in, "put into buckets"))...)
+	}
+	errs = append(errs, b.Pad.check(sequences)...)
+	out := in
+	for _, f := range in {
+		if !isRagged(f.Type) {
+			errs = append(errs, stackable(f))
+			continue
+		}
+		extent := tensor.Unknown
+		if len(b.Lengths) == 1 && b.PadTo != "longest" {
+			extent = b.Lengths[0]
+		}
+		var err error
+		out = out.With(f.Name, withLength(f.Type, extent))
+		out, err = beside(out, f.Name+"_length", sample.TensorType(tensor.Int64))
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return out, err
+	}
+	return out, b.checkRoom(in)
+}
+
+func (b *BucketBatch) checkLengths() error {
+	if b.Lengths != nil && len(b.Lengths) == 0 {
+		return arg("lengths", "is empty: takes at least one number")
+	}
+	for i, n := range b.Lengths {
+		if n < 1 || i > 0 && n <= b.Lengths[i-1] {
+			return arg("lengths", "is %s: takes rising numbers from 1 on", shown(b.Lengths))
+		}
+	}
+	return nil
+}
+
+// checkRoom makes sure that a batch of each bucket has at least one sample.
+func (b *BucketBatch) checkRoom(in sample.Schema) error {
+	rows, err := b.Rows(in)
+	if err != nil {
+		return err
+	}
+	if i := slices.Index(rows, 0); i >= 0 {
+		limit := fmt.Sprintf("tokens is %d", b.Tokens)
+		if b.Tokens == 0 || b.Lengths[i] <= b.Tokens {
+			limit = fmt.Sprintf("bytes is %d", b.Bytes)
+		}
+		return fmt.Errorf("%s: a single sample of length %d is more", limit, b.Lengths[i])
+	}
+	return nil
+}
+
+// Rows returns how many samples a full batch of each bucket has. The arguments must have been checked with this schema of what they take.
+func (b *BucketBatch) Rows(in sample.Schema) (rows []int, err error) {
+	for _, length := range b.Lengths {
+		n := int64(math.MaxInt32)
+		if b.Size > 0 {
+			n = min(n, int64(b.Size))
+		}
+		if b.Tokens > 0 {
+			n = min(n, int64(b.Tokens/length))
+		}
+		if b.Bytes > 0 {
+			row, err := b.rowBytes(in, length)
+			if err != nil {
+				return nil, err
+			}
+			n = min(n, b.Bytes/row)
+		}
+		rows = append(rows, int(n))
+	}
+	return rows, nil
+}
+
+// rowBytes is what the arrays of a sample take that is padded to a length.
+func (b *BucketBatch) rowBytes(in sample.Schema, length int) (sum int64, err error) {
+	for _, f := range in {
+		if f.Type.Kind != sample.Tensor {
+			continue
+		}
+		shape := f.Type.Shape
+		if isRagged(f.Type) {
+			shape = withLength(f.Type, length).Shape
+			sum += 8 // its length
+		}
+		n, err := shape.Bytes(f.Type.DType)
+		if err != nil || n > math.MaxInt64-sum {
+			return 0, fmt.Errorf("has too much in a row of length %d: the field %q is %v", length, f.Name, f.Type)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// withLength is the type of a sequence with its first extent.
+func withLength(t sample.Type, extent int) sample.Type {
+	t.Shape = append(tensor.Shape{extent}, t.Shape[1:]...)
+	return t
+}
+
+// beside adds a field that an operation makes of another.
+func beside(s sample.Schema, name string, t sample.Type) (sample.Schema, error) {
+	if s.Find(name) >= 0 {
+		return s, fmt.Errorf("cannot add the field %q: the samples have one of this name already", name)
+	}
+	return s.With(name, t), nil
+}

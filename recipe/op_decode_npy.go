@@ -1,0 +1,70 @@
+package recipe
+
+import (
+	"errors"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var decodeNPYOp = Op{
+	Name: "decode_npy",
+	Doc:  "Reads an array in NumPy's format (.npy).",
+	New:  func() Args { return new(DecodeNPY) },
+}
+
+// DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they hold; it is said here, too, so that everything can be
+// checked before one is read, and a file that holds something else is a bad sample.
+type DecodeNPY struct {
+	Field string  `json:"field,omitempty" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
+	To    string  `json:"to,omitempty" doc:"the field with the array; by default \"array\""`
+	DType string  `json:"dtype,omitempty" required:"true" choices:"bool,uint8,int8,uint16,int16,uint32,int32,uint64,int64,float16,bfloat16,float32,float64" example:"int32" doc:"the type of the elements; bfloat16 takes their bits as uint16, or as ml_dtypes has NumPy write them"`
+	Shape Extents `json:"shape,omitzero" example:"[null, 80]" doc:"the shape, null for an extent that differs between files; by default [null], a sequence of numbers"`
+}
+
+func (d DecodeNPY) complete() Args {
+	if d.Field == "" {
+		d.Field = "bytes"
+	}
+	if d.To == "" {
+		d.To = "array"
+	}
+	if d.Shape == nil {
+		d.Shape = Extents{tensor.Unknown}
+	}
+	return &d
+}
+
+// Type is that of the arrays. The arguments must be complete and checked.
+func (d *DecodeNPY) Type() sample.Type {
+	t, _ := tensor.ParseDType(d.DType)
+	return sample.TensorType(t, d.Shape...)
+}
+
+// Check implements [Args].
+func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{checkGiven("dtype", d.DType != "")}
+	if d.DType != "" {
+		errs = append(errs, checkChoice(d, "dtype", d.DType))
+	}
+	if err := tensor.Shape(d.Shape).Check(); err != nil {
+		errs = append(errs, arg("shape", "is %v: takes numbers from 0 on, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
+	}
+	i := in.Find(d.Field)
+	switch {
+	case i < 0:
+		errs = append(errs, arg("field", "is %q: the samples have the fields %s", d.Field, list(in.Names())))
+	case in[i].Type.Kind != sample.Bytes:
+		errs = append(errs, arg("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
+	}
+	if d.To != d.Field && in.Find(d.To) >= 0 {
+		errs = append(errs, arg("to", "is %q: the samples have a field of this name already", d.To))
+	}
+	if errors.Join(errs...) != nil {
+		return nil, errors.Join(errs...)
+	}
+	if _, err := d.Type().Shape.Bytes(d.Type().DType); err != nil && d.Type().Shape.Fixed() {
+		return nil, arg("shape", "is too large: %w", err)
+	}
+	return in.Replace(d.Field, sample.Field{Name: d.To, Type: d.Type()}), nil
+}

@@ -1,0 +1,79 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var packOp = Op{
+	Name:  "pack",
+	Doc:   "Packs several sequences into each row of a batch, without cutting any.",
+	Place: Batching,
+	New:   func() Args { return new(Pack) },
+}
+
+// Pack are the arguments of the operation pack.
+type Pack struct {
+	Length   int      `json:"length,omitempty" required:"true" min:"1" example:"2048" doc:"the length of a row"`
+	Size     int      `json:"size,omitempty" required:"true" min:"1" example:"8" doc:"rows of a batch"`
+	Fit      string   `json:"fit,omitempty" choices:"best,first" doc:"into which open row a sequence goes: \"best\", the default: the one that it leaves the least room in; \"first\": the oldest in which it fits"`
+	Open     int      `json:"open,omitempty" min:"1" doc:"how many rows are filled at once: more leave less room, and hold more samples; by default 64"`
+	Pad      PadValue `json:"pad,omitzero" doc:"what stands where a row has no sequence: a number, or an object with numbers for fields; by default 0"`
+	Overlong string   `json:"overlong,omitempty" choices:"error,truncate,drop" doc:"what becomes of sequences longer than a row: \"error\", the default: they are bad samples; \"truncate\": their end is cut off; \"drop\": they are left out"`
+	DropLast bool     `json:"drop_last" doc:"whether to leave out an epoch's last batch where it has fewer rows; by default false"`
+}
+
+func (p Pack) complete() Args {
+	p.Fit, p.Overlong = orWord(p.Fit, "best"), orWord(p.Overlong, "error")
+	p.Pad = p.Pad.complete()
+	if p.Open == 0 {
+		p.Open = 64
+	}
+	return &p
+}
+
+// The names of the fields that say where sequences lie, behind that of a field which is packed.
+const (
+	SegmentIDs = "_segment_ids"
+	Positions  = "_positions"
+)
+
+// Check implements [Args]. The schema that comes out is that of a row. Sequences of a sample are equally long, and each field of them has, beside it, which
+// sequence of the row an element belongs to, from 1, or 0, and its position there. A number of a sample is repeated for each of its elements. Text
+// is one JSON list a row.
+func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{checkGiven("length", p.Length != 0), checkGiven("size", p.Size != 0), checkRows("length", p.Length), checkRows("size", p.Size),
+		checkChoice(p, "fit", orWord(p.Fit, "best")), checkChoice(p, "overlong", orWord(p.Overlong, "error"))}
+	if p.Open < 0 || p.Open > math.MaxInt32 {
+		errs = append(errs, arg("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
+	}
+	sequences := ragged(in)
+	if len(sequences) == 0 {
+		return in, errors.Join(append(errs, noRagged(in, "pack"))...)
+	}
+	out := in
+	var padded []sample.Field
+	for _, f := range in {
+		switch {
+		case isRagged(f.Type):
+			padded = append(padded, f)
+			out = out.With(f.Name, withLength(f.Type, p.Length))
+			for _, name := range []string{f.Name + SegmentIDs, f.Name + Positions} {
+				var err error
+				out, err = beside(out, name, sample.TensorType(tensor.Int32, p.Length))
+				errs = append(errs, err)
+			}
+		case f.Type.Kind == sample.Tensor && len(f.Type.Shape) == 0:
+			padded = append(padded, f)
+			out = out.With(f.Name, sample.TensorType(f.Type.DType, p.Length))
+		case f.Type.Kind == sample.Text:
+		default:
+			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: takes arrays of which the first extent alone is not known, single numbers, and text", f.Name, f.Type))
+		}
+	}
+	return out, errors.Join(append(errs, p.Pad.check(padded)...)...)
+}

@@ -1,0 +1,134 @@
+package recipe
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// PadValue is what stands where samples have nothing: one number, or one for each field that it names, and 0 in all others; in JSON a number or an
+// object.
+type PadValue struct {
+	All    float64            // of fields that are not in Fields
+	Fields map[string]float64 // nil: none
+}
+
+// Of returns the value for a field.
+func (p PadValue) Of(field string) float64 {
+	if v, ok := p.Fields[field]; ok {
+		return v
+	}
+	return p.All
+}
+
+// complete is the one form of what names no field.
+func (p PadValue) complete() PadValue {
+	if len(p.Fields) == 0 {
+		p.Fields = nil
+	}
+	return p
+}
+
+func (p *PadValue) takes() string { return "a number, or an object like {field: number}" }
+
+// JSONSchema implements [Schemer].
+func (p *PadValue) JSONSchema() map[string]any {
+	number := map[string]any{"type": "number"}
+	return map[string]any{"anyOf": []any{number, map[string]any{"type": "object", "additionalProperties": orVariable(number)}}}
+}
+
+// MarshalJSON writes the shorter of the two forms.
+func (p PadValue) MarshalJSON() ([]byte, error) {
+	if p.Fields != nil {
+		return json.Marshal(p.Fields)
+	}
+	return json.Marshal(p.All)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *PadValue) UnmarshalJSON(b []byte) (err error) {
+	v := value(b)
+	*p = PadValue{}
+	switch v.kind() {
+	case '0':
+		p.All, err = strconv.ParseFloat(string(v), 64)
+		return err
+	case '{':
+		p.Fields = map[string]float64{}
+		for quoted, member := range v.members() {
+			key, err := unquote(quoted, false)
+			if _, twice := p.Fields[key]; err != nil || twice || member.kind() != '0' {
+				return errKind
+			}
+			if p.Fields[key], err = strconv.ParseFloat(string(member), 64); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return errKind
+}
+
+// check holds the values against the fields that are padded.
+func (p PadValue) check(padded []sample.Field) (errs []error) {
+	for _, f := range padded {
+		if v := p.Of(f.Name); !hasValue(f.Type.DType, v) {
+			errs = append(errs, arg("pad", "is %v for the field %q: no %v has this value", v, f.Name, f.Type.DType))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
+		if !slices.ContainsFunc(padded, func(f sample.Field) bool { return f.Name == name }) {
+			errs = append(errs, arg("pad", "names %q: the fields that are padded are %s", name, list(sample.Schema(padded).Names())))
+		}
+	}
+	return errs
+}
+
+// hasValue tells whether an element of a type can have a value, or one as near as floating point comes.
+func hasValue(d tensor.DType, v float64) bool {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return false // no recipe can be written with it
+	}
+	bits := 8 * d.Size()
+	switch d {
+	case tensor.Bool:
+		return v == 0 || v == 1
+	case tensor.Uint8, tensor.Uint16, tensor.Uint32, tensor.Uint64:
+		return v == math.Trunc(v) && v >= 0 && v < math.Ldexp(1, bits)
+	case tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64:
+		return v == math.Trunc(v) && v >= -math.Ldexp(1, bits-1) && v < math.Ldexp(1, bits-1)
+	case tensor.Float16:
+		return math.Abs(v) < 65520
+	case tensor.Float32, tensor.BFloat16:
+		return math.Abs(v) < math.MaxFloat32
+	}
+	return true
+}
+
+// ragged are the fields of a schema of which the first extent alone is not known.
+func ragged(in sample.Schema) (all []sample.Field) {
+	for _, f := range in {
+		if isRagged(f.Type) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func isRagged(t sample.Type) bool {
+	return t.Kind == sample.Tensor && !isImage(t) && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
+}
+
+// noRagged says that there is nothing to pad or to pack, and what to do about it.
+func noRagged(in sample.Schema, what string) error {
+	if slices.ContainsFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }) {
+		return fmt.Errorf("has no sequences to %s, only %v; put decode_npy before it", what, in)
+	}
+	return fmt.Errorf("has no sequences to %s, only %v: they are arrays of which the first extent alone is not known", what, in)
+}

@@ -1,0 +1,66 @@
+package recipe
+
+import (
+	"slices"
+
+	"headrace/media"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// ImageShapes returns the shapes of which the images in a batch have one, the same for a whole batch, where there are several: behind a
+// resize_to_bucket with several sizes, and operations that make one size of each. It returns nil where there is one shape. The recipe must have passed
+// its Check.
+func (r Recipe) ImageShapes() []tensor.Shape {
+	r = r.Complete()
+	c := newChecker(r.Steps)
+	c.chain(r.Steps, surroundings{begins: true}, nil)
+	return c.shapes(len(c.top) - 1)
+}
+
+// shapes are those of the images that the step with this number of the recipe's own chain is given, where it is known that they have one of several.
+func (c *checker) shapes(at int) (all []tensor.Shape) {
+	from := at - 1
+	for ; from >= 0; from-- {
+		if r, ok := c.steps[c.top[from]].Args.(*ResizeToBucket); ok && len(r.Sizes) > 0 {
+			break
+		}
+		if _, ok := c.steps[c.top[from]].Args.(Transform); !ok {
+			return nil
+		}
+	}
+	if from < 0 {
+		return nil
+	}
+	out := c.schemas[c.top[from]]
+	image := slices.IndexFunc(out, func(f sample.Field) bool { return isImage(f.Type) })
+	if image < 0 {
+		return nil // a mistake that was found
+	}
+	for _, s := range c.steps[c.top[from]].Args.(*ResizeToBucket).Sizes {
+		form := ImageForm(out[image].Type)
+		form.Height, form.Width = s.both()
+		for _, i := range c.top[from+1 : at] {
+			var ok bool
+			if form, ok = c.result(i, form); !ok {
+				return nil
+			}
+		}
+		if shape := form.Shape(); !slices.ContainsFunc(all, shape.Equal) {
+			all = append(all, shape)
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// result is what step i makes of images of a form. It is not ok where their size is not known then.
+func (c *checker) result(i int, form media.Form) (media.Form, bool) {
+	if c.schemas[i] == nil {
+		return form, false
+	}
+	out, err := c.steps[i].Args.(Transform).Transform().Result(form)
+	return out, err == nil && out.Height > 0 && out.Width > 0
+}
