@@ -85,6 +85,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		}
 		if m.kind == item {
 			w.in.Add(1)
+			w.takes(&m.ticket, h.segment.epoch)
 			if w.tracer != nil {
 				w.tracer.begin(Operation, m.val, &m.ticket, h.segment.epoch)
 			}

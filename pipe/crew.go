@@ -15,7 +15,7 @@ import (
 //
 // More workers begin at once. Where there are too many, those that come first to the end of what they have in hand leave, and those that wait
 // leave right away: SetWorkers does not wait for them, but no more than n take another item once it has returned. A worker of
-// a MapWith that leaves ends with what it began with, and one that comes begins with its own.
+// a MapWith that leaves ends with what it began with, and one that comes begins with its own. A Fill with more workers may fill more batches of its Store at a time.
 //
 // It is an error when there is no such stage, when the number of the stage's workers is fixed by its kind, when n is less than 1, and ErrClosed when the run
 // is closed. Where the stage is through with its last item the number is noted, and that is all.
@@ -106,11 +106,26 @@ func (s *stage) seat() *worker {
 		w := s.empty[last]
 		s.empty = s.empty[:last]
 		w.pace, w.last = pace{}, s.engine.now()
+		if w.pulse != nil {
+			w.pulse.at.Store(0)
+		}
 		return w
 	}
 	w := s.newWorker().traced(len(s.seats))
 	s.seats = append(s.seats, w)
 	return w
+}
+
+// working are the workers that are there.
+func (s *stage) working() (all []*worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.seats {
+		if !slices.Contains(s.empty, w) {
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // left ends a worker, and the stage with its last one.

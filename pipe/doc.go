@@ -69,6 +69,9 @@
 // interval of them. [Hooks] see each operation and each stage, where that is asked for. [Profile] lets each stage work alone, with
 // several numbers of workers, and [MeasureHeadspace] tells what a consumer would gain from a faster flow.
 //
+// A run that stands still can say what it waits for: [Config].Stall is told which operations do not return, who waits for whom, and where the
+// goroutines are. Their labels in profiles are run and stage. While runtime/trace traces, a run is a task in it, and each operation a region.
+//
 // # Ownership
 //
 // Sending an item gives it away. An operation that is called with an item owns it, also when it fails. Items that were made

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"runtime/pprof"
+	"runtime/trace"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,16 +15,22 @@ import (
 
 // An engine is the part of a run that has no types: its stages, its goroutines, its clock.
 type engine struct {
-	began   time.Time
-	ended   atomic.Int64 // nanoseconds from began to Close
-	ctx     context.Context
-	cancel  context.CancelFunc
-	hooks   Hooks
-	stages  []*stage // from the source on
-	epoch   int      // the first
-	origins []string // the names of the sources, by number
-	unhook  func()   // forgets the context that Start was given
-	rest    func()   // disposes of what the consumer has at hand
+	began     time.Time
+	ended     atomic.Int64 // nanoseconds from began to Close
+	ctx       context.Context
+	cancel    context.CancelFunc
+	hooks     Hooks
+	stages    []*stage      // from the source on
+	epoch     int           // the first
+	origins   []string      // the names of the sources, by number
+	unhook    func()        // forgets the context that Start was given
+	rest      func()        // disposes of what the consumer has at hand
+	label     string        // of its goroutines
+	watched   bool          // somebody is told of stalls
+	stop      chan struct{} // closed when nobody is to watch any more
+	stopWatch func()
+	over      chan struct{} // closed when nobody does
+	task      *trace.Task
 
 	halted  atomic.Bool
 	crashed atomic.Pointer[StageError]
@@ -33,8 +42,9 @@ type engine struct {
 	failures   []trouble     // what stops the run: of each stage the first in the order of the source
 }
 
-func newEngine(ctx context.Context, h Hooks) *engine {
-	e := &engine{hooks: h, began: time.Now(), live: 1, idle: make(chan struct{})}
+func newEngine(ctx context.Context, c Config) *engine {
+	e := &engine{hooks: c.Hooks, watched: c.Stall.After > 0, label: strconv.FormatInt(runs.Add(1), 10), began: time.Now(), live: 1, idle: make(chan struct{})}
+	ctx, e.task = trace.NewTask(ctx, "pipe.Run")
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	return e
 }
@@ -52,6 +62,7 @@ func (e *engine) elapsed() time.Duration {
 // begin starts a worker that is held. This is the one place where a goroutine of a run begins, but for operations with a limit.
 func (e *engine) begin(w *worker, work func(*worker)) {
 	go func() {
+		pprof.SetGoroutineLabels(w.stage.labelled())
 		returned := false
 		defer func() {
 			if !returned {
@@ -83,6 +94,7 @@ func (e *engine) gone() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.live--; e.live == 0 {
+		e.task.End()
 		close(e.idle)
 	}
 }
@@ -161,6 +173,7 @@ func (e *engine) close(ctx context.Context) error {
 	case <-e.idle:
 	case <-ctx.Done():
 	}
+	e.endWatch(ctx)
 	e.ended.CompareAndSwap(0, int64(e.now()))
 	for _, s := range e.stages {
 		s.queue.drain()

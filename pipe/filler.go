@@ -94,7 +94,7 @@ func (f *filler[In, B]) work(w *worker) {
 		if w.tracer != nil {
 			w.tracer.begin(Operation, in, &at.ticket, at.epoch)
 		}
-		err, ok := f.write(w, in, at.seat)
+		err, ok := f.write(w, in, &at)
 		if !ok {
 			return
 		}
@@ -119,7 +119,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 			f.in.rouse() // it may have been woken in place of another
 			return in, at, false
 		case f.barrier != nil, f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.owed || f.crowded()):
-			w.beforeWait()
+			w.beforeWait(&w.blocked)
 			f.turn.Wait()
 			w.tick(&w.blocked)
 		case !f.hasRow():
@@ -320,14 +320,15 @@ func (f *filler[In, B]) behind() ticket {
 }
 
 // write operates on an item. ok is false when the stage has been stopped.
-func (f *filler[In, B]) write(w *worker, in In, to seat[B]) (err error, ok bool) {
+func (f *filler[In, B]) write(w *worker, in In, at *placing[B]) (err error, ok bool) {
 	if !w.enter() {
 		f.in.discard(in)
 		return nil, false
 	}
 	defer w.leave()
 	w.in.Add(1)
-	err = guard(func() error { return f.op(w.ctx, in, to) })
+	w.takes(&at.ticket, at.epoch)
+	err = guard(func() error { return f.op(w.ctx, in, at.seat) })
 	if err != nil && w.ctx.Err() != nil {
 		return err, false // what fails because the run was stopped has not failed
 	}

@@ -29,6 +29,7 @@ type filling struct {
 	cut      int // the batches that are taken before Close; -1: all
 	epochs   int
 	o        pipe.FillOpts
+	changes  []int // numbers of workers that are set, one every few milliseconds
 }
 
 type rowFate int
@@ -67,11 +68,16 @@ func drawFilling(rt *rapid.T) filling {
 		m.fates = append(m.fates, fate)
 		m.pauses = append(m.pauses, time.Duration(max(0, number("pause", -20, 20)))*time.Millisecond)
 	}
-	if rapid.Bool().Draw(rt, "small store") {
-		m.room = 2*m.o.Workers + 4
-	}
 	if rapid.Bool().Draw(rt, "cut") {
 		m.cut = number("after", 0, 6)
+	}
+	if rapid.Bool().Draw(rt, "workers change") {
+		for range number("changes", 1, 10) {
+			m.changes = append(m.changes, number("workers", max(1, min(stuck*m.epochs, m.o.Workers)), 8))
+		}
+	}
+	if rapid.Bool().Draw(rt, "small store") {
+		m.room = 2*slices.Max(append(m.changes, m.o.Workers)) + 4
 	}
 	return m
 }
@@ -290,7 +296,14 @@ func (m filling) check(rt *faultList) {
 		rt.Errorf("%v", err)
 		return
 	}
+	ctx, stop := context.WithCancel(context.Background())
+	changed := make(chan error)
+	go func() { changed <- m.change(ctx, run) }()
 	got, ended := m.take(rt, c, run)
+	stop()
+	if err := <-changed; err != nil {
+		rt.Errorf("SetWorkers: %v", err)
+	}
 	synctest.Wait()
 	closing := run.Close()
 	if busy := (*pipe.BusyError)(nil); closing != nil && !errors.As(closing, &busy) {
@@ -305,6 +318,18 @@ func (m filling) check(rt *faultList) {
 		rt.Errorf("%d of %d batches were not ended once; %s", n, len(c.all), strings.Join(c.faults, "; "))
 	}
 	m.compare(rt, got, ended, lost)
+}
+
+func (m filling) change(ctx context.Context, run *pipe.Run[*crate]) error {
+	for _, n := range m.changes {
+		if pipetest.Sleep(ctx, time.Duration(n*7%10)*time.Millisecond) != nil {
+			return nil
+		}
+		if err := run.SetWorkers("fill", n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take takes batches, as many as are wanted. It tells how many epochs have ended.

@@ -78,6 +78,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return false
 	}
 	w.in.Add(1)
+	w.takes(&in.ticket, at.epoch)
 	if w.tracer != nil {
 		w.tracer.begin(Operation, in.val, &in.ticket, at.epoch)
 	}
@@ -102,6 +103,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	}
 	_, err := call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
 	w.leave()
+	w.has()
 	if err != nil {
 		w.failed(err)
 	}

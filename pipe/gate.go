@@ -54,6 +54,7 @@ func (g *Gate) enter(w *worker) bool {
 	}
 	g.waiting = append(g.waiting, w)
 	g.mu.Unlock()
+	w.waitsFor(&w.gated)
 	defer w.tick(&w.gated)
 	select {
 	case <-w.turn:

@@ -89,7 +89,7 @@ func (c *choices[C]) take(w *worker) (choice C, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.all) == 0 && !c.stopped {
-		w.beforeWait()
+		w.beforeWait(&w.starved)
 		for len(c.all) == 0 && !c.stopped {
 			c.ready.Wait()
 		}

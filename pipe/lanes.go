@@ -197,7 +197,7 @@ func (l *lanes[T]) wait(w *worker, until func() bool) {
 	if until() || l.stopped {
 		return
 	}
-	w.beforeWait()
+	w.beforeWait(&w.blocked)
 	for !until() && !l.stopped {
 		l.turn.Wait()
 	}

@@ -83,7 +83,7 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 	f.owed = true
 	for !f.halted && len(s.lot.stuck) > 0 && len(f.spare) == 0 {
 		if f.reserving {
-			w.beforeWait()
+			w.beforeWait(&w.blocked)
 			f.turn.Wait()
 			w.tick(&w.blocked)
 			continue
@@ -116,7 +116,7 @@ func (f *filler[In, B]) ask(w *worker) error {
 	}
 	f.reserving = true
 	f.mu.Unlock()
-	w.beforeWait()
+	w.beforeWait(&w.blocked)
 	fresh := new(lot[B])
 	err := guard(func() (err error) {
 		fresh.b, err = f.store.Reserve(ctx)

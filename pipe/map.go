@@ -81,6 +81,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			m.in.discardAll(h.msgs[i:])
 			return false
 		}
+		w.takes(&in.ticket, h.segment.epoch)
 		if w.tracer != nil && in.kind == item {
 			w.tracer.begin(Operation, in.val, &in.ticket, h.segment.epoch)
 		}

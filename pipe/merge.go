@@ -231,7 +231,7 @@ func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 	if in.ended {
 		return false
 	}
-	w.beforeWait()
+	w.beforeWait(&w.blocked)
 	for m.epoch == epoch && !m.stopped && !m.failed {
 		m.turn.Wait()
 	}

@@ -143,7 +143,7 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 		return 0
 	}
 	leaves := false
-	w.beforeWait()
+	w.beforeWait(&w.blocked)
 	r.yield(w)
 	r.room.wait(func() bool {
 		if r.aborted.Load() {
@@ -256,7 +256,7 @@ func (r *ring[T]) wait(w *worker, kept int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.takeable() && w.stage.surplus.Load() <= kept {
-		w.beforeWait()
+		w.beforeWait(&w.starved)
 		looked := false
 		r.ready.wait(func() bool {
 			again := looked
@@ -277,7 +277,7 @@ func (r *ring[T]) await(ctx context.Context, w *worker) {
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, r.rouse)
 	}
-	w.beforeWait()
+	w.beforeWait(&w.starved)
 	r.yield(w)
 	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil || w.stage.surplus.Load() > 0 })
 	stop()

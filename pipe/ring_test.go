@@ -175,7 +175,7 @@ func TestRingLosesNothing(t *testing.T) {
 }
 
 func newTestStage(buffer int) *stage {
-	s := &stage{node: &node{buffer: buffer}, engine: newEngine(context.Background(), Hooks{})}
+	s := &stage{node: &node{buffer: buffer}, engine: newEngine(context.Background(), Config{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }

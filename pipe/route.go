@@ -189,6 +189,7 @@ func (r *routeStage[In]) work(w *worker) {
 		buf[0] = msg[In]{}
 		if m.kind == item {
 			w.in.Add(1)
+			w.takes(&m.ticket, h.segment.epoch)
 			if w.tracer != nil {
 				w.tracer.begin(Operation, m.val, &m.ticket, h.segment.epoch)
 			}

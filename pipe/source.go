@@ -122,7 +122,14 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}()
 	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
+	asks := func() {
+		at := s.ticket(pos)
+		w.takes(&at, epoch-s.engine.epoch)
+	}
+	asks()
+	defer w.has()
 	for v, err := range s.items(w, ctx, epoch, pos) {
+		w.has()
 		m := s.message(v, err, pos)
 		if ctx.Err() != nil {
 			s.out.discardMsg(m)
@@ -146,6 +153,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 		if !s.reserve(w) {
 			return false
 		}
+		asks()
 	}
 	return w.ctx.Err() == nil
 }

@@ -14,6 +14,7 @@ type Config struct {
 	Epochs   int    // how many epochs to run, the first included, also when it was begun before; 0: 1; negative: without end
 	Failures Policy // for all stages that have no policy of their own, together; Count and Rate are of the source's items
 	Hooks    Hooks
+	Stall    Stall // who is told when nothing moves
 }
 
 // Start runs a flow. It returns all mistakes in the flow and the configuration, joined, before anything runs. The run must be
@@ -25,10 +26,15 @@ func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 	if err := errors.Join(f.Check(), c.check(f.node)); err != nil {
 		return nil, err
 	}
+	recorder, err := c.Stall.record()
+	if err != nil {
+		return nil, err
+	}
 	o := newOpening(ctx, c)
 	queue := f.into(o, nil)
 	r := newRun(ctx, o, queue)
 	o.start(ctx)
+	o.watchdog(c.Stall, r.consumer, recorder)
 	return r, nil
 }
 
@@ -40,7 +46,7 @@ func (c Config) check(n *node) error {
 	for _, err := range c.Failures.mistakes() {
 		all = append(all, fmt.Errorf("pipe: Config.Failures: %w", err))
 	}
-	return errors.Join(append(all, c.Resume.check(n))...)
+	return errors.Join(append(all, c.Stall.check(), c.Resume.check(n))...)
 }
 
 // An opening is a run in the making: stages are opened from the consumer's end up, and start when all are there.
@@ -55,7 +61,7 @@ type opening struct {
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx, c.Hooks), config: c, books: newBooks(c.Resume), routes: make(map[*node]any)}
+	return &opening{engine: newEngine(ctx, c), config: c, books: newBooks(c.Resume), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a

@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"runtime/debug"
+	"runtime/trace"
 	"sync/atomic"
 	"time"
 )
@@ -16,7 +17,9 @@ type worker struct {
 	turn   chan struct{} // where the gate tells of a permit that had to be waited for
 	last   time.Duration // when the clock was read last; time up to here is accounted for
 	pace   pace
-	tracer *tracer // nil: nobody asks for spans
+	tracer *tracer       // nil: nobody asks for spans
+	pulse  *pulse        // nil: nobody watches for stalls
+	region *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	counts
 
 	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
@@ -37,6 +40,9 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 		w.tracer.end(account, w.last, since)
 	}
 	w.last = now
+	if w.pulse != nil && account != &w.busy {
+		w.pulse.waits.Store(nil)
+	}
 	return since
 }
 
@@ -50,6 +56,7 @@ func (w *worker) timeItem() {
 
 // timeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
 func (w *worker) timeOp(operated bool) {
+	w.has()
 	n := w.pace.sometimes()
 	if n == 0 {
 		if !w.stage.sampled.Load() {
@@ -86,12 +93,39 @@ func (w *worker) tellSpans() {
 	}
 }
 
-// beforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting.
-func (w *worker) beforeWait() {
+// beforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting. A tick of the account
+// ends the wait.
+func (w *worker) beforeWait(account *atomic.Int64) {
 	if w.pace.unread > 0 {
 		w.settle()
 	}
 	w.pace.timing = true // the clock is read after the wait
+	w.waitsFor(account)
+}
+
+// waitsFor tells those who watch for stalls.
+func (w *worker) waitsFor(account *atomic.Int64) {
+	if w.pulse != nil {
+		w.pulse.waits.Store(account)
+	}
+}
+
+// takes notes what the worker works on from now on.
+func (w *worker) takes(t *ticket, epoch int) {
+	if w.pulse != nil {
+		w.pulse.take(t, epoch)
+	}
+	if trace.IsEnabled() {
+		w.region = trace.StartRegion(w.ctx, w.stage.name)
+	}
+}
+
+// has ends what takes began.
+func (w *worker) has() {
+	if w.region != nil {
+		w.region.End()
+		w.region = nil
+	}
 }
 
 // afterWait accounts for a time of waiting.
@@ -111,6 +145,9 @@ type workerKey struct{}
 
 func (s *stage) newWorker() *worker {
 	w := &worker{stage: s, permit: -1, turn: make(chan struct{}, 1), last: s.engine.now()}
+	if s.engine.watched {
+		w.pulse = new(pulse)
+	}
 	w.ctx = context.WithValue(s.ctx, workerKey{}, w)
 	return w
 }

@@ -1,0 +1,258 @@
+package pipe
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"runtime/trace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A pulse is what a worker tells those who watch for stalls.
+type pulse struct {
+	waits atomic.Pointer[atomic.Int64] // the clock of what it waits for; nil: it works
+	at    atomic.Int64                 // the place of what it works on, and one more
+	epoch atomic.Int64                 // of that, counted from 0
+	known int64                        // what epoch is
+}
+
+func (p *pulse) take(t *ticket, epoch int) {
+	if int64(epoch) != p.known {
+		p.known = int64(epoch)
+		p.epoch.Store(p.known)
+	}
+	at, ok := t.first()
+	if !ok {
+		at = -1
+	}
+	p.at.Store(at + 1)
+}
+
+// A watchdog looks at a run from time to time.
+type watchdog struct {
+	*engine
+	stall    Stall
+	consumer *worker
+	recorder *recorder
+
+	moved   int64         // what had moved when it looked last
+	since   time.Duration // when it was seen first that no more had
+	barked  bool          // this stall was told
+	workers map[*worker]seen
+}
+
+// seen is what a worker had done, and when that was seen first.
+type seen struct {
+	done int64
+	at   time.Duration
+}
+
+// looks is how often a watchdog looks in the time after which it tells.
+const looks = 8
+
+// watchdog lets one watch a run that has begun.
+func (e *engine) watchdog(stall Stall, consumer *worker, r *recorder) {
+	if !e.watched {
+		return
+	}
+	d := &watchdog{engine: e, stall: stall, consumer: consumer, recorder: r, workers: make(map[*worker]seen)}
+	e.stop, e.over = make(chan struct{}), make(chan struct{})
+	e.stopWatch = sync.OnceFunc(func() { close(e.stop) })
+	go d.watch()
+}
+
+// endWatch waits for the watchdog, which may be telling something, but not longer than ctx.
+func (e *engine) endWatch(ctx context.Context) {
+	if e.over == nil {
+		return
+	}
+	e.stopWatch()
+	select {
+	case <-e.over:
+	case <-ctx.Done():
+	}
+}
+
+func (d *watchdog) watch() {
+	defer close(d.over)
+	defer d.recorder.release()
+	ticker := time.NewTicker(max(1, d.stall.After/looks))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			d.look()
+		case <-d.stop:
+			return
+		case <-d.ctx.Done():
+			return
+		case <-d.idle:
+			return
+		}
+	}
+}
+
+// look tells of a stall when it has lasted long enough.
+func (d *watchdog) look() {
+	now := d.now()
+	queues := d.queues()
+	moved := int64(0)
+	for _, q := range queues {
+		moved += q.Gets + q.Puts
+	}
+	for _, s := range d.stages {
+		for _, w := range s.working() {
+			done := w.counts.sum()
+			moved += done
+			if before, ok := d.workers[w]; !ok || before.done != done {
+				d.workers[w] = seen{done, now}
+			}
+		}
+	}
+	if moved != d.moved {
+		d.moved, d.since, d.barked = moved, now, false
+	}
+	if d.barked || now-d.since < d.stall.After {
+		return
+	}
+	r := StallReport{For: now - d.since, Waiting: d.consumer.pulse.waits.Load() != nil, Queues: queues}
+	hang := false
+	for _, s := range d.stages {
+		stalled := d.stalled(s, now)
+		hang = hang || len(stalled.Operations) > 0
+		r.Stages = append(r.Stages, stalled)
+	}
+	last := queues[len(queues)-1]
+	if !r.Waiting && (!hang || last.Len >= last.Cap) {
+		return
+	}
+	d.barked = true
+	r.Stacks = d.stacks()
+	r.Recording, r.Err = d.recorder.write(d.stall.Folder)
+	if err := guard(func() error { d.stall.Report(r); return nil }); err != nil {
+		d.complain(fmt.Errorf("pipe: Config.Stall.Report: %w", err))
+	}
+}
+
+// stalled says what the workers of a stage do.
+func (d *watchdog) stalled(s *stage, now time.Duration) StalledStage {
+	t := StalledStage{Name: s.name, Kind: s.kind}
+	for _, w := range s.working() {
+		t.Workers++
+		switch w.pulse.waits.Load() {
+		case nil:
+			var o StalledOperation
+			if before, ok := d.workers[w]; ok {
+				o.For = now - before.at
+			}
+			if at := w.pulse.at.Load() - 1; at >= 0 {
+				o.Source, o.Pos, o.Epoch = d.origins[sourceOf(at)], posOf(at), d.epoch+int(w.pulse.epoch.Load())
+			}
+			t.Operations = append(t.Operations, o)
+		case &w.starved:
+			t.Starved++
+		case &w.gated:
+			t.Gated++
+		default:
+			t.Blocked++
+		}
+	}
+	return t
+}
+
+// sum is how much a worker has done.
+func (c *counts) sum() (n int64) {
+	for _, one := range []*atomic.Int64{&c.in, &c.out, &c.skipped, &c.bytes, &c.moved, &c.retried, &c.replaced, &c.abandoned} {
+		n += one.Load()
+	}
+	return n
+}
+
+// runs counts them, for their labels.
+var runs atomic.Int64
+
+// labelled gives the goroutines of a stage labels, which profiles show, and the report of a stall.
+func (s *stage) labelled() context.Context {
+	return pprof.WithLabels(s.ctx, pprof.Labels("run", s.engine.label, "stage", s.name))
+}
+
+// stacks are those of the run's goroutines.
+func (d *watchdog) stacks() string {
+	var all bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
+		return err.Error()
+	}
+	var ours []string
+	for _, group := range strings.Split(all.String(), "\n\n") {
+		if strings.Contains(group, fmt.Sprintf(`"run":"%s"`, d.label)) {
+			ours = append(ours, group)
+		}
+	}
+	return strings.Join(ours, "\n\n")
+}
+
+// A recorder keeps what the Go runtime did in the last seconds. All runs of a process share one.
+type recorder struct {
+	mu     sync.Mutex
+	users  int
+	flight *trace.FlightRecorder
+}
+
+var theRecorder recorder
+
+// record begins to record, where that is asked for.
+func (s Stall) record() (*recorder, error) {
+	if s.Folder == "" {
+		return nil, nil
+	}
+	r := &theRecorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.users == 0 {
+		r.flight = trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: 10 * time.Second, MaxBytes: 16 << 20})
+		if err := r.flight.Start(); err != nil {
+			return nil, fmt.Errorf("pipe: Config.Stall.Folder: %w", err)
+		}
+	}
+	r.users++
+	return r, nil
+}
+
+func (r *recorder) release() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.users--; r.users == 0 {
+		r.flight.Stop()
+	}
+}
+
+// write writes what it has into a new file.
+func (r *recorder) write(folder string) (path string, err error) {
+	if r == nil {
+		return "", nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f, err := os.CreateTemp(folder, "stall-"+time.Now().UTC().Format("20060102-150405")+"-*.trace")
+	if err != nil {
+		return "", err
+	}
+	if _, err = r.flight.WriteTo(f); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return "", err
+	}
+	return filepath.Clean(f.Name()), nil
+}
