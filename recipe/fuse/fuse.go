@@ -49,6 +49,7 @@ type chain struct {
 	flow   Flow
 	schema sample.Schema
 	modes  map[string]media.Mode // in which fields were decoded
+	joint  string                // the merge or route that it is behind
 }
 
 func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
@@ -116,6 +117,7 @@ func (f *fuser) seedOf(own *uint64) uint64 {
 }
 
 func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
+	c.joint = name
 	m := &Merge{Name: name, Order: args.Order, Weights: args.Weights, Seed: f.seedOf(args.Seed), Until: args.Until}
 	c.flow.Merge = m
 	for i, steps := range args.Of {
@@ -131,7 +133,8 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 
 func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
-	begin := chain{schema: c.schema, modes: c.modes}
+	begin := chain{schema: c.schema, modes: c.modes, joint: s.Name}
+	c.joint = s.Name
 	for i, b := range args.Branches {
 		branch, err := f.chain(b.Steps, begin)
 		if err != nil {
@@ -216,7 +219,7 @@ func (c *chain) refuse(s recipe.Step, form media.Form, joins bool) error {
 	case p != nil:
 		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or behind %q", p.Name(), form, p.Name(), s.Name)
 	default:
-		return fmt.Errorf("cannot follow what puts several ways together: "+only+"; put %q before it", form, s.Name)
+		return fmt.Errorf("cannot follow %q: "+only+"; put %q before it, in each of its branches", c.joint, form, s.Name)
 	}
 }
 

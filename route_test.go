@@ -1,0 +1,190 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// byKey routes by the names of files; those from 012.jpg on are taken by none.
+func byKey(t *testing.T, root, failures string) recipe.Recipe {
+	return parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},
+		{"route":{"by":"key","branches":[{"when":["*00?.jpg"],"steps":["decode_image"]},{"when":["**/class0/01[01].jpg","**/class1/01[01].jpg"],"steps":["decode_image","random_flip"]}]}%s},
+		{"center_crop":{"size":8}},{"batch":{"size":4}}`, root, failures)
+}
+
+func TestSamplesThatNoBranchTakes(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 14)
+	for failures, c := range map[string]struct{ rows, lost, replaced int64 }{
+		"":                                   {},
+		`,"failures":{"on_error":"skip"}`:    {12, 2, 0},
+		`,"failures":{"on_error":"replace"}`: {14, 0, 2},
+	} {
+		var bad []string
+		l := openLoader(t, byKey(t, root, failures), Config{Epochs: new(1), Workers: new(3)}, Options{Lost: func(l Lost) { bad = append(bad, filepath.Base(l.Key)+" in "+l.Stage) }})
+		if failures == "" {
+			var err error
+			for err == nil {
+				var b *Batch
+				if b, err = l.Next(t.Context()); err == nil {
+					b.Release()
+				}
+			}
+			if want := `012.jpg" (index 6): headrace: no branch of route takes this sample, whose key is "`; !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, expected %s", err, want)
+			}
+			continue
+		}
+		var n int64
+		for _, b := range drain(t, l) {
+			for _, r := range b {
+				if n++; strings.Compare(filepath.Base(r.key), "012.jpg") >= 0 {
+					t.Errorf("%s: %s came through", failures, r.key)
+				}
+			}
+		}
+		if e := l.Epoch(); n != c.rows || e.Lost != c.lost || e.Replaced != c.replaced || fmt.Sprint(bad) != "[012.jpg in route 013.jpg in route]" {
+			t.Errorf("%s: %d rows, %+v, %v", failures, n, e, bad)
+		}
+	}
+}
+
+func TestNumbersOfAnyTypeChooseBranches(t *testing.T) {
+	var numbers [8]byte
+	for d, want := range map[tensor.DType]int64{
+		tensor.Uint8: 255, tensor.Int8: -1, tensor.Uint16: 65535, tensor.Int16: -1, tensor.Uint32: 1<<32 - 1, tensor.Int32: -1, tensor.Int64: -1,
+	} {
+		for i := range numbers {
+			numbers[i] = 0xff
+		}
+		v := &values{numbers: numbers[:]}
+		if n, ok := v.integer(place{in: 1}, d); !ok || n != want {
+			t.Errorf("%v: %d, expected %d", d, n, want)
+		}
+	}
+	v := &values{numbers: numbers[:]}
+	if n, ok := v.integer(place{}, tensor.Uint64); ok {
+		t.Errorf("2⁶⁴-1 is %d", n)
+	}
+	if text := shown(v, place{in: 1}, tensor.Uint64); text != "18446744073709551615" {
+		t.Error(text)
+	}
+}
+
+// A merge tells of a bad sample when its turn comes, and not at the end of the other sources.
+func TestMergesFailAtTheSample(t *testing.T) {
+	leak.Check(t)
+	g := newGrove(t, 40, 6)
+	phototest.Spoil(t, g.root(1), "003.jpg")
+	l := openLoader(t, g.recipe("", `{"batch":{"size":2}}`), Config{Epochs: new(1)}, Options{})
+	n := 0
+	for {
+		b, err := l.Next(t.Context())
+		if err == nil {
+			n += b.Rows()
+			b.Release()
+			continue
+		}
+		var bad *sample.Error
+		var failed *pipe.StageError
+		if !errors.As(err, &bad) || !errors.As(err, &failed) || failed.Source != "second" || bad.Index != int64(slices.Index(g.paths[1], bad.Key)) || !strings.HasSuffix(bad.Key, "003.jpg") {
+			t.Fatal(err)
+		}
+		break
+	}
+	if want := 2 * slices.IndexFunc(g.paths[1], func(p string) bool { return strings.HasSuffix(p, "003.jpg") }); n != want {
+		t.Errorf("%d samples came before it, expected %d", n, want)
+	}
+}
+
+// A budget of one's own does not spend the loader's, nor the other way round.
+func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 20)
+	for _, name := range []string{"003.jpg", "004.jpg", "011.jpg"} {
+		phototest.Spoil(t, root, name)
+	}
+	for _, kind := range []string{"skip", "replace"} {
+		for own, fails := range map[int]bool{3: false, 2: true, 0: true} {
+			s := telling(t, &recipe.Failures{OnError: kind, MaxErrors: new(ErrorCount(own))}, func(_ context.Context, id sample.ID) error {
+				if id.Index%5 == 0 && id.Index < 15 {
+					return errFail
+				}
+				return nil
+			})
+			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
+			var err error
+			for err == nil {
+				var b *Batch
+				if b, err = l.Next(t.Context()); err == nil {
+					b.Release()
+				}
+			}
+			if tooMany := errors.Is(err, ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
+				t.Errorf("%s, at most %d: %v", kind, own, err)
+			}
+		}
+	}
+}
+
+// cellsInUse counts what is noted of operations at work.
+type cellsInUse struct {
+	mu   sync.Mutex
+	by   map[int]string
+	most int
+	t    *testing.T
+}
+
+func (c *cellsInUse) Begin(cell int, id sample.ID, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if who, taken := c.by[cell]; taken || cell < 0 {
+		c.t.Errorf("cell %d is that of %s, and is given to %s", cell, who, key)
+	}
+	c.by[cell] = key
+	c.most = max(c.most, cell)
+}
+
+func (c *cellsInUse) End(cell int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.by, cell)
+}
+
+// An operation that was abandoned keeps its cell until it returns, and nobody else gets it.
+func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
+	root := phototest.Folder(t, 24)
+	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
+	cells := &cellsInUse{by: map[int]string{}, t: t}
+	r := flow(root, telling(t, &recipe.Failures{TimeLimit: 0.05, OnError: "skip"}, do))
+	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() InFlight { return cells }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Start(State{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, b := range drain(t, l) {
+		n += len(b)
+	}
+	cells.mu.Lock()
+	defer cells.mu.Unlock()
+	if n != 22 || len(cells.by) != 2 {
+		t.Errorf("%d samples, and in cells are %v", n, cells.by)
+	}
+	l.Close()
+}
