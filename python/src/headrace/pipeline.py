@@ -623,8 +623,8 @@ class Pipeline:
             hold_limit: bytes of batches that the program may hold; None, the default: half of what is available.
             on_error: `"raise"`, the default: the first bad sample stops the run; `"skip"`: bad samples are left out, counted and named;
                 `"replace"`: another sample of the same source comes in the place of each, the same in every run.
-            max_errors: with `"skip"` and `"replace"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the default: 1 %, at
-                least 10.
+            max_errors: with `"skip"` and `"replace"`, how many samples of an epoch may be bad: a number, or a share below 1; None, the
+                default: 1 %, at least 10.
             steps_per_epoch: batches of every epoch, the same on every rank: what is left is dropped, and an epoch that has less raises
                 `EpochTooShort`. Where samples may be lost or dropped, several ranks need it. None, the default: as many as there are.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
