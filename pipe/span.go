@@ -37,7 +37,7 @@ const (
 	Starved                   // waiting for the stage before
 	Blocked                   // waiting for the stage behind, or for a Store
 	Gated                     // waiting for a Gate
-	HandOver                  // none: Next returns an item
+	HandOver                  // by the consumer: Next has an item, and returns it
 	Consuming                 // by the consumer, between two calls of Next
 )
 
@@ -130,10 +130,9 @@ func (t *tracer) failed(err error) {
 // handOver says that the consumer gets an item.
 func (t *tracer) handOver(v any, of *ticket, epoch int) {
 	t.begin(HandOver, v, of, epoch)
-	s := t.of
-	s.Kind, s.Begin = HandOver, time.Now()
-	t.ended = append(t.ended, s)
+	t.worker.settle()
 	t.flush()
+	t.worker.pace.timing = true // what the consumer does next is told apart
 }
 
 // flush tells the hook, while no lock is held, and the operation at hand is over.

@@ -40,15 +40,13 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 	handed := int64(0)
 	for _, one := range s.all {
 		who := fmt.Sprint(one.Stage, " ", one.Worker)
-		if before, ok := ends[who]; ok && (before.After(one.Begin) || !s.gaps && before.Before(one.Begin)) && one.Kind != pipe.HandOver {
+		if before, ok := ends[who]; ok && (before.After(one.Begin) || !s.gaps && before.Before(one.Begin)) {
 			t.Errorf("%s: a span ends at %v, the next begins at %v: %+v", who, before.Sub(began), one.Begin.Sub(began), one)
 		}
 		if one.Begin.Before(began) || one.Took < 0 {
 			t.Errorf("%s: %+v, the run began at %v", who, one, began)
 		}
-		if one.Kind != pipe.HandOver {
-			ends[who] = one.Begin.Add(one.Took)
-		}
+		ends[who] = one.Begin.Add(one.Took)
 		c := clocks[one.Stage]
 		switch one.Kind {
 		case pipe.Starved:
@@ -62,7 +60,7 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 			c[3] += one.Took
 		case pipe.HandOver:
 			handed++
-			if one.Took != 0 || one.Items != 1 || one.Stage != "" {
+			if one.Items != 1 || one.Stage != "" {
 				t.Errorf("%+v", one)
 			}
 		case pipe.Consuming:

@@ -33,6 +33,8 @@ type session struct {
 	text   []byte        // likewise
 	place  []byte        // likewise
 	shape  []uint32      // likewise
+
+	tracing tracing
 }
 
 // session serves one connection until it ends, and leaves nothing behind.
@@ -47,6 +49,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	if s.loader != nil {
 		s.pump.stop()
 		s.loader.Close()
+		s.tracing.end()
 	}
 	if err == nil || vanished(err) {
 		return
@@ -189,6 +192,8 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 			return false, err
 		}
 		return false, s.start(ctx, f.Stream, from, start.SerialUntil)
+	case wire.KindTrace:
+		return false, s.trace(f)
 	case wire.KindGather:
 		return false, s.gather(f)
 	case wire.KindStats:
@@ -196,6 +201,7 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	case wire.KindClose:
 		s.pump.stop()
 		s.loader.Stop()
+		s.tracing.end()
 		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.loader.Stats()))
 	default:
 		return false, fmt.Errorf("%w: %v from a client", wire.ErrProtocol, f.Kind)

@@ -40,6 +40,20 @@ type Gathered struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Trace asks for a file of what every worker does; without a path, for its end.
+type Trace struct {
+	Path Path `json:"path,omitempty"`
+}
+
+// Traced answers a Trace: at its end, by what was written; or by why there is no trace, or not all of it.
+type Traced struct {
+	Events  int64  `json:"events"`
+	Bytes   int64  `json:"bytes"`
+	Dropped int64  `json:"dropped"`
+	Error   string `json:"error,omitempty"`
+	Errno   int    `json:"errno,omitempty"` // the system's number of the error, if it has one
+}
+
 // Until is a place in an epoch.
 type Until struct {
 	Epoch     int64            `json:"epoch"`

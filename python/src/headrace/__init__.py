@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._loader import Errors, Field, Loader, LostSample
     from ._stats import Stats
     from ._text import Texts
+    from ._trace import Trace
     from ._version import VersionInfo, version_info
 
     __version__: str
@@ -73,6 +74,7 @@ __all__ = [
     "Stats",
     "Texts",
     "TooManyErrors",
+    "Trace",
     "VersionInfo",
     "__version__",
     "files",
@@ -90,6 +92,7 @@ _LATER = {
     "LostSample": "_loader",
     "Stats": "_stats",
     "Texts": "_text",
+    "Trace": "_trace",
     "VersionInfo": "_version",
     "__version__": "_version",
     "version_info": "_version",

@@ -51,6 +51,8 @@ class Session:
         self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
         self.unwanted: list[bytes] = []  # tokens of slots that were never leased
         self.taken = 0  # batches of this stream since the last NEXT
+        self.tracing = False  # a trace is being written
+        self.traced: dict[str, Any] | None = None  # what became of the last one that was
         self._dead = False  # the engine; what it had sent may still be to be read
         self._choked = False  # the poller looks for room to send, too
         self._poller = select.poll()
@@ -181,9 +183,23 @@ class Session:
         assert answer is not None
         return answer
 
+    def trace(self, path: str | None) -> dict[str, Any]:
+        """Have what every worker does written to a file; without one, end that. The answer may be why it cannot be."""
+        self._send_json(_wire.TRACE, {"path": path})
+        answer = self._answer(_wire.TRACED, None)
+        assert answer is not None
+        if path is None:
+            self.tracing, self.traced = False, answer
+        elif "error" not in answer:
+            self.tracing, self.traced = True, None
+        return answer
+
     def finish(self) -> dict[str, Any] | None:
         """End the session in good order: the last statistics, or None where the engine does not give them."""
         try:
+            if self.tracing:
+                self._send_json(_wire.TRACE, {"path": None})
+                self.traced = self._answer(_wire.TRACED, _CLOSING)
             self.channel.send(_wire.CLOSE, b"", self.stream)
             return self._answer(_wire.CLOSED, _CLOSING)
         except (Gone, ProtocolError):

@@ -18,6 +18,7 @@ VERSION = 2
 
 HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER = range(1, 9)
 OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED = range(17, 27)
+TRACE, TRACED = 10, 28
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0

@@ -1,0 +1,78 @@
+"""Traces: a file of what every worker of a loader does, at what time."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+from .errors import HeadraceWarning
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ._loader import Loader
+    from ._session import Session
+
+
+class Trace:
+    """A trace that is being written: `Loader.trace` begins it, and `stop()`, the end of a `with` block, or closing the loader ends it.
+
+    Attributes:
+        path (str): the file.
+        events (int | None): how many events are in it; None until it was stopped, and where the engine died before.
+        bytes (int | None): how large it is.
+        dropped (int | None): how many events are missing, because the disk was slower than what happened.
+    """
+
+    def __init__(self, loader: Loader, path: str) -> None:
+        self.path = path
+        self.events: int | None = None
+        self.bytes: int | None = None
+        self.dropped: int | None = None
+        self._loader: Loader | None = loader
+        self._session: Session = loader._begin_trace(path)
+
+    def stop(self) -> None:
+        """Complete the file. May be called again.
+
+        Raises:
+            OSError: if it could not be written, because the disk is full for instance. The loader goes on.
+        """
+        if self._loader is None:
+            return
+        told = self._loader._end_trace(self._session)
+        self._loader = None
+        if told is None:
+            warnings.warn(
+                f"headrace: the trace {self.path} ends early, where its engine did: its last tenth of a second and the bracket at its end may be missing",
+                HeadraceWarning,
+                stacklevel=2,
+            )
+            return
+        raise_if_refused(told, self.path)
+        self.events, self.bytes, self.dropped = told["events"], told["bytes"], told["dropped"]
+        if self.dropped:
+            warnings.warn(f"headrace: {self.dropped:,} events are missing in the trace {self.path}: the disk was too slow", HeadraceWarning, stacklevel=2)
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        state = "being written" if self._loader is not None else "ended early" if self.events is None else f"{self.events:,} events"
+        return f"<headrace.Trace {self.path!r}: {state}>"
+
+
+def raise_if_refused(told: dict[str, object], path: str) -> None:
+    """Raise what a TRACED frame says went wrong."""
+    reason = told.get("error")
+    if reason:
+        raise OSError(told.get("errno") or 0, f"headrace: the trace cannot be written: {reason}", path)
+
+
+def absolute(path: str | os.PathLike[str] | bytes) -> str:
+    """The file's whole name: the engine may have been started in another folder."""
+    return os.path.abspath(os.fsdecode(path))

@@ -1,0 +1,82 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"headrace"
+	"headrace/recipe"
+	"headrace/stats"
+	"headrace/wire"
+)
+
+// tracing is the trace of a session's loader; its zero value: there is none.
+type tracing struct {
+	file *os.File
+	stop func() (stats.TraceSummary, error)
+}
+
+// trace begins or ends one. That it cannot is an answer, too: the run goes on.
+func (s *session) trace(f wire.Frame) error {
+	var asked wire.Trace
+	if err := parse(f, &asked); err != nil {
+		return err
+	}
+	var sum stats.TraceSummary
+	var err error
+	if len(asked.Path) == 0 || string(asked.Path) == "null" {
+		sum, err = s.tracing.end()
+	} else {
+		err = s.tracing.begin(s.loader, asked.Path)
+	}
+	answer := wire.Traced{Events: sum.Events, Bytes: sum.Bytes, Dropped: sum.Dropped}
+	if err != nil {
+		answer.Error = err.Error()
+		if of := (*fs.PathError)(nil); errors.As(err, &of) {
+			answer.Error = of.Err.Error() // the client knows which file it asked for
+		}
+		if number := syscall.Errno(0); errors.As(err, &number) {
+			answer.Errno = int(number)
+		}
+	}
+	return s.conn.SendJSON(wire.KindTraced, f.Stream, answer)
+}
+
+func (t *tracing) begin(l *headrace.Loader, path wire.Path) error {
+	var name recipe.Path
+	if err := json.Unmarshal(path, &name); err != nil {
+		return fmt.Errorf("the name of the file: %w", err)
+	}
+	if t.stop != nil {
+		return headrace.ErrTracing
+	}
+	// Nobody may read from a pipe, and then opening it would take for ever.
+	file, err := os.OpenFile(string(name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, 0o666)
+	if err != nil {
+		return err
+	}
+	stop, err := l.Trace(file)
+	if err != nil {
+		file.Close()
+		return err
+	}
+	t.file, t.stop = file, stop
+	return nil
+}
+
+// end completes the file. Where there is no trace there is nothing to do.
+func (t *tracing) end() (stats.TraceSummary, error) {
+	if t.stop == nil {
+		return stats.TraceSummary{}, nil
+	}
+	sum, err := t.stop()
+	if closed := t.file.Close(); err == nil {
+		err = closed
+	}
+	*t = tracing{}
+	return sum, err
+}
