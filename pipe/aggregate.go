@@ -87,7 +87,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 			w.in.Add(1)
 			w.takes(&m.ticket, h.segment.epoch)
 			if w.tracer != nil {
-				w.tracer.begin(Operation, m.val, &m.ticket, h.segment.epoch)
+				w.tracer.begin(m.val, &m.ticket, h.segment.epoch)
 			}
 			v := e.hold(m)
 			err := guard(func() error { return agg.Add(w.ctx, v, e) })
@@ -101,7 +101,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		if m.kind == mark {
 			if !s.dropLast {
 				if w.tracer != nil {
-					w.tracer.begin(Operation, nil, new(ticket), h.segment.epoch)
+					w.tracer.begin(nil, new(ticket), h.segment.epoch)
 					w.tracer.of.Items-- // of no item
 				}
 				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))

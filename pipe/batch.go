@@ -65,7 +65,7 @@ func (b *batchStage[T]) work(w *worker) {
 				return
 			}
 			if traced && h.msgs[i].kind == item {
-				w.tracer.begin(Operation, h.msgs[i].val, &h.msgs[i].ticket, h.segment.epoch)
+				w.tracer.about(Operation, h.msgs[i].val, &h.msgs[i].ticket, h.segment.epoch)
 			}
 			placed = b.accept(w, &h.msgs[i])
 		}

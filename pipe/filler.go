@@ -92,7 +92,7 @@ func (f *filler[In, B]) work(w *worker) {
 			return
 		}
 		if w.tracer != nil {
-			w.tracer.begin(Operation, in, &at.ticket, at.epoch)
+			w.tracer.begin(in, &at.ticket, at.epoch)
 		}
 		err, ok := f.write(w, in, &at)
 		if !ok {

@@ -80,7 +80,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	w.in.Add(1)
 	w.takes(&in.ticket, at.epoch)
 	if w.tracer != nil {
-		w.tracer.begin(Operation, in.val, &in.ticket, at.epoch)
+		w.tracer.begin(in.val, &in.ticket, at.epoch)
 	}
 	before := w.busy.Load()
 	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}

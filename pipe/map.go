@@ -83,7 +83,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 		}
 		w.takes(&in.ticket, h.segment.epoch)
 		if w.tracer != nil && in.kind == item {
-			w.tracer.begin(Operation, in.val, &in.ticket, h.segment.epoch)
+			w.tracer.begin(in.val, &in.ticket, h.segment.epoch)
 		}
 		var result msg[Out]
 		m.operate(w, in, &result)

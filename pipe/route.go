@@ -191,7 +191,7 @@ func (r *routeStage[In]) work(w *worker) {
 			w.in.Add(1)
 			w.takes(&m.ticket, h.segment.epoch)
 			if w.tracer != nil {
-				w.tracer.begin(Operation, m.val, &m.ticket, h.segment.epoch)
+				w.tracer.begin(m.val, &m.ticket, h.segment.epoch)
 			}
 			m = r.give(w, m)
 		}

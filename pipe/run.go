@@ -133,6 +133,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			r.fail(trouble{m.news, m.ticket})
 		}
 	}
+	r.consumer.tellSpans()
 	return v, r.err
 }
 

@@ -167,7 +167,7 @@ func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos in
 	return func(yield func(T, error) bool) {
 		for v, err := range items {
 			at := s.ticket(pos)
-			w.tracer.begin(Operation, v, &at, epoch-s.engine.epoch)
+			w.tracer.about(Operation, v, &at, epoch-s.engine.epoch)
 			if err != nil {
 				w.failed(err)
 			}

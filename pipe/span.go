@@ -76,12 +76,20 @@ func (t *tracer) seal(batch any, of *ticket, epoch int) {
 		t.worker.settle() // fast operations before
 	}
 	t.over()
-	t.begin(Work, batch, of, epoch)
+	t.about(Work, batch, of, epoch)
 	t.of.Items = 0
 }
 
 // begin says what the worker works on from now on. Operations that end before the clock is read are counted.
-func (t *tracer) begin(kind SpanKind, v any, of *ticket, epoch int) {
+func (t *tracer) begin(v any, of *ticket, epoch int) {
+	if w := t.worker; w.pace.unread == 0 && w.stage.engine.now()-w.last > fastOp {
+		w.tick(&w.busy) // it took long to come here, and is no part of the operation
+	}
+	t.about(Operation, v, of, epoch)
+}
+
+// about says what the worker has worked on since the clock was read, and goes on with.
+func (t *tracer) about(kind SpanKind, v any, of *ticket, epoch int) {
 	t.kind, t.known = kind, true
 	t.of = Span{Items: t.of.Items + 1, Item: v, Epoch: t.worker.stage.engine.epoch + epoch}
 	if at, ok := of.first(); ok {
@@ -129,7 +137,7 @@ func (t *tracer) failed(err error) {
 
 // handOver says that the consumer gets an item.
 func (t *tracer) handOver(v any, of *ticket, epoch int) {
-	t.begin(HandOver, v, of, epoch)
+	t.about(HandOver, v, of, epoch)
 	t.worker.settle()
 	t.flush()
 	t.worker.pace.timing = true // what the consumer does next is told apart

@@ -218,3 +218,24 @@ func TestSpanHookPanics(t *testing.T) {
 		})
 	}
 }
+
+// What a source takes to make an item is its operation.
+func TestSpansOfSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var s spans
+		run := start(t, pipe.From("numbers", pipetest.Numbers{N: 3, Every: time.Second}), pipe.Config{Hooks: pipe.Hooks{Span: s.add}})
+		collect(t, run)
+		run.Close()
+		s.check(t, began, run.Stats(), true)
+		made := time.Duration(0)
+		for _, one := range s.all {
+			if one.Stage == "numbers" && one.Kind == pipe.Operation {
+				made += one.Took
+			}
+		}
+		if made != 3*time.Second {
+			t.Errorf("%v", made)
+		}
+	})
+}

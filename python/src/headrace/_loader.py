@@ -19,9 +19,8 @@ from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarnin
 from .pipeline import check_format
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import os
+    from types import TracebackType
 
     from ._frontier import Place
     from ._trace import Trace
@@ -591,25 +590,27 @@ class Loader:
         return Stats(self._stats)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
-        """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev: from now on, until the trace is stopped.
+        """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev.
 
             with loader.trace("trace.json"):
                 for batch in loader:
                     …
 
-        Each worker has a line: its operations with the name, index and position of their sample, and its waits, by what it waits for; the
-        consumer's line has each batch that is handed to this process. Arrows lead from one operation on a sample to the next. Counters show what is ready in
-        each queue, and the memory held. A trace may be begun and stopped at any time, also within an epoch, and costs the engine a few
-        percent at most. There is one at a time.
+        It begins at once, and ends with the `with` block, with `stop()` of what is returned, or with the loader: at any time, also
+        within an epoch. It costs the engine a few percent at most. There is one at a time.
 
-        The file is a JSON array in the Trace Event Format, about 300 bytes an event. Of a process that was killed it lacks the bracket at its end,
-        which the format allows.
+        Each worker has a line: its operations with the name, index and position of their sample, and its waits, by what it waits for. The
+        consumer's line has each batch that is handed to this process. Arrows lead from one operation on a sample to the next. Counters show
+        what is ready in each queue, and the memory held.
+
+        The file is a JSON array in the Trace Event Format, about 300 bytes an event. That of a process that was killed lacks the bracket at
+        its end, as the format allows.
 
         Args:
             path: the file, which is written anew.
 
         Raises:
-            OSError: if it cannot be written, or is being traced to already.
+            OSError: if it cannot be written, or a trace is being written already.
         """
         from ._trace import Trace, absolute
 

@@ -45,7 +45,7 @@ class Trace:
         self._loader = None
         if told is None:
             warnings.warn(
-                f"headrace: the trace {self.path} ends early, where its engine did: its last tenth of a second and the bracket at its end may be missing",
+                f"headrace: the trace {self.path} ends early, where its engine did: a tenth of a second may be missing, and the bracket",
                 HeadraceWarning,
                 stacklevel=2,
             )
@@ -53,7 +53,8 @@ class Trace:
         raise_if_refused(told, self.path)
         self.events, self.bytes, self.dropped = told["events"], told["bytes"], told["dropped"]
         if self.dropped:
-            warnings.warn(f"headrace: {self.dropped:,} events are missing in the trace {self.path}: the disk was too slow", HeadraceWarning, stacklevel=2)
+            text = f"headrace: {self.dropped:,} events are missing in the trace {self.path}: the disk was too slow"
+            warnings.warn(text, HeadraceWarning, stacklevel=2)
 
     def __enter__(self) -> Trace:
         return self
