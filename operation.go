@@ -35,7 +35,8 @@ import (
 // What In holds is the sample's: it must not be kept after the call, and changed only where Out gives it back under the same name. What
 // Out holds is given away.
 //
-// An error is the failure of the sample, as is a panic; the error pipe.Skip drops it without one. The context ends when the loader is stopped. At most
+// An error is the failure of the sample, as is a panic; the error pipe.Skip drops it without one. A step whose failures say so tries again: Do is then called with
+// the same In, which it must have left as it was. With a time limit, Do may still run when it is called for the same sample again. The context ends when the loader is stopped. At most
 // as many operations run at once as there are cores to use, so Do should compute and not wait.
 //
 // An operation may have two methods more, called before anything runs:

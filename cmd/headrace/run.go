@@ -79,7 +79,7 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		config.Epochs = new(int)
 		*config.Epochs = 1
 	}
-	if err := o.out.check(config); err != nil {
+	if err := o.out.check(f.Recipe, config); err != nil {
 		return wrongUse(err)
 	}
 	if err := o.trace.create(); err != nil {

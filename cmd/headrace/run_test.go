@@ -113,6 +113,39 @@ func TestRunTellsPrograms(t *testing.T) {
 	}
 }
 
+func TestRunReplacesSamples(t *testing.T) {
+	folder := photographs(t, "loader: {on_error: replace}")
+	for i := range 3 {
+		phototest.Spoil(t, folder, fmt.Sprintf("%03d.jpg", i))
+	}
+	got := invoke(t, folder, "run", "r.yaml")
+	if got.code != exitLost || strings.Count(got.stderr, "replaced in decode_image+random_resized_crop+batch: sample \"class") != 3 || !strings.Contains(got.stderr, "20 samples") || !strings.Contains(got.stderr, ", 3 replaced\n") {
+		t.Errorf("%+v", got)
+	}
+	got = invoke(t, folder, "run", "r.yaml", "--json")
+	all := happened(t, got.stdout)
+	if got.code != exitLost || kinds(all) != "start lost lost lost epoch end" {
+		t.Fatalf("%+v", got)
+	}
+	for _, event := range all[1:4] {
+		if event["replaced"] != true || event["source"] != "files" {
+			t.Errorf("%v", event)
+		}
+	}
+	for _, event := range all[4:] {
+		if event["replaced"] != 3.0 || event["lost"] != 0.0 || event["samples"] != 20.0 {
+			t.Errorf("%v", event)
+		}
+	}
+	got = invoke(t, folder, "run", "r.yaml", "--out", "npy:x", "--epochs", "2")
+	if got.code != exitLost || !strings.HasSuffix(got.stdout, "; 6 replaced\n") {
+		t.Errorf("%+v", got)
+	}
+	if manifest, err := os.ReadFile(filepath.Join(folder, "x", "manifest.json")); err != nil || strings.Count(string(manifest), `"replaced": 3`) != 2 {
+		t.Errorf("%s: %v", manifest, err)
+	}
+}
+
 func TestRunLosesSamples(t *testing.T) {
 	folder := photographs(t, "loader: {on_error: skip, max_errors: 12}")
 	for i := range 11 {

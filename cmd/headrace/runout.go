@@ -13,6 +13,7 @@ import (
 	"headrace"
 	"headrace/internal/bytesize"
 	"headrace/internal/export"
+	"headrace/recipe"
 )
 
 // outOptions are the flags about what headrace run writes.
@@ -44,7 +45,7 @@ func (o *outOptions) addFlags(c *cobra.Command) {
 }
 
 // check finds mistakes before anything is listed.
-func (o *outOptions) check(c headrace.Config) (err error) {
+func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 	if o.text == "" {
 		for _, name := range []string{"shard-size", "shard-samples", "images", "quality", "checkpoint", "overwrite"} {
 			if o.command.Flags().Changed(name) {
@@ -58,6 +59,11 @@ func (o *outOptions) check(c headrace.Config) (err error) {
 	}
 	if c.Order == headrace.CompletionOrder {
 		return errors.New("--out with the order completion: a run that goes on could not end with the same files; use --order input")
+	}
+	for _, s := range r.All() {
+		if m, ok := s.Args.(*recipe.Merge); ok && m.Order == "arrival" {
+			return fmt.Errorf("--out with a merge by arrival (%s): a run that goes on could not end with the same files; use the order round_robin or weights", s.Name)
+		}
 	}
 	if o.every < 0 {
 		return fmt.Errorf("--checkpoint is %v: takes a duration such as 5s, or 0 for one after every batch", o.every)

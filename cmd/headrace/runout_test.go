@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"headrace/internal/phototest"
 )
 
 // tree is every file below a folder.
@@ -213,6 +215,24 @@ func TestRunWhereNothingCanBeWritten(t *testing.T) {
 	os.WriteFile(filepath.Join(folder, "x", "image.npy"), []byte("precious"), 0o644)
 	got = invoke(t, folder, "run", "r.yaml", "--out", "npy:x")
 	if got.code != exitUsage || !strings.Contains(got.stderr, "x/image.npy exists, and nothing says that this command wrote it") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRunWritesNothingByArrival(t *testing.T) {
+	folder := phototest.Folder(t, 2)
+	recipeIn(t, folder, `headrace: 1
+steps:
+  - merge: {order: arrival, of: [[files: {pattern: class0}], [files: {pattern: class1}]]}
+  - decode_image
+  - center_crop: {size: 8}
+  - batch: {size: 2}
+`)
+	got := invoke(t, folder, "run", "r.yaml", "--out", "npy:x")
+	if got.code != exitUsage || !strings.Contains(got.stderr, "--out with a merge by arrival (merge): a run that goes on could not end with the same files; use the order round_robin or weights") {
+		t.Errorf("%+v", got)
+	}
+	if got := invoke(t, folder, "run", "r.yaml"); got.code != exitDone {
 		t.Errorf("%+v", got)
 	}
 }

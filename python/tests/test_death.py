@@ -254,6 +254,37 @@ def test_another_loader_is_not_blamed(photos, monkeypatch):
         assert two.state_dict()["quarantine"] == []
 
 
+@pytest.mark.usefixtures("debug_engine")
+@pytest.mark.parametrize("on_error", ["skip", "replace"])
+@pytest.mark.parametrize("order", ["round_robin", "arrival"])
+def test_the_guilty_sample_of_a_second_source(photos, monkeypatch, on_error, order):
+    """Sources count their positions by themselves, and share the numbers of their samples."""
+    files = files_of(photos)
+    first, second = files[:20], files[20:]
+    monkeypatch.setenv("HEADRACE_TEST_CRASH", os.path.basename(second[11]))
+
+    def load():
+        sources = [hr.files(part).shuffle(seed=1).decode_image() for part in (first, second)]
+        return hr.merge(sources, order=order).center_crop(32).batch(4).loader(epochs=1, on_error=on_error, workers=4)
+
+    with warnings.catch_warnings(record=True) as caught, load() as loader:
+        warnings.simplefilter("always")
+        keys = [k for b in loader for k in b["key"]]
+        state = loader.state_dict()
+        bad = list(loader.errors)
+    assert any("is the cause" in str(w.message) for w in caught)
+    assert state["quarantine"] == [20 + 11]
+    assert [(e.key, e.source, e.index, e.replaced) for e in bad] == [(second[11], "files_2", 11, on_error == "replace")]
+    assert second[11] not in keys
+    assert set(keys) == set(files) - {second[11]}
+    assert len(keys) == len(files) - (on_error == "skip")
+    if order == "round_robin":
+        with warnings.catch_warnings(), load() as again:
+            warnings.simplefilter("ignore")  # it may have crashed before it hears of the state
+            again.load_state_dict(state | {"epoch": 0})
+            assert [k for b in again for k in b["key"]] == keys, "another run leaves it out in the same way"
+
+
 # The trainer.
 
 
