@@ -10,7 +10,7 @@ type books struct {
 	names []string  // of the sources
 	all   []*ledger // of the sources, by number
 	turns map[string]*family
-	open  map[*family]struct{} // those with children of which some are finished, and not all
+	open  []*family            // those with children of which some are finished, and not all, in the order of their items
 	saved map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
 	due   []dueLoss            // losses that were finished with what they are a part of, and are to be told
 }
@@ -22,7 +22,7 @@ type dueLoss struct {
 }
 
 func newBooks(resumed State) *books {
-	b := &books{turns: make(map[string]*family), open: make(map[*family]struct{}), saved: make(map[string]PartState)}
+	b := &books{turns: make(map[string]*family), saved: make(map[string]PartState)}
 	for _, p := range resumed.Parts {
 		b.saved[p.Stage+partKey(p.Source, p.Item)] = p
 	}
@@ -74,11 +74,31 @@ func (b *books) finishShare(s share) int64 {
 		f.total = s.hi
 	}
 	if f.total == 0 || f.done.low < f.total {
-		b.open[f] = struct{}{}
+		b.begin(f)
 		return 0
 	}
-	delete(b.open, f)
+	b.end(f)
 	return b.finish(&f.parent)
+}
+
+// begin puts a family among those that are open.
+func (b *books) begin(f *family) {
+	if f.open {
+		return
+	}
+	f.open = true
+	f.source, f.item = f.parent.path()
+	at, _ := slices.BinarySearchFunc(b.open, f, (*family).before)
+	b.open = slices.Insert(b.open, at, f)
+}
+
+func (b *books) end(f *family) {
+	if !f.open {
+		return
+	}
+	f.open = false
+	at, _ := slices.BinarySearchFunc(b.open, f, (*family).before)
+	b.open = slices.Delete(b.open, at, at+1)
 }
 
 // newlyLost counts the source items of a ticket of which nothing was lost before.
@@ -108,6 +128,7 @@ func (b *books) next() {
 		l.next()
 	}
 	clear(b.open)
+	b.open = b.open[:0]
 	clear(b.saved)
 	for name := range b.turns {
 		b.turns[name] = newTurns(name, Progress{})
@@ -125,15 +146,31 @@ func (b *books) state() State {
 		}
 		s.Merges[name] = f.done.progress()
 	}
-	for _, p := range b.saved {
-		s.Parts = append(s.Parts, p)
-	}
-	for f := range b.open {
-		source, item := f.parent.path()
-		s.Parts = append(s.Parts, PartState{Stage: f.stage, Source: b.names[source], Item: item, Progress: f.done.progress()})
-	}
-	slices.SortFunc(s.Parts, func(a, b PartState) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), slices.Compare(a.Item, b.Item), cmp.Compare(a.Stage, b.Stage))
-	})
+	s.Parts = b.parts()
 	return s
+}
+
+// parts are what is half done, in the order of the items.
+func (b *books) parts() (all []PartState) {
+	if len(b.open)+len(b.saved) == 0 {
+		return nil
+	}
+	all = make([]PartState, 0, len(b.open)+len(b.saved))
+	items := make([]int64, 0, 2*len(b.open))
+	for _, f := range b.open {
+		from := len(items)
+		items = append(items, f.item...)
+		item := items[from:len(items):len(items)]
+		all = append(all, PartState{Stage: f.stage, Source: b.names[f.source], Item: item, Progress: f.done.progress()})
+	}
+	if len(b.saved) == 0 {
+		return all
+	}
+	for _, p := range b.saved {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(x, y PartState) int {
+		return cmp.Or(slices.Index(b.names, x.Source)-slices.Index(b.names, y.Source), slices.Compare(x.Item, y.Item), cmp.Compare(x.Stage, y.Stage))
+	})
+	return all
 }

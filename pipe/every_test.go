@@ -99,7 +99,7 @@ func (d *draft) steps(depth int, strict bool) (all []construct) {
 		if d.changing && (kind == "fill" || kind == "groups") {
 			s.around = "" // more operations may be abandoned than there are workers then
 		}
-		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing) && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
+		if s.ordered = s.ordered || strict; !s.ordered && (s.workers > 1 || d.changing || s.kind == "fill" && s.around == "limit") && slices.Contains([]string{"map", "with", "filter", "flat", "fill"}, kind) {
 			d.exact = false
 		}
 		s.dropLast = s.dropLast && d.exact && slices.Contains([]string{"batch", "buckets", "fill"}, kind)

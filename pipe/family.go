@@ -1,5 +1,10 @@
 package pipe
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A family is what one item was made into several of: its children, numbered from 0 on, and behind the last one a message that
 // says there are no more. The item is finished when all of these are. Only the run's books change a family that others know.
 //
@@ -10,6 +15,10 @@ type family struct {
 	done   ledger // of the numbers of its children
 	total  int64  // how many there are, the message behind the last included; 0: not known yet
 	turns  bool   // of a merge
+
+	open   bool // some of it is finished, and not all
+	source int  // the path of the parent, while it is open
+	item   []int64
 }
 
 // A share is some of a family's children.
@@ -38,6 +47,11 @@ func (t *ticket) path() (source int, numbers []int64) {
 		}
 	}
 	return -1, nil
+}
+
+// before is the order of open families: that of their items.
+func (f *family) before(g *family) int {
+	return cmp.Or(cmp.Compare(f.source, g.source), slices.Compare(f.item, g.item), cmp.Compare(f.stage, g.stage))
 }
 
 // newTurns goes on with the turns of a merge.

@@ -69,7 +69,7 @@ func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B
 }
 
 func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, o FillOpts) Flow[B] {
-	nd := &node{name: o.Name, kind: kindFill, joins: true, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	if last != nil {
 		nd.detail = fmt.Sprint("of up to ", n)
 	}

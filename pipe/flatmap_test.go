@@ -153,11 +153,11 @@ func TestE5PartsOfAnItemAreFinishedAlone(t *testing.T) {
 func TestResumeRefusesOtherItems(t *testing.T) {
 	f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 6}), upwards, pipe.Opts{Name: "many"})
 	saved := pipe.State{Version: 1, Sources: map[string]pipe.SourceState{"numbers": {Low: 3}}, Parts: []pipe.PartState{
-		{Stage: "many", Source: "numbers", Item: []int64{2}, Progress: pipe.Progress{Low: 1}},
+		{Stage: "many", Source: "numbers", Item: []int64{6}, Progress: pipe.Progress{Low: 1}},
 	}}
 	run := start(t, f, pipe.Config{Resume: saved})
 	defer run.Close()
-	if _, err := drain(run); !contains(err, "item [2] of source numbers were finished before") {
+	if _, err := drain(run); !contains(err, "item [6] of source numbers were finished before") {
 		t.Error(err)
 	}
 	for want, change := range map[string]func(*pipe.PartState){

@@ -72,6 +72,15 @@ func (l *ledger) has(pos int64) bool {
 	return i < len(l.ahead) && l.ahead[i].lo <= pos
 }
 
+// end is the first position behind a finished one that is not finished, or low.
+func (l *ledger) end(pos int64) int64 {
+	i := sort.Search(len(l.ahead), func(i int) bool { return l.ahead[i].hi > pos })
+	if i < len(l.ahead) && l.ahead[i].lo <= pos {
+		return l.ahead[i].hi
+	}
+	return l.low
+}
+
 // finished counts the positions.
 func (l *ledger) finished() int64 {
 	n := l.low
@@ -117,8 +126,11 @@ func (l *ledger) state() SourceState {
 
 func (l *ledger) progress() Progress {
 	p := Progress{Low: l.low}
-	for _, a := range l.ahead {
-		p.Ahead = append(p.Ahead, [2]int64{a.lo, a.hi})
+	if len(l.ahead) > 0 {
+		p.Ahead = make([][2]int64, len(l.ahead))
+	}
+	for i, a := range l.ahead {
+		p.Ahead[i] = [2]int64{a.lo, a.hi}
 	}
 	return p
 }

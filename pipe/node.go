@@ -22,6 +22,7 @@ type node struct {
 	turns    bool    // it takes its inputs by turns, which a state counts
 	makes    bool    // it makes several items of one, which a state counts
 	joins    bool    // it puts several items together
+	abandons bool    // it may go on without an operation, in another order
 	strict   bool    // every message that it takes becomes one message
 	mistakes []error
 }

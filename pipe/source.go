@@ -10,7 +10,8 @@ import (
 // always has the same items. A yielded error is that position's failure; the sequence may go on behind it. The
 // sequence ends early when ctx is cancelled. A panic ends the run.
 //
-// On resume Items is asked once, for the lowest unfinished position, and what was finished beyond is taken and discarded.
+// On resume Items is asked for the lowest unfinished position, and what was finished beyond is taken and discarded; where that is more than a hundred
+// items in a row, Items is asked again, for the position behind them.
 type Source[T any] interface {
 	Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
 }
@@ -128,17 +129,12 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}
 	asks()
 	defer w.has()
-	for v, err := range s.items(w, ctx, epoch, pos) {
+	for v, err := range s.unfinished(w, ctx, epoch, &pos, done) {
 		w.has()
 		m := s.message(v, err, pos)
 		if ctx.Err() != nil {
 			s.out.discardMsg(m)
 			break
-		}
-		if done != nil && done.has(pos) {
-			s.out.discardMsg(m)
-			pos++
-			continue
 		}
 		if err == nil {
 			w.out.Add(1)
@@ -157,6 +153,35 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	}
 	return w.ctx.Err() == nil
 }
+
+// unfinished are the source's items from pos on, but for those that were finished before the run was resumed. Pos is that of the item at hand.
+func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, pos *int64, done *ledger) iter.Seq2[T, error] {
+	if done == nil {
+		return s.items(w, ctx, epoch, *pos)
+	}
+	return func(yield func(T, error) bool) {
+		for again := true; again; {
+			again = false
+			for v, err := range s.items(w, ctx, epoch, *pos) {
+				if ctx.Err() != nil || !done.has(*pos) {
+					if !yield(v, err) {
+						return
+					}
+					continue
+				}
+				s.out.discardMsg(s.message(v, err, *pos))
+				if to := done.end(*pos); to-*pos > maxDiscard {
+					*pos, again = to, true
+					break
+				}
+				*pos++
+			}
+		}
+	}
+}
+
+// maxDiscard is how many finished items in a row a source makes in vain after a resume, rather than to be asked again.
+const maxDiscard = 100
 
 // items are the source's, with what hooks are told around them.
 func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {

@@ -48,7 +48,7 @@ type PartState struct {
 
 func (s SourceState) check() error {
 	var all []error
-	if s.Epoch < 0 {
+	if s.Epoch < 0 || s.Epoch > maxPos {
 		all = append(all, fmt.Errorf("epoch %d", s.Epoch))
 	}
 	all = append(all, Progress{s.Low, s.Ahead}.check())
@@ -80,7 +80,7 @@ func (p Progress) check() error {
 
 // check tells whether a state fits a flow.
 func (s State) check(n *node) error {
-	if s.Version == 0 && len(s.Sources) == 0 {
+	if s.Version == 0 && len(s.Sources) == 0 && len(s.Merges) == 0 && len(s.Parts) == 0 {
 		return nil
 	}
 	if s.Version != StateVersion {
@@ -126,7 +126,7 @@ func (n *node) unordered() *node {
 	if n == nil {
 		return nil
 	}
-	if !n.ordered && n.workers > 1 {
+	if !n.ordered && (n.workers > 1 || n.abandons) {
 		return n
 	}
 	for _, up := range n.ups {
@@ -188,18 +188,26 @@ func (c *stateCheck) checkMerges() {
 }
 
 func (c *stateCheck) checkParts() {
+	known := make(map[string]bool)
 	for _, part := range c.Parts {
 		if maker := c.makers[part.Stage]; maker == nil {
 			c.wrong("has outputs of a stage %s, which the flow lacks", part.Stage)
 		} else if loose := maker.loose(); loose != nil {
 			c.wrong("has some of the outputs that stage %s makes of an item, and that may be put together of others now, because stage %s keeps no order", part.Stage, loose.label())
 		}
-		if !c.sources[part.Source] || len(part.Item) == 0 {
-			c.wrong("has outputs of stage %s of an item %v of source %s, which cannot be", part.Stage, part.Item, part.Source)
-		}
 		if err := part.check(); err != nil {
 			c.wrong("is not valid: outputs of stage %s: %w", part.Stage, err)
 		}
+		key := part.Stage + partKey(part.Source, part.Item)
+		switch {
+		case !c.sources[part.Source] || len(part.Item) == 0 || slices.Min(part.Item) < 0:
+			c.wrong("has outputs of stage %s of an item %v of source %s, which cannot be", part.Stage, part.Item, part.Source)
+		case newLedger(c.Sources[part.Source]).has(part.Item[0]):
+			c.wrong("has outputs of stage %s of the item %v of source %s as if there were more, and the item as finished", part.Stage, part.Item, part.Source)
+		case known[key]:
+			c.wrong("has outputs of stage %s of the item %v of source %s twice", part.Stage, part.Item, part.Source)
+		}
+		known[key] = true
 	}
 }
 

@@ -73,10 +73,11 @@ func (t *turnMerge[T]) work(w *worker) {
 
 // takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
 func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
-	void := int64(0) // the first turn that the next item stands for
-	idle := 0        // turns of inputs whose epoch is over, one after the other
-	for turn := int64(0); turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
+	void := t.skip.low // the first turn that the next item stands for
+	idle := 0          // turns of inputs whose epoch is over, one after the other
+	for turn := void; turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
 		if t.skip.has(turn) {
+			turn = t.skip.end(turn) - 1
 			void = turn + 1
 			continue
 		}
