@@ -101,40 +101,6 @@ func TestConfigSaysAllItsMistakes(t *testing.T) {
 	}
 }
 
-func TestMaxErrors(t *testing.T) {
-	for text, want := range map[string]int{`null`: 40, `0`: 0, `7`: 7, `0.5`: 2000, `1.0`: 4000, `1e-3`: 4, `0.00725`: 29, `0.0`: 0} {
-		var m MaxErrors
-		if err := json.Unmarshal([]byte(text), &m); err != nil {
-			t.Fatal(err)
-		}
-		if got := m.Limit(4000); got != want {
-			t.Errorf("max_errors %s of 4000 samples tolerates %d, expected %d", text, got, want)
-		}
-		again, err := json.Marshal(m)
-		var m2 MaxErrors
-		if err != nil || json.Unmarshal(again, &m2) != nil || m2 != m {
-			t.Errorf("%s was written as %s", text, again)
-		}
-	}
-	for _, c := range []struct {
-		m         MaxErrors
-		n         int64
-		tolerated int
-	}{
-		{MaxErrors{}, 100, 10}, // at least
-		{MaxErrors{}, 1400, 14},
-		{MaxErrors{}, 1401, 15},
-		{ErrorRate(0.29), 100, 29}, // though 0.29*100 is 28.999999999999996
-		{ErrorRate(0.57), 100, 57},
-		{ErrorRate(0.57), 101, 57},
-		{ErrorRate(1), 1 << 40, 1 << 40},
-	} {
-		if got := c.m.Limit(c.n); got != c.tolerated {
-			t.Errorf("%+v tolerates %d of %d samples, expected %d", c.m, got, c.n, c.tolerated)
-		}
-	}
-}
-
 func FuzzParseConfig(f *testing.F) {
 	f.Add(`{"epochs":1,"on_error":"skip","max_errors":0.1}`)
 	f.Add(`{"memory":"1.5 GiB","rank":1,"rank":null,"fuse":"x"}`)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -385,6 +387,41 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		if diff := cmp.Diff(c.want, strings.Split(strings.ReplaceAll(err.Error(), "recipe: ", ""), "\n")); diff != "" {
 			t.Errorf("%v:\n%s", c.r, diff)
 		}
+	}
+}
+
+// adding is an operation that adds a field.
+type adding struct {
+	Field string `json:"field" doc:"its name"`
+}
+
+func (a *adding) Check(in sample.Schema) (sample.Schema, error) {
+	return in.With(a.Field, sample.TensorType(tensor.Float32)), nil
+}
+
+// Samples are stacked by the order of their fields, so that is the same everywhere.
+func TestFieldsInAnotherOrder(t *testing.T) {
+	if err := recipe.Register(recipe.Op{Name: "adding", Doc: "Adds a field.", New: func() recipe.Args { return new(adding) }}); err != nil {
+		t.Fatal(err)
+	}
+	a, b := recipe.Step{Args: &adding{"a"}}, recipe.Step{Args: &adding{"b"}}
+	merge := func(one, other recipe.Chain) recipe.Recipe {
+		return steps(recipe.Step{Args: &recipe.Merge{Of: []recipe.Chain{one, other}}})
+	}
+	if schema, err := merge(recipe.Chain{files, a, b}, recipe.Chain{files, a, b}).Check(); err != nil || schema.String() != "bytes bytes, label int64, key text, a float32, b float32" {
+		t.Errorf("%v, %v", schema, err)
+	}
+	_, err := merge(recipe.Chain{files, a, b}, recipe.Chain{files, b, a}).Check()
+	if want := `recipe: step "merge" (#1): of[1] gives the fields bytes, label, key, b, a, but of[0] gives them in the order bytes, label, key, a, b`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = merge(recipe.Chain{files}, recipe.Chain{files, {Args: &adding{"key"}}}).Check()
+	if want := `recipe: step "merge" (#1): of[1] gives the field "key" as float32, but of[0] gives it as text`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = steps(files, a, recipe.Step{Args: &recipe.Route{By: "a", Branches: []recipe.Branch{{}}}}).Check()
+	if want := `recipe: step "route" (#3): by is "a", which is float32: takes a field of text, or of one whole number`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 

@@ -116,6 +116,12 @@ def test_weights(animals):
     assert len(longest) == 6000
 
 
+def test_decoding_behind_the_merge(animals):
+    """What is merged may be the files themselves."""
+    merged = hr.merge([hr.files(animals[name]) for name in ("ant", "bee")]).decode_image()
+    assert epochs_of(merged) == [in_turns([animals["ant"], animals["bee"]], "longest")]
+
+
 def test_by_arrival_everything_comes_once(animals):
     for epoch in epochs_of(hr.merge([source(paths) for paths in animals.values()], order="arrival"), 3):
         assert sorted(epoch) == sorted(path for paths in animals.values() for path in paths)

@@ -142,6 +142,17 @@ def test_replaced_samples_keep_batches_full(tmp_path, how):
     assert len({tuple(epoch) for epoch in runs[0]}) > 1, "substitutes are drawn anew in each epoch"
 
 
+def test_replaced_without_fusing(tmp_path):
+    paths = write(tmp_path, 10, bad=(0, 3, 7, 8))
+    epochs = []
+    for fuse in (True, False):
+        with replacing(paths).batch(5).loader(epochs=1, fuse=fuse) as loader:
+            batches = [{name: values[:] for name, values in b.items()} for b in loader]
+            assert_pixels(batches)
+            epochs.append([number(key) for b in batches for key in b["key"]])
+    assert epochs[0] == epochs[1]
+
+
 def test_substitutes_come_from_the_whole_source(tmp_path):
     paths = write(tmp_path, 40, bad=tuple(range(20)))
     with replacing(paths, max_errors=20).batch(40).loader(epochs=30) as loader:

@@ -77,6 +77,11 @@ def test_by_key(animals):
     check(routed, animals, taken)
 
 
+def test_without_fusing(animals):
+    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), ([7, 2], flipped), cropped])
+    check(hr.merge([routed]), animals, lambda key, label: [turned, cropped, flipped][label], fuse=False)
+
+
 def test_the_first_branch_takes_it(animals):
     routed = hr.files(labelled(animals)).decode_image().route("key", [("**", turned), ("**/ant/*", flipped)])
     check(routed, animals, lambda key, label: turned)
