@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ._crash import InFlight
     from ._loader import Errors, Field, Loader, LostSample
+    from ._profile import Headspace, Profile, StageProfile, Trial, headspace
     from ._stats import Stats
     from ._text import Texts
     from ._trace import Trace
@@ -58,6 +59,7 @@ __all__ = [
     "ForkedLoader",
     "HeadraceError",
     "HeadraceWarning",
+    "Headspace",
     "HeldBatches",
     "InFlight",
     "Loader",
@@ -66,18 +68,22 @@ __all__ = [
     "LostSample",
     "MemoryRefused",
     "Pipeline",
+    "Profile",
     "ProtocolError",
     "RecipeError",
     "SampleError",
     "SourceError",
+    "StageProfile",
     "StateMismatch",
     "Stats",
     "Texts",
     "TooManyErrors",
     "Trace",
+    "Trial",
     "VersionInfo",
     "__version__",
     "files",
+    "headspace",
     "load",
     "merge",
     "version_info",
@@ -87,14 +93,19 @@ __all__ = [
 _LATER = {
     "Errors": "_loader",
     "Field": "_loader",
+    "Headspace": "_profile",
     "InFlight": "_crash",
     "Loader": "_loader",
     "LostSample": "_loader",
+    "Profile": "_profile",
+    "StageProfile": "_profile",
     "Stats": "_stats",
     "Texts": "_text",
     "Trace": "_trace",
+    "Trial": "_profile",
     "VersionInfo": "_version",
     "__version__": "_version",
+    "headspace": "_profile",
     "version_info": "_version",
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ._frontier import Place
+    from ._profile import Profile
     from ._trace import Trace
 
 _KEPT = 1000  # lost samples that are remembered by name
@@ -588,6 +589,27 @@ class Loader:
                 except Gone:
                     pass  # the next batch will tell; until then the last statistics are the best there are
         return Stats(self._stats)
+
+    def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
+        """Measure each stage alone, as fast as it can, on what the stages before have made, with each number of workers in turn.
+
+        So it tells of every stage how many samples a second it is enough for, which a run tells of the slowest only. The result prints as a
+        table. It is the command `headrace profile` in a process of its own, with this loader's recipe and settings, but for rank and world
+        size: the loader is not disturbed, but should not be iterated meanwhile, since both would share the machine.
+
+        Args:
+            items: samples for each number of workers, from the beginning of epoch 0; by default 256, or as many as `memory` has room for.
+            workers: numbers of workers; by default up to all cores, and half as many more.
+            fuse: False takes apart what is one stage, to see what each operation costs; by default as the loader was made.
+
+        Raises:
+            RecipeError: if the numbers make no sense, or do not fit into `memory`.
+            HeadraceError: if a sample fails, and `on_error` is `"raise"`.
+        """
+        from ._profile import profile
+
+        self._check()
+        return profile(self.recipe("json"), items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
         """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev.

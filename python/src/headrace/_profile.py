@@ -1,0 +1,235 @@
+"""Where the time goes: each stage alone, and the program's own step on batches that cost nothing."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import os
+import subprocess
+import sys
+from itertools import cycle, islice
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._engine import find_program
+from .errors import EngineFailed, HeadraceError, RecipeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._loader import Loader
+
+
+class Trial(NamedTuple):
+    """What a stage has done alone, with so many workers.
+
+    Attributes:
+        workers (int): how many.
+        items (int): the items that it worked on.
+        seconds (float): how long that took.
+        rate (float): items of its own input a second.
+        samples_per_second (float): samples of the sources a second that this is enough for.
+        mean, p50, p90, p99 (float): seconds that an operation takes; 0 where none was timed by itself.
+    """
+
+    workers: int
+    items: int
+    seconds: float
+    rate: float
+    samples_per_second: float
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+
+
+class StageProfile(NamedTuple):
+    """What a stage can do alone.
+
+    Attributes:
+        name (str): the stage, as in `Loader.stats`.
+        kind (str): what it is: source, map, fill, …
+        trials (tuple[Trial, ...]): one for each number of workers.
+    """
+
+    name: str
+    kind: str
+    trials: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the highest rate."""
+        return max(self.trials, key=lambda trial: trial.samples_per_second)
+
+
+class Profile:
+    """What `Loader.profile` has found; it prints as a table.
+
+    Attributes:
+        items (int): the samples that were worked on.
+        stages (tuple[StageProfile, ...]): from the source on.
+        verdict (str): what limits, in a sentence or two.
+        text (str): that, and the table.
+    """
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.items: int = told["items"]
+        self.stages = tuple(StageProfile(s["name"], s["kind"], tuple(map(_trial, s["trials"]))) for s in told["stages"])
+        self.verdict: str = told["verdict"]
+        self.text: str = told["text"]
+
+    @property
+    def slowest(self) -> StageProfile:
+        """The stage whose best trial is the slowest: the loader cannot be faster."""
+        working = [stage for stage in self.stages if stage.best.samples_per_second > 0]
+        return min(working or self.stages, key=lambda stage: stage.best.samples_per_second)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+def _trial(t: dict[str, Any]) -> Trial:
+    times = (t[name] / 1e9 for name in ("mean_ns", "p50_ns", "p90_ns", "p99_ns"))
+    return Trial(t["workers"], t["in"], t["took_ns"] / 1e9, t["rate"], t["source"], *times)
+
+
+def profile(recipe: str, items: int | None, workers: Sequence[int] | None, fuse: bool | None) -> Profile:
+    """Run `headrace profile` on a recipe."""
+    arguments = [find_program(), "profile", "-", "--json"]
+    if items is not None:
+        arguments += ["--items", str(int(items))]
+    if workers is not None:
+        arguments += ["--workers", ",".join(str(int(n)) for n in workers)]
+    if fuse is not None:
+        arguments += [f"--fuse={str(bool(fuse)).lower()}"]
+    seen = None if sys.stderr is not None and sys.stderr.isatty() else subprocess.PIPE  # the bar is for people
+    try:
+        done = subprocess.run(arguments, input=os.fsencode(recipe), stdout=subprocess.PIPE, stderr=seen, check=False)
+    except OSError as error:
+        raise EngineFailed(f"headrace: cannot start {arguments[0]}: {error.strerror}") from error
+    if done.returncode == 0:
+        return Profile(json.loads(done.stdout))
+    words = (done.stderr or b"").decode(errors="replace")
+    reason = "\n".join(line for line in words.splitlines() if not line.startswith("measuring ")).removeprefix("headrace: ")
+    kinds: dict[int, type[HeadraceError]] = {1: HeadraceError, 2: RecipeError}
+    raise kinds.get(done.returncode, EngineFailed)(f"headrace: the profile failed: {reason or f'exit code {done.returncode}'}")
+
+
+class Headspace(NamedTuple):
+    """What `headspace` has measured; it prints as a sentence.
+
+    Attributes:
+        batches (int): steps that were timed, each way.
+        seconds (float): what they took with the loader.
+        waited (float): of it, waiting for the loader.
+        cached_seconds (float): what they took on batches that were there already.
+    """
+
+    batches: int
+    seconds: float
+    waited: float
+    cached_seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Batches a second with the loader."""
+        return self.batches / max(self.seconds, 1e-9)
+
+    @property
+    def cached_rate(self) -> float:
+        """Batches a second if they cost nothing: no loader makes the program faster."""
+        return self.batches / max(self.cached_seconds, 1e-9)
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the program would be with a loader that costs nothing."""
+        return self.seconds / max(self.cached_seconds, 1e-9)
+
+    def __str__(self) -> str:
+        share = 100 * self.waited / max(self.seconds, 1e-9)
+        text = (
+            f"{self.rate:.4g} batches/s with the loader, waiting for it {share:.0f} % of the time;"
+            f" {self.cached_rate:.4g} batches/s if batches cost nothing: "
+        )
+        if self.ratio < 1.05:
+            return text + "a faster loader would gain nothing"
+        return text + f"a faster loader could make the program {self.ratio:.2f} times as fast"
+
+    def __repr__(self) -> str:
+        return f"<headrace.Headspace: {self}>"
+
+
+def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches: int = 100, *, cached: int = 4) -> Headspace:
+    """Measure how fast a program would be if its batches cost nothing, beside how fast it is.
+
+        print(hr.headspace(loader, train_step))
+
+    `step` is called with a few batches that are kept, which are not timed, then with `batches` of them as the loader gives them, and then
+    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed. The loader stands afterwards
+    where it stood before; loops over it that were under way have ended.
+
+    Where PyTorch has begun to use a GPU, the clock is read when that has done its work.
+
+    Args:
+        loader: a loader, which is read.
+        step: what the program does with a batch: a training step. It must leave the batch as it was.
+        batches: how many steps are timed each way.
+        cached: how many batches are kept, as copies.
+
+    Raises:
+        ValueError: if there is nothing to measure.
+    """
+    if batches < 1 or cached < 1:
+        raise ValueError(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
+    place = loader.state_dict()
+    try:
+        stream = _endless(loader)
+        kept = [copy.deepcopy(batch) for batch in islice(stream, cached)]
+        for batch in kept:
+            step(batch)
+        waited = 0.0
+        _settle()
+        began = perf_counter()
+        for _ in range(batches):
+            asked = perf_counter()
+            batch = next(stream)
+            waited += perf_counter() - asked
+            step(batch)
+        _settle()
+        seconds = perf_counter() - began
+        del batch
+        began = perf_counter()
+        for batch in islice(cycle(kept), batches):
+            step(batch)
+        _settle()
+        return Headspace(batches, seconds, waited, perf_counter() - began)
+    finally:
+        loader.load_state_dict(place)
+
+
+def _endless(loader: Loader) -> Any:
+    """Batches, epoch after epoch; from the last one to the first again."""
+    while True:
+        empty = True
+        for batch in loader:
+            empty = False
+            yield batch
+            del batch
+        if empty:
+            raise ValueError("headrace: there is nothing to measure: the loader's epochs have no batches")
+        if loader._config["epochs"] is not None and loader.state_dict()["epoch"] >= loader._config["epochs"]:
+            loader.set_epoch(0)
+
+
+def _settle() -> None:
+    """Wait until a GPU has done what it was asked for."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()

@@ -1,0 +1,104 @@
+"""Profiles: each stage alone; and the headspace of a program's own step."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+import headrace as hr
+from conftest import PHOTOS, augmented, digests, pipeline
+
+
+def test_a_profile_has_every_stage_and_prints_as_a_table(photos):
+    with augmented(photos).loader(epochs=1, workers=2) as loader:
+        profile = loader.profile(items=8, workers=(1, 3))
+        names = [stage["name"] for stage in loader.stats()["stages"]]
+        assert len(list(loader)) == 12  # it was not disturbed
+    assert [stage.name for stage in profile.stages] == names
+    assert profile.items == 16
+    assert profile.stages[0].kind == "source"
+    for stage in profile.stages[1:]:
+        assert [(trial.workers, trial.items) for trial in stage.trials] == [(1, 8), (3, 8)]
+        assert all(trial.rate > 0 and trial.seconds > 0 for trial in stage.trials)
+        assert stage.best in stage.trials
+    assert profile.slowest.best.samples_per_second == min(stage.best.samples_per_second for stage in profile.stages)
+    assert str(profile) == repr(profile) == profile.text
+    assert profile.verdict.split(".")[0] in " ".join(profile.text.split())
+    assert profile._repr_html_().startswith("<pre>The stage ")
+
+
+def test_a_profile_takes_apart_what_is_fused(photos):
+    with augmented(photos).loader(epochs=1) as loader:
+        assert len(loader.profile(workers=[1], fuse=False).stages) > len(loader.profile(workers=[1]).stages)
+        assert loader.profile(workers=[2]).items == PHOTOS  # all that there are
+
+
+def test_profiles_that_are_refused(photos, own_photos):
+    with pipeline(photos).loader(memory=50_000_000) as loader:
+        for arguments, words in (
+            ({"items": 0}, "--items is 0"),
+            ({"workers": [0]}, "0 workers are to be tried"),
+            ({"workers": [2, 2]}, "have one twice"),
+            ({"items": 10**9, "workers": [1]}, "raise memory, or profile fewer"),
+        ):
+            with pytest.raises(hr.RecipeError, match=words):
+                loader.profile(**arguments)
+    with pytest.raises(hr.LoaderClosed):
+        loader.profile()
+    bad = sorted(own_photos.rglob("*.jpg"))[0]
+    with pipeline(own_photos).loader() as loader:
+        bad.write_bytes(bad.read_bytes()[:500])
+        with pytest.raises(hr.HeadraceError, match=bad.name):
+            loader.profile(workers=[1])
+
+
+def test_headspace_of_a_slow_loader_and_of_a_slow_step(photos):
+    with pipeline(photos).loader() as loader:
+        before = loader.state_dict()
+        seen = []
+        found = hr.headspace(loader, lambda batch: seen.append(len(batch["key"])), 30, cached=2)
+        assert len(seen) == 2 + 30 + 30
+        assert found.batches == 30
+        assert found.waited <= found.seconds
+        assert found.ratio == pytest.approx(found.cached_rate / found.rate)
+        assert "times as fast" in str(found)  # a step that does nothing waits for everything
+        assert loader.state_dict() == before
+
+        found = hr.headspace(loader, lambda _: time.sleep(0.05), 10)
+        assert found.cached_seconds >= 0.5
+        assert found.seconds >= 0.5
+        assert str(found) in repr(found)
+
+
+def test_headspace_leaves_the_loader_where_it_was(photos):
+    with augmented(photos).loader(epochs=2) as loader:
+        whole = digests(loader)
+    with augmented(photos).loader(epochs=2) as loader:
+        got = []
+        for batch in loader:
+            got += digests([batch])
+            if len(got) == 5:
+                break
+        hr.headspace(loader, lambda _: None, 40)  # more than both epochs have
+        state = loader.state_dict()
+        loader.load_state_dict(state)
+        assert got + digests(loader) == whole
+
+
+def test_headspace_that_cannot_be_measured(photos):
+    empty = hr.files(photos).decode_image().resize(48).center_crop(48).batch(1000, drop_last=True)
+    with empty.loader() as loader, pytest.raises(ValueError, match="there is nothing to measure"):
+        hr.headspace(loader, lambda _: None)
+    with pipeline(photos).loader() as loader:
+        before = loader.state_dict()
+        for arguments in ((0,), (1,)):
+            with pytest.raises(ValueError, match="takes numbers from 1 on"):
+                hr.headspace(loader, lambda _: None, *arguments, cached=0)
+
+        def fails(batch):
+            raise KeyError("mine")
+
+        with pytest.raises(KeyError, match="mine"):
+            hr.headspace(loader, fails)
+        assert loader.state_dict() == before
