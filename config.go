@@ -22,6 +22,7 @@ type Config struct {
 	OnError        OnError   `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"` // "": Raise
 	MaxErrors      MaxErrors `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`                                                // with Skip and Replace; zero: 1 %, at least 10
 	StepsPerEpoch  *int      `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`                                                                               // nil: as many as there are
+	StallAfter     *float64  `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`                                                                                                       // seconds in which nothing moves before Options.Warn is told what is waited for; 0: never; nil: 300
 	Prefetch       int       `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                                                                                          // batches ready ahead of the consumer; 0: 2
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
@@ -62,6 +63,9 @@ func ErrorRate(r float64) MaxErrors { return recipe.ErrorRate(r) }
 // maxWorkers is the number of cells on the crash page (docs/protocol.md).
 const maxWorkers = 256
 
+// mostStallAfter is a year.
+const mostStallAfter = 365 * 24 * 3600
+
 // Check returns every mistake of the configuration, joined, each a [*Mistake].
 func (c Config) Check() error {
 	c = c.withDefaults()
@@ -83,6 +87,7 @@ func (c Config) Check() error {
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))
 	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: takes a number of bytes", deref(c.HoldLimit))
 	refuse(c.StepsPerEpoch != nil && *c.StepsPerEpoch < 1, "steps_per_epoch is %d: takes a number of batches, or null for all that there are", deref(c.StepsPerEpoch))
+	refuse(c.StallAfter != nil && !(*c.StallAfter >= 0 && *c.StallAfter <= mostStallAfter), "stall_after is %v: takes seconds from 0, for never, to %d, or null for 300", deref(c.StallAfter), int(mostStallAfter))
 	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: takes 1 to 1000 batches", c.Prefetch)
 	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q or %q", Raise, Skip, Replace)
 	bad := c.MaxErrors.Check()

@@ -181,6 +181,8 @@ func (s setting) takes(field any) string {
 		return "a whole number of samples or a rate like 0.01"
 	case *Order, *OnError:
 		return "text"
+	case **float64:
+		return "a number of seconds"
 	case **bool:
 		return "true or false"
 	}

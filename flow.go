@@ -23,6 +23,7 @@ func (l *Loader) join(whole *line, end *ending, p fuse.Plan) (pipe.Flow[*Batch],
 // filling are the settings of the last stage.
 func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
 	j.note(p.Last.Name(), j.info.Workers, p.Last.Names)
+	j.computing = append(j.computing, p.Last.Name())
 	return pipe.FillOpts{
 		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Gate: j.gate.gate, Failures: end.losses,
 	}
@@ -58,8 +59,10 @@ func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item
 	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
 	if s.waits {
 		o.Workers = j.readers()
+		j.reading = append(j.reading, s.name)
 	} else {
 		o.Gate = j.gate.gate
+		j.computing = append(j.computing, s.name)
 	}
 	if s.buffers {
 		o.Buffer = o.Workers

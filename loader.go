@@ -100,7 +100,7 @@ type EpochSummary struct {
 
 // Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and ends every epoch with io.EOF; both may be called again and again.
 //
-// Next and State belong to one goroutine at a time. Stats, Release and SetWaiting may be called by any, at any time; Start, Stop and Close not
+// Next and State belong to one goroutine at a time. Stats, SetWorkers, Release and SetWaiting may be called by any, at any time; Start, Stop and Close not
 // while a Next is under way.
 type Loader struct {
 	config  Config
@@ -118,9 +118,13 @@ type Loader struct {
 	flow    pipe.Flow[*Batch]
 	work    work
 
-	groups   bool // samples come into batches by what they are
-	drops    bool // some may be left out on purpose, as operations do that are not the engine's own
-	spending spending
+	groups    bool // samples come into batches by what they are
+	drops     bool // some may be left out on purpose, as operations do that are not the engine's own
+	spending  spending
+	computing []string       // stages whose workers compute, by name
+	reading   []string       // stages whose workers wait
+	workers   map[string]int // guarded by mu: by stage, how many workers were set
+
 	skipping map[string]bool // by stage, whether bad samples are skipped
 	failure  error           // why Next gives no more; nil: the run knows
 
@@ -137,8 +141,12 @@ type Loader struct {
 	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
 }
 
-// Info returns what is known before anything runs.
-func (l *Loader) Info() Info { return l.info }
+// Info returns what is known before anything runs, with the numbers of workers that were set since.
+func (l *Loader) Info() Info {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.info
+}
 
 // Prefetch is the number of batches to have ready ahead of the consumer.
 func (l *Loader) Prefetch() int { return l.config.Prefetch }
@@ -186,13 +194,14 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		Epochs:   left,
 		Failures: policy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
 		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
+		Stall:    l.stall(),
 	})
 	if err != nil {
 		l.serial.end()
 		return fmt.Errorf("headrace: %w", err)
 	}
 	l.run = run
-	return nil
+	return l.staff()
 }
 
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.

@@ -35,7 +35,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := checkPrograms(r, p); err != nil {
 		return nil, err
 	}
-	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r}
+	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
 	if err := l.list(ctx, p); err != nil {
 		return nil, err
 	}

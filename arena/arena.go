@@ -107,6 +107,13 @@ func (a *Arena) SetWaiting(waiting bool) {
 	}
 }
 
+// Waiting tells whether the consumer waits.
+func (a *Arena) Waiting() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.waiting
+}
+
 // Release takes back a slot that was sent to the consumer. The names come from another process, so any pair of numbers is fine: an error that
 // wraps [ErrNotLeased] is returned where they name no slot that it holds.
 func (a *Arena) Release(segment, index uint32) error {

@@ -16,6 +16,9 @@ type Stall struct {
 	After  time.Duration     // for so long at least; up to an eighth more. 0: nobody watches
 	Report func(StallReport) // called once for each stall, by a goroutine of the run. It may ask the run for anything, but Close would wait for it
 
+	// Waits tells whether somebody waits for an item, where Next is called ahead of those who want what it returns; nil: who is in Next does.
+	Waits func() bool
+
 	// Folder is where a recording of what the Go runtime did in the seconds before is written, for go tool trace. "": none is made. There is
 	// one recorder in a process: what a program records itself beside it makes Start fail.
 	Folder string
@@ -43,7 +46,7 @@ func (s Stall) check() error {
 // A StallReport says what a run that stands still is waiting for.
 type StallReport struct {
 	For     time.Duration  // since when nothing has moved, at least
-	Waiting bool           // Next waits
+	Waiting bool           // somebody waits for an item
 	Stages  []StalledStage // from the sources on
 	Queues  []QueueStats   // the queue behind each stage, as in Stats
 	Stacks  string         // of the run's goroutines: the same ones together, each with the stage as a label

@@ -122,6 +122,9 @@ func (d *watchdog) look() {
 		return
 	}
 	r := StallReport{For: now - d.since, Waiting: d.consumer.pulse.waits.Load() != nil, Queues: queues}
+	if r.Waiting && d.stall.Waits != nil {
+		r.Waiting = d.stall.Waits()
+	}
 	hang := false
 	for _, s := range d.stages {
 		stalled := d.stalled(s, now)

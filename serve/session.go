@@ -196,6 +196,8 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 		return false, s.trace(f)
 	case wire.KindGather:
 		return false, s.gather(f)
+	case wire.KindWorkers:
+		return false, s.setWorkers(f)
 	case wire.KindStats:
 		return false, s.conn.SendJSON(wire.KindStatistics, f.Stream, stats.Report(s.loader.Stats()))
 	case wire.KindClose:
@@ -225,6 +227,19 @@ func (s *session) gather(f wire.Frame) error {
 		return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{Error: err.Error()})
 	}
 	return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{State: state})
+}
+
+// setWorkers changes a number of workers. That it cannot be is an answer, too.
+func (s *session) setWorkers(f wire.Frame) error {
+	var asked wire.Workers
+	if err := parse(f, &asked); err != nil {
+		return err
+	}
+	if err := s.loader.SetWorkers(asked.Stage, asked.Workers); err != nil {
+		return s.conn.SendJSON(wire.KindStages, f.Stream, wire.Stages{Error: err.Error()})
+	}
+	info := s.loader.Info()
+	return s.conn.SendJSON(wire.KindStages, f.Stream, wire.Stages{Workers: info.Workers, Stages: info.Stages})
 }
 
 func (s *session) handleNext(f wire.Frame) error {

@@ -28,6 +28,7 @@ const (
 	KindStats   Kind = 6
 	KindClose   Kind = 7
 	KindGather  Kind = 8
+	KindWorkers Kind = 9
 	KindTrace   Kind = 10
 
 	KindOpened     Kind = 17
@@ -40,12 +41,13 @@ const (
 	KindStatistics Kind = 24
 	KindClosed     Kind = 25
 	KindGathered   Kind = 26
+	KindStages     Kind = 27
 	KindTraced     Kind = 28
 )
 
 var kindNames = map[Kind]string{
 	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT", KindStats: "STATS", KindClose: "CLOSE",
-	KindGather: "GATHER", KindGathered: "GATHERED", KindTrace: "TRACE", KindTraced: "TRACED",
+	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED",
 }

@@ -40,6 +40,19 @@ type Gathered struct {
 	Error string `json:"error,omitempty"`
 }
 
+// Workers asks for another number of workers.
+type Workers struct {
+	Stage   string `json:"stage"` // "": all that compute
+	Workers int    `json:"workers"`
+}
+
+// Stages answers Workers: by the stages as they are now, or by why nothing has changed.
+type Stages struct {
+	Workers int    `json:"workers,omitempty"` // of the stages that compute, where they have one number
+	Stages  any    `json:"stages,omitempty"`  // as in OPENED
+	Error   string `json:"error,omitempty"`
+}
+
 // Trace asks for a file of what every worker does; without a path, for its end.
 type Trace struct {
 	Path Path `json:"path,omitempty"`

@@ -147,6 +147,7 @@ class Loader:
         self._identity = Identity(self._opened["state"])
         self._frontier = Frontier(self._opened["state"]["epoch"])
         self._recovery = Recovery(config["on_error"] != "raise", self._opened["sources"])
+        self._workers: dict[str, int] = {}  # that were set, by stage; a new engine is told in this order
         self._lost: set[Place] = set()
         self._replaced: set[Place] = set()
         self._hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
@@ -275,6 +276,41 @@ class Loader:
                 raise StateMismatch(answer["error"])
             gathered: dict[str, Any] = answer["state"]
             return gathered
+
+    def set_workers(self, workers: int, stage: str | None = None) -> None:
+        """Change how many samples are in hand at once, while the loader runs. Batches, their order and the state stay as they are.
+
+        What is in hand is finished first, which this does not wait for. The number holds until the loader is closed. However many there
+        are, no more samples are worked on at the same time than the process has cores.
+
+        Args:
+            workers: 1 to 256.
+            stage: the name of a stage, as in `stats()`; None: all stages that compute, which have what `loader(workers=…)` says. Reading
+                waits, and has workers of its own: `"read"`.
+
+        Raises:
+            RecipeError: if there is no such stage, or no such number of workers. Nothing has changed then.
+        """
+        self._check()
+        with self._lock:
+            if self._inside:
+                raise HeadraceError("headrace: a signal handler within next() cannot set workers")
+            while True:
+                if self._session is None:
+                    self._open_again()
+                session = self._session
+                assert session is not None
+                try:
+                    answer = session.set_workers(stage or "", workers)
+                except Gone:
+                    self._recover(session)
+                    continue
+                break
+            if "error" in answer:
+                raise RecipeError(answer["error"])
+            self._workers.pop(stage or "", None)
+            self._workers[stage or ""] = workers
+            self._opened = {**self._opened, **answer}
 
     def _record(self) -> dict[str, Any]:
         return self._identity.record(self._frontier, self._lost, self._recovery.quarantine)
@@ -475,6 +511,11 @@ class Loader:
         self._open(session)
         self._session = session
         self._adrift = False
+        try:
+            for stage, workers in self._workers.items():
+                session.set_workers(stage, workers)
+        except Gone:
+            pass  # the next batch will tell
 
     def _recover(self, session: Session) -> None:
         """After the engine's death: go on from the same place, or raise EngineDied."""

@@ -183,6 +183,13 @@ class Session:
         assert answer is not None
         return answer
 
+    def set_workers(self, stage: str, workers: int) -> dict[str, Any]:
+        """Give a stage another number of workers: the stages as they are now, or `{"error": why nothing has changed}`."""
+        self._send_json(_wire.WORKERS, {"stage": stage, "workers": workers})
+        answer = self._answer(_wire.STAGES, None)
+        assert answer is not None
+        return answer
+
     def trace(self, path: str | None) -> dict[str, Any]:
         """Have what every worker does written to a file; without one, end that. The answer may be why it cannot be."""
         self._send_json(_wire.TRACE, {"path": path})

@@ -16,9 +16,8 @@ from .errors import ProtocolError
 
 VERSION = 2
 
-HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER = range(1, 9)
-OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED = range(17, 27)
-TRACE, TRACED = 10, 28
+HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER, WORKERS, TRACE = range(1, 11)
+OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED = range(17, 29)
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0

@@ -605,6 +605,7 @@ class Pipeline:
         on_error: Literal["raise", "skip", "replace"] = DEFAULT,
         max_errors: int | float | None = DEFAULT,
         steps_per_epoch: int | None = DEFAULT,
+        stall_after: float | None = DEFAULT,
         fuse: bool = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
@@ -627,6 +628,8 @@ class Pipeline:
                 default: 1 %, at least 10.
             steps_per_epoch: batches of every epoch, the same on every rank: what is left is dropped, and an epoch that has less raises
                 `EpochTooShort`. Where samples may be lost or dropped, several ranks need it. None, the default: as many as there are.
+            stall_after: seconds in which nothing moves before a warning says which stage has not finished which samples; 0: never; None,
+                the default: 300.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
 
@@ -652,6 +655,7 @@ class Pipeline:
             "on_error": said("on_error", on_error, "raise"),
             "max_errors": said("max_errors", max_errors),
             "steps_per_epoch": _optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
+            "stall_after": said("stall_after", stall_after),
             "fuse": bool(said("fuse", fuse, True)),
         }
         if "prefetch" in self._defaults:

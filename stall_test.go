@@ -1,0 +1,114 @@
+package headrace
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/pipe"
+)
+
+// hangs is an operation that does not return for some samples.
+type hangs struct{}
+
+type hangsIn struct {
+	Key string `field:"key"`
+}
+
+type hangsOut struct {
+	Seen bool `field:"seen"`
+}
+
+var hanging struct {
+	sync.Mutex
+	on   string
+	free chan struct{}
+}
+
+var registerHangs = sync.OnceValue(func() error {
+	return Register("hangs", "Does not return.", func() Operation[hangsIn, hangsOut] { return new(hangs) })
+})
+
+func (*hangs) Do(_ context.Context, in hangsIn) (hangsOut, error) {
+	hanging.Lock()
+	on, free := hanging.on, hanging.free
+	hanging.Unlock()
+	if strings.HasSuffix(in.Key, on) {
+		<-free
+	}
+	return hangsOut{true}, nil
+}
+
+// A run that stands still warns once, with the stage, the sample, and what to do; one whose consumer does not ask does not warn.
+func TestStallsAreTold(t *testing.T) {
+	leak.Check(t)
+	if err := registerHangs(); err != nil {
+		t.Fatal(err)
+	}
+	root := phototest.Folder(t, 12)
+	hanging.on, hanging.free = "005.jpg", make(chan struct{})
+	warned := make(chan string, 10)
+	warn := func(code, message string) {
+		if code == "stall" {
+			warned <- message
+		}
+	}
+	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"center_crop":{"size":16}},{"hangs":{}},{"batch":{"size":4}}`, root)
+	l := openLoader(t, r, Config{Epochs: new(1), StallAfter: new(0.1)}, Options{Warn: warn})
+	time.AfterFunc(time.Second, func() { close(hanging.free) })
+	if got := drain(t, l); len(got) != 3 {
+		t.Errorf("%d batches", len(got))
+	}
+	<-time.After(500 * time.Millisecond) // nobody asks
+	close(warned)
+	var all []string
+	for message := range warned {
+		all = append(all, message)
+	}
+	if len(all) != 1 {
+		t.Fatalf("%q", all)
+	}
+	for _, want := range []string{"nothing has moved for 0.1", "and the program waits for a batch; the stage hangs has not finished", `005.jpg" (index 8, for 0.1`, "time_limit", "stall_after"} {
+		if !strings.Contains(all[0], want) {
+			t.Errorf("%q is not in %q", want, all[0])
+		}
+	}
+}
+
+// Nobody says anything: 300 seconds. 0 is never.
+func TestStallAfter(t *testing.T) {
+	for json, want := range map[string]time.Duration{`{}`: 300 * time.Second, `{"stall_after":null}`: 300 * time.Second, `{"stall_after":1.5}`: 1500 * time.Millisecond, `{"stall_after":0}`: 0} {
+		c, err := ParseConfig([]byte(json))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := openLoader(t, augmented(t, phototest.Folder(t, 4), `{"size":4}`), c, Options{})
+		if s := l.stall(); s.After != want {
+			t.Errorf("%s: %v", json, s.After)
+		}
+	}
+	for json, want := range map[string]string{`{"stall_after":-1}`: "stall_after is -1: takes seconds from 0", `{"stall_after":1e9}`: "takes seconds from 0, for never, to 31536000", `{"stall_after":"x"}`: "takes a number of seconds"} {
+		if _, err := ParseConfig([]byte(json)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", json, err)
+		}
+	}
+}
+
+// Without an operation to blame, a stall is told by who waits; of many samples, some are named.
+func TestStallsAreDescribed(t *testing.T) {
+	l := openLoader(t, augmented(t, phototest.Folder(t, 4), `{"size":4}`), Config{Epochs: new(1)}, Options{})
+	full := pipe.StallReport{For: time.Minute, Waiting: true, Stages: []pipe.StalledStage{{Name: "read", Starved: 2}, {Name: "decode", Blocked: 3}}}
+	many := pipe.StallReport{For: time.Minute, Stages: []pipe.StalledStage{{Name: "read", Operations: make([]pipe.StalledOperation, 9)}}}
+	for want, r := range map[string]pipe.StallReport{
+		"nothing has moved for 60 s, and the program waits for a batch. No sample is being worked on: memory is waited for, behind decode. Let go of batches": full,
+		"nothing has moved for 60 s; the stage read has not finished its work of 0 s, its work of 0 s, its work of 0 s, and 6 more. Look whether":             many,
+	} {
+		if got := l.describeStall(r); !strings.HasPrefix(got, want) {
+			t.Errorf("%s", got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package headrace
+
+import (
+	"fmt"
+	"slices"
+
+	"headrace/pipe"
+	"headrace/recipe"
+)
+
+// SetWorkers changes how many samples a stage has in hand at once, of those in [Info].Stages that have workers; "" stands for all that compute, which
+// have the Workers of [Config]. It may be called by anyone at any time. Batches, order and state stay what they would have been. The number holds for all
+// runs of the loader that follow, and is in Info and Stats; no more samples are worked on at a time than there are cores, whatever it is.
+//
+// Samples that are in hand are finished first; nobody waits for them. Errors wrap [ErrConfig].
+func (l *Loader) SetWorkers(stage string, n int) error {
+	if n < 1 || n > maxWorkers {
+		return fmt.Errorf("%w: %d workers: takes 1 to %d", ErrConfig, n, maxWorkers)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	names := []string{stage}
+	if stage == "" {
+		names = l.computing
+	} else if err := l.adjustable(stage); err != nil {
+		return fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	for _, name := range names {
+		l.workers[name] = n
+		if l.run == nil {
+			continue
+		}
+		if err := l.run.SetWorkers(name, n); err != nil && err != pipe.ErrClosed { // by Stop; the next run will have it
+			return fmt.Errorf("headrace: %w", err)
+		}
+	}
+	if stage == "" {
+		l.info.Workers = n
+	}
+	l.info.Stages = slices.Clone(l.info.Stages)
+	for i := range l.info.Stages {
+		if s := &l.info.Stages[i]; slices.Contains(names, s.Name) {
+			s.Workers = n
+		}
+	}
+	return nil
+}
+
+// adjustable is an error for a stage whose number of workers cannot be changed.
+func (l *Loader) adjustable(stage string) error {
+	all := append(slices.Clone(l.computing), l.reading...)
+	if slices.Contains(all, stage) {
+		return nil
+	}
+	if slices.ContainsFunc(l.info.Stages, func(s Stage) bool { return s.Name == stage }) {
+		return fmt.Errorf("the stage %s has one worker by its nature", stage)
+	}
+	return recipe.Unknown("stage", stage, all)
+}
+
+// staff gives a run that begins the numbers of workers that were set. The lock is held.
+func (l *Loader) staff() error {
+	for name, n := range l.workers {
+		if err := l.run.SetWorkers(name, n); err != nil {
+			return fmt.Errorf("headrace: %w", err)
+		}
+	}
+	return nil
+}
