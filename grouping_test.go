@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,8 @@ func sequences(t *testing.T, lengths ...int) (root string) {
 	return root
 }
 
+var beforeClass = regexp.MustCompile(`/[^"]*(/class)`)
+
 // shownBatch is all of a batch as text.
 func shownBatch(t *testing.T, b *Batch) string {
 	t.Helper()
@@ -43,7 +46,7 @@ func shownBatch(t *testing.T, b *Batch) string {
 		if f.DType == tensor.Invalid {
 			var names []string
 			for _, key := range b.Text(f.Name) {
-				names = append(names, strings.NewReplacer(filepath.Dir(filepath.Dir(key)), "").Replace(key))
+				names = append(names, beforeClass.ReplaceAllString(key, "$1"))
 			}
 			fmt.Fprintln(&s, f.Name, names)
 			continue
@@ -137,6 +140,151 @@ func TestGroupedBatchesResume(t *testing.T) {
 			if used := l.Stats().Memory.Used; used != 0 {
 				t.Errorf("%s: %d bytes are still held", steps, used)
 			}
+		}
+	}
+}
+
+// What a batch holds, cell by cell. In the order of their names the samples have 3, 1, 4, 5 and 2 elements.
+func TestWhatGroupedBatchesHold(t *testing.T) {
+	leak.Check(t)
+	root := sequences(t, 3, 5, 1, 2, 4)
+	files := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"decode_npy":{"dtype":"int32","to":"x"}},`
+	for steps, want := range map[string]string{
+		`{"bucket_batch":{"lengths":[3,5],"size":2,"pad":{"x":-7}}}`: `step 0
+x [2, 3] [0 1 2 2000 -7 -7] <nil>
+label [2] [0 0] <nil>
+key [/class0/000.npy /class0/002.npy]
+x_length [2] [3 1] <nil>
+step 1
+x [2, 5] [4000 4001 4002 4003 -7 1000 1001 1002 1003 1004] <nil>
+label [2] [0 1] <nil>
+key [/class0/004.npy /class1/001.npy]
+x_length [2] [4 5] <nil>
+step 2
+x [1, 3] [3000 3001 -7] <nil>
+label [1] [1] <nil>
+key [/class1/003.npy]
+x_length [1] [2] <nil>
+`,
+		`{"pack":{"length":6,"size":2,"pad":{"x":-7,"label":-100}}}`: `step 0
+x [2, 6] [0 1 2 2000 3000 3001 4000 4001 4002 4003 -7 -7] <nil>
+label [2, 6] [0 0 0 0 1 1 0 0 0 0 -100 -100] <nil>
+key [["/class0/000.npy","/class0/002.npy","/class1/003.npy"] ["/class0/004.npy"]]
+x_segment_ids [2, 6] [1 1 1 2 3 3 1 1 1 1 0 0] <nil>
+x_positions [2, 6] [0 1 2 0 0 1 0 1 2 3 0 0] <nil>
+step 1
+x [1, 6] [1000 1001 1002 1003 1004 -7] <nil>
+label [1, 6] [1 1 1 1 1 -100] <nil>
+key [["/class1/001.npy"]]
+x_segment_ids [1, 6] [1 1 1 1 1 0] <nil>
+x_positions [1, 6] [0 1 2 3 4 0] <nil>
+`,
+	} {
+		l := openLoader(t, parseRecipe(t, files+steps, root), Config{Epochs: new(1)}, Options{})
+		all, _ := epochOf(t, l)
+		if got := strings.Join(all, ""); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", steps, got, want)
+		}
+		if e := l.Epoch(); e.Samples != 5 || e.Batches != int64(len(all)) {
+			t.Errorf("%s: %+v", steps, e)
+		}
+	}
+}
+
+// A sample whose header or whose pixels are bad is skipped or replaced as ever, and its batch has images of one size.
+func TestFailuresInGroupedBatches(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 24)
+	phototest.Spoil(t, root, "003.jpg")
+	if err := os.WriteFile(filepath.Join(root, "class0", "004.jpg"), []byte("no picture"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	steps := `{"files":{"pattern":%q,"root":"/"}},"decode_image",{"random_rotate90":{"p":0.5}},{"resize_to_bucket":{"sizes":[[8,6],[6,8]]}},{"batch":{"size":4}}`
+	for policy, want := range map[OnError]EpochSummary{
+		Skip:    {Samples: 22, Lost: 2, Last: true},
+		Replace: {Samples: 24, Replaced: 2, Last: true},
+	} {
+		for _, fuse := range []bool{true, false} {
+			l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: policy, MaxErrors: ErrorCount(2), Fuse: &fuse}, Options{})
+			all, _ := epochOf(t, l)
+			got := l.Epoch()
+			if want.Batches = got.Batches; got != want || int(got.Batches) != len(all) {
+				t.Errorf("%s, fused %v: %+v, want %+v", policy, fuse, got, want)
+			}
+		}
+	}
+	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1)}, Options{})
+	var err error
+	for err == nil {
+		var b *Batch
+		if b, err = l.Next(t.Context()); err == nil {
+			b.Release()
+		}
+	}
+	if !strings.Contains(err.Error(), "class") || !strings.Contains(err.Error(), ".jpg") {
+		t.Error(err)
+	}
+}
+
+// However little memory there is beside the batches, samples that wait for others do not keep these from coming.
+func TestGroupedBatchesWithLittleMemory(t *testing.T) {
+	leak.Check(t)
+	npys, photos := sequences(t, lengthsOfFiles...), phototest.Folder(t, 30)
+	files := `{"files":{"pattern":%q,"root":"/"}},`
+	for steps, root := range map[string]string{
+		`{"decode_npy":{"dtype":"int32"}},{"bucket_batch":{"lengths":[2,4,6,8,10],"size":4}}`:                                          npys,
+		`{"decode_npy":{"dtype":"int32"}},{"pack":{"length":20,"size":2}}`:                                                             npys,
+		`"decode_image","random_rotate90",{"resize_to_bucket":{"sizes":[[8,6],[6,8],[7,7],[9,3]]}},"random_flip",{"batch":{"size":4}}`: photos,
+	} {
+		r := parseRecipe(t, files+steps, root)
+		for _, fuse := range []bool{true, false} {
+			l := openLoader(t, r, Config{Epochs: new(2), Workers: new(4), Fuse: &fuse}, Options{})
+			var want [2][]string
+			for epoch := range want {
+				want[epoch], _ = epochOf(t, l)
+			}
+			slots := int64(5 * (l.Info().SlotBytes + os.Getpagesize()))
+			l.Close()
+			little := openLoader(t, r, Config{Epochs: new(2), Workers: new(4), Fuse: &fuse, Memory: new(slots + 100)}, Options{})
+			for epoch := range want {
+				if got, _ := epochOf(t, little); !slices.Equal(got, want[epoch]) {
+					t.Fatalf("%s, fused %v: with little memory the batches are others", steps, fuse)
+				}
+			}
+			little.Close()
+			if used := little.Stats().Memory.Used; used != 0 {
+				t.Errorf("%s: %d bytes are still held", steps, used)
+			}
+		}
+	}
+}
+
+// Ranks yield as many batches as they were told, each of its own samples; without being told, they are refused.
+func TestGroupedBatchesOfRanks(t *testing.T) {
+	leak.Check(t)
+	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},"shuffle",{"decode_npy":{"dtype":"int32"}},{"bucket_batch":{"lengths":[4,10],"size":3}}`, sequences(t, lengthsOfFiles...))
+	if _, err := Open(t.Context(), r, Config{WorldSize: 2}, Options{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "say steps_per_epoch") {
+		t.Error(err)
+	}
+	seen := map[string]bool{}
+	for rank := range 2 {
+		l := openLoader(t, r, Config{Epochs: new(1), WorldSize: 2, Rank: rank, StepsPerEpoch: new(3)}, Options{})
+		batches := 0
+		for b, err := range l.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, key := range b.Text("key") {
+				if seen[key] {
+					t.Errorf("%s comes twice", key)
+				}
+				seen[key] = true
+			}
+			batches++
+			b.Release()
+		}
+		if batches != 3 || l.Info().BatchesPerEpoch != 3 || !l.Info().Exact {
+			t.Errorf("rank %d has %d batches, %+v", rank, batches, l.Info())
 		}
 	}
 }

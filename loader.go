@@ -62,6 +62,7 @@ type Info struct {
 	SamplesPerEpoch int64         `json:"samples_per_epoch"`
 	BatchesPerEpoch int64         `json:"batches_per_epoch"`
 	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
+	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
 	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
 	Epochs          *int          `json:"epochs"`
 	Decoder         string        `json:"decoder"`

@@ -291,7 +291,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	}
 	switch {
 	case l.groups:
-		i.BatchesPerEpoch, i.Exact = l.mostBatches(p, i.SamplesPerEpoch), false
+		i.BatchesPerEpoch, i.Exact, i.Grouped = l.mostBatches(p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1:
 		i.BatchesPerEpoch = l.sources[0].split.Batches()
 	}

@@ -122,6 +122,10 @@ func (b inspectedBox) note() string {
 		note += " · reads what is listed"
 	case strings.HasPrefix(b.stage.Name, "probe"):
 		note += " · looks at headers, and reserves memory"
+	case strings.HasPrefix(b.stage.Name, "measure"):
+		note += " · measures samples"
+	case strings.HasPrefix(b.stage.Name, "group"):
+		note += " · holds samples until a batch is whole"
 	default:
 		note += " · reserves memory"
 	}
@@ -181,13 +185,15 @@ func firstFew(classes []recipe.Path) string {
 
 func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	text := fmt.Sprintf("%s of %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "sample"))
-	if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
+	if e.Grouped {
+		text = fmt.Sprintf("at most %s of up to %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "row"))
+	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
 		text += fmt.Sprintf(", the last of %d", rest)
 	}
 	if left := e.Samples - e.SamplesPerEpoch; left > 0 {
 		text += fmt.Sprintf(", %s left out", plural(left, "sample"))
 	}
-	if !e.Exact {
+	if !e.Exact && !e.Grouped {
 		text += ", fewer where samples are lost"
 	}
 	for _, s := range r.All() {
@@ -207,10 +213,18 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 
 func (e *inspectedEngine) sample() string {
 	var parts []string
+	differ := false
 	for _, f := range e.Fields {
 		if f.Kind == sample.Tensor {
-			parts = append(parts, f.Name+" "+bytesize.Text(rowBytes(f)))
+			size := bytesize.Text(rowBytes(f))
+			if !f.Shape.Fixed() {
+				size, differ = "of different sizes", true
+			}
+			parts = append(parts, f.Name+" "+size)
 		}
+	}
+	if differ {
+		return strings.Join(parts, ", ")
 	}
 	if len(parts) < 2 {
 		return bytesize.Text(e.SampleBytes)

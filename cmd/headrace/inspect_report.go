@@ -49,6 +49,7 @@ type inspectedEngine struct {
 	SamplesPerEpoch int64            `json:"samples_per_epoch"`
 	BatchesPerEpoch int64            `json:"batches_per_epoch"`
 	Exact           bool             `json:"exact"`
+	Grouped         bool             `json:"grouped,omitempty"`
 	Epochs          *int             `json:"epochs"`
 	Classes         []recipe.Path    `json:"classes"`
 	Rows            int              `json:"rows"`
@@ -144,7 +145,7 @@ func inspectEngine(l *headrace.Loader) *inspectedEngine {
 	info, memory := l.Info(), l.Stats().Memory
 	e := &inspectedEngine{
 		Stages: info.Stages, Fields: info.Fields, Samples: info.Samples, SamplesPerEpoch: info.SamplesPerEpoch, BatchesPerEpoch: info.BatchesPerEpoch,
-		Exact: info.Exact, Epochs: info.Epochs, Classes: append([]recipe.Path{}, info.Classes...), Rows: info.Rows, BatchBytes: int64(info.SlotBytes),
+		Exact: info.Exact, Grouped: info.Grouped, Epochs: info.Epochs, Classes: append([]recipe.Path{}, info.Classes...), Rows: info.Rows, BatchBytes: int64(info.SlotBytes),
 		Slots: memory.Batches.Slots, Workers: info.Workers, Memory: memory.Limit, HoldLimit: info.HoldLimit, Decoder: info.Decoder,
 	}
 	for _, f := range e.Fields {

@@ -12,9 +12,10 @@ import (
 
 // column is a field of a batch.
 type column struct {
-	data     []byte   // of a tensor, row after row
-	rowBytes int      // of data
-	texts    []string // of a text field
+	data     []byte       // of a tensor, row after row
+	rowBytes int          // of data
+	shape    tensor.Shape // of a row
+	texts    []string     // of a text field
 }
 
 func (c column) row(i int) []byte { return c.data[i*c.rowBytes:][:c.rowBytes] }
@@ -28,7 +29,7 @@ func columns(b *headrace.Batch, fields []headrace.Field) []column {
 			continue
 		}
 		t, _ := b.Tensor(f.Name)
-		all[i].data, all[i].rowBytes = t.Data, len(t.Data)/b.Rows()
+		all[i].data, all[i].rowBytes, all[i].shape = t.Data, len(t.Data)/b.Rows(), t.Shape[1:]
 	}
 	return all
 }

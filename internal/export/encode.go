@@ -40,7 +40,7 @@ func newEncoder(f headrace.Field, o Options) (encoder, error) {
 		return pictureEncoder(f, o)
 	default:
 		return encoder{suffix: suffixOf(f, "npy"), note: bfloat16Note(f), encode: func(dst []byte, c column, row int) ([]byte, error) {
-			return append(append(dst, npy.Write(f.DType, f.Shape)...), c.row(row)...), nil
+			return append(append(dst, npy.Write(f.DType, c.shape)...), c.row(row)...), nil
 		}}, nil
 	}
 }
@@ -67,15 +67,18 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 			ErrOptions, o.Images, f.Name, f.DType, f.Shape)
 	}
 	colors := map[int]media.Color{1: media.Gray, 3: media.RGB, 4: media.RGBA}
-	p := media.Pixels{Height: f.Shape[0], Width: f.Shape[1], Color: colors[f.Shape[2]], DType: f.DType}
-	p.Stride = p.Width * p.PixelBytes()
-	blank := p
-	blank.Data = make([]byte, p.Height*p.Stride)
+	pixels := func(shape tensor.Shape) media.Pixels {
+		p := media.Pixels{Height: shape[0], Width: shape[1], Color: colors[shape[2]], DType: f.DType}
+		p.Stride = p.Width * p.PixelBytes()
+		return p
+	}
+	blank := pixels(tensor.Shape{max(f.Shape[0], 1), max(f.Shape[1], 1), f.Shape[2]}) // its size may differ
+	blank.Data = make([]byte, blank.Height*blank.Stride)
 	if _, err := media.Encode(nil, blank, options); err != nil { // what does not fit the format, none of the pictures does
 		return encoder{}, fmt.Errorf("%w: --images %s: %w", ErrOptions, o.Images, err)
 	}
 	return encoder{suffix: suffixOf(f, o.Images), encode: func(dst []byte, c column, row int) ([]byte, error) {
-		p := p
+		p := pixels(c.shape)
 		p.Data = c.row(row)
 		return media.Encode(dst, p, options)
 	}}, nil

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg"
@@ -50,7 +51,7 @@ func TestForms(t *testing.T) {
 		for _, n := range c.field.Shape {
 			size *= n
 		}
-		got, err := e.encode([]byte("before "), column{data: append(make([]byte, size), c.data[:size]...), rowBytes: size, texts: []string{"", "a cat"}}, 1)
+		got, err := e.encode([]byte("before "), column{data: append(make([]byte, size), c.data[:size]...), rowBytes: size, shape: c.field.Shape, texts: []string{"", "a cat"}}, 1)
 		want := "before " + c.want
 		if c.want == "" {
 			want = "before " + string(npy.Write(c.field.DType, c.field.Shape)) + string(c.data[:size])
@@ -70,7 +71,7 @@ func TestPictures(t *testing.T) {
 	if err != nil || e.suffix != "png" {
 		t.Fatal(e.suffix, err)
 	}
-	file, err := e.encode(nil, column{data: data, rowBytes: 60}, 1)
+	file, err := e.encode(nil, column{data: data, rowBytes: 60, shape: tensor.Shape{4, 5, 3}}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestPictures(t *testing.T) {
 		if want := map[string]string{"image": "jpg", "mask": "mask.jpg"}[f.Name]; err != nil || e.suffix != want {
 			t.Fatal(e.suffix, err)
 		}
-		file, err := e.encode(nil, column{data: data[:60], rowBytes: 20 * f.Shape[2]}, 0)
+		file, err := e.encode(nil, column{data: data[:60], rowBytes: 20 * f.Shape[2], shape: f.Shape}, 0)
 		if _, format, bad := image.DecodeConfig(bytes.NewReader(file)); err != nil || bad != nil || format != "jpeg" {
 			t.Error(format, err, bad)
 		}
@@ -116,5 +117,30 @@ func TestFieldsThatAreNoNames(t *testing.T) {
 		if err := checkFields([]headrace.Field{field(name, tensor.Uint8)}); err == nil {
 			t.Errorf("%q is taken", name)
 		}
+	}
+}
+
+// Where shapes differ between batches, each file has its own; one array of all cannot be.
+func TestShapesThatDiffer(t *testing.T) {
+	tokens, picture := field("tokens", tensor.Int32, tensor.Unknown), field("image", tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
+	e, err := newEncoder(tokens, Options{Images: "npy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := e.encode(nil, column{data: make([]byte, 24), rowBytes: 12, shape: tensor.Shape{3}}, 1)
+	if want := string(npy.Write(tensor.Int32, tensor.Shape{3})) + string(make([]byte, 12)); err != nil || string(got) != want {
+		t.Errorf("%q, %v", got, err)
+	}
+	e, err = newEncoder(picture, Options{Images: "png"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := e.encode(nil, column{data: make([]byte, 60), rowBytes: 60, shape: tensor.Shape{4, 5, 3}}, 0)
+	if config, _, bad := image.DecodeConfig(bytes.NewReader(file)); err != nil || bad != nil || config.Height != 4 || config.Width != 5 {
+		t.Errorf("%+v, %v, %v", config, err, bad)
+	}
+	run := Run{Info: headrace.Info{Fields: []headrace.Field{tokens}}}
+	if _, err := Open(Options{Target: Target{Kind: "npy", Dir: t.TempDir()}}, run); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "use --out tar") {
+		t.Error(err)
 	}
 }

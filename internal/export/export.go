@@ -69,7 +69,7 @@ func Open(o Options, r Run) (_ *Export, err error) {
 	o.ShardBytes = cmp.Or(o.ShardBytes, 1e9)
 	o.Images = cmp.Or(o.Images, "npy")
 	o.Every = cmp.Or(o.Every, 5*time.Second)
-	if err := errors.Join(o.check(), checkFields(r.Info.Fields)); err != nil {
+	if err := errors.Join(o.check(), checkFields(r.Info.Fields), o.checkShapes(r.Info.Fields)); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
@@ -84,6 +84,16 @@ func Open(o Options, r Run) (_ *Export, err error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// checkShapes refuses to put arrays of different shapes into one.
+func (o Options) checkShapes(fields []headrace.Field) error {
+	for _, f := range fields {
+		if o.Kind == "npy" && !f.Shape.Fixed() {
+			return fmt.Errorf("%w: --out npy writes one array of all samples: the field %q is %v %v, and has other shapes in other batches; use --out tar", ErrOptions, f.Name, f.DType, f.Shape)
+		}
+	}
+	return nil
 }
 
 func (o Options) check() error {
