@@ -9,14 +9,11 @@ type pace struct {
 	unread  int  // items since the clock was read
 	untimed int  // and since one was timed by itself
 	timing  bool // the clock was read right before this item
-	hurried bool // the last time of waiting was short
 }
 
 const (
 	fastOp = 10 * time.Microsecond
 	maxRun = 32 // inputs taken at a time, and items between two readings of the clock
-
-	shortWait = 100 * time.Microsecond
 )
 
 var fastStreak = 64 // less in tests
@@ -68,9 +65,3 @@ func (p *pace) sometimes() int {
 
 // time lets the clock be read behind this item.
 func (p *pace) time() { p.timing, p.untimed = true, maxRun }
-
-// waited tells the pace how long the worker has waited.
-func (p *pace) waited(d time.Duration) { p.hurried = d <= shortWait }
-
-// hurries tells whether a worker is fast, and so is the one for whom it waits.
-func (p *pace) hurries() bool { return p.streak >= fastStreak && p.hurried }

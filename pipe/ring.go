@@ -3,7 +3,6 @@ package pipe
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,7 +143,6 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 	}
 	leaves := false
 	w.beforeWait(&w.blocked)
-	r.yield(w)
 	r.room.wait(func() bool {
 		if r.aborted.Load() {
 			return true
@@ -154,7 +152,7 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 		}
 		return got > 0 || leaves
 	})
-	r.meter.putWait += w.afterWait(&w.blocked)
+	r.meter.putWait += w.tick(&w.blocked)
 	if r.aborted.Load() {
 		return 0
 	}
@@ -278,20 +276,9 @@ func (r *ring[T]) await(ctx context.Context, w *worker) {
 		stop = context.AfterFunc(ctx, r.rouse)
 	}
 	w.beforeWait(&w.starved)
-	r.yield(w)
 	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil || w.stage.surplus.Load() > 0 })
 	stop()
-	r.meter.getWait += w.afterWait(&w.starved)
-}
-
-// yield lets others go first, without the lock, where that probably makes waiting needless: to sleep and to be woken is dearer than what fast
-// workers do between.
-func (r *ring[T]) yield(w *worker) {
-	if w.pace.hurries() {
-		r.mu.Unlock()
-		runtime.Gosched()
-		r.mu.Lock()
-	}
+	r.meter.getWait += w.tick(&w.starved)
 }
 
 // rouse lets all who wait for messages look again.

@@ -128,13 +128,6 @@ func (w *worker) has() {
 	}
 }
 
-// afterWait accounts for a time of waiting.
-func (w *worker) afterWait(account *atomic.Int64) time.Duration {
-	waited := w.tick(account)
-	w.pace.waited(waited)
-	return waited
-}
-
 // settle accounts for all work up to now.
 func (w *worker) settle() {
 	w.pace.unread = 0
