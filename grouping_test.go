@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"headrace/internal/leak"
@@ -287,4 +289,50 @@ func TestGroupedBatchesOfRanks(t *testing.T) {
 			t.Errorf("rank %d has %d batches, %+v", rank, batches, l.Info())
 		}
 	}
+}
+
+// Arrays are fields as others: an operation of a program takes those of a fixed shape, and they are stacked.
+func TestArraysOfAFixedShape(t *testing.T) {
+	leak.Check(t)
+	if err := registerSum(); err != nil {
+		t.Fatal(err)
+	}
+	root := sequences(t, 3, 3, 3, 2)
+	steps := `{"files":{"pattern":%q,"root":"/"}},{"decode_npy":{"dtype":"int32","shape":[3],"to":"x"}},"sum_of_three",{"batch":{"size":4}}`
+	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: Skip}, Options{})
+	got, _ := epochOf(t, l)
+	want := `step 0
+x [3, 3] [0 1 2 2000 2001 2002 1000 1001 1002] <nil>
+key [/class0/000.npy /class0/002.npy /class1/001.npy]
+sum [3] [3 6003 3003] <nil>
+`
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if l.Epoch().Lost != 1 {
+		t.Errorf("%+v", l.Epoch())
+	}
+	_, err := Open(t.Context(), parseRecipe(t, strings.Replace(steps, `"shape":[3]`, `"shape":[null]`, 1), root), Config{}, Options{})
+	if err == nil || !strings.Contains(err.Error(), `reads "x" as int32 [3]: it is int32 [?]`) {
+		t.Error(err)
+	}
+}
+
+var registerSum = sync.OnceValue(func() error {
+	return Register("sum_of_three", "Adds an array up.", func() Operation[three, sum] { return new(sumOfThree) })
+})
+
+// sumOfThree adds an array up.
+type sumOfThree struct{}
+
+type three struct {
+	X [3]int32 `field:"x"`
+}
+
+type sum struct {
+	Sum int64 `field:"sum"`
+}
+
+func (sumOfThree) Do(_ context.Context, in three) (sum, error) {
+	return sum{int64(in.X[0]) + int64(in.X[1]) + int64(in.X[2])}, nil
 }
