@@ -107,7 +107,9 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
     assert same, f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md", "run.md", "recipes.md", "batches.md"])
+@pytest.mark.parametrize(
+    "name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md", "run.md", "recipes.md", "batches.md"]
+)
 def test_a_page(name: str, desk: pathlib.Path) -> None:
     page = GUIDE / name
     found = blocks(page)
