@@ -319,10 +319,10 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 			n++
 			break
 		}
-		if !r.full(r.head) {
+		cell := r.at(r.head)
+		if cell.full.Load() != r.head+1 {
 			break
 		}
-		cell := r.at(r.head)
 		m := &buf[n]
 		*m, cell.msg = cell.msg, msg[T]{}
 		n++
