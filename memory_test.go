@@ -3,10 +3,13 @@ package headrace
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/pipe"
 
 	"pgregory.net/rapid"
 )
@@ -116,6 +119,55 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 		l.Close()
 		if n := l.Stats().Memory.Used; n != 0 {
 			rt.Fatalf("%s: %d bytes are still held", steps, n)
+		}
+	})
+}
+
+// In input order a run goes on with the same batches, wherever it is cut, whatever the tree and the failures.
+func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
+	leak.Check(t)
+	roots := []string{phototest.Folder(t, 13), phototest.Folder(t, 8), phototest.Folder(t, 21)}
+	phototest.Spoil(t, roots[0], "003.jpg")
+	phototest.Spoil(t, roots[2], "004.jpg")
+	phototest.Spoil(t, roots[2], "009.jpg")
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := strings.ReplaceAll(tree(rt, roots), `"arrival"`, `"round_robin"`)
+		r := parseRecipe(t, `%s,{"batch":{"size":3,"drop_last":%v}}`, steps, rapid.Bool().Draw(rt, "drop last"))
+		c := Config{Epochs: new(2), OnError: rapid.SampledFrom([]OnError{Skip, Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1), Fuse: new(rapid.Bool().Draw(rt, "fuse"))}
+		run := func(from State, cut int) (all []string, at State) {
+			c.Workers = new(rapid.IntRange(1, 5).Draw(rt, "workers"))
+			l, err := Open(t.Context(), r, c, Options{})
+			if err != nil {
+				rt.Fatalf("%s: %v", steps, err)
+			}
+			defer l.Close()
+			if err := l.Start(from, nil); err != nil {
+				rt.Fatalf("%s: %v", steps, err)
+			}
+			for len(all) != cut {
+				b, err := l.Next(t.Context())
+				if err == io.EOF {
+					continue
+				}
+				if err == pipe.ErrDone {
+					break
+				}
+				if err != nil {
+					rt.Fatalf("%s: %v", steps, err)
+				}
+				all = append(all, fmt.Sprint(rows(t, b)))
+				b.Release()
+			}
+			return all, l.State()
+		}
+		whole, end := run(State{}, -1)
+		for range 3 {
+			cut := rapid.IntRange(0, len(whole)).Draw(rt, "cut")
+			head, state := run(State{}, cut)
+			rest, last := run(state, -1)
+			if got := append(head, rest...); !slices.Equal(got, whole) || fmt.Sprint(last) != fmt.Sprint(end) {
+				rt.Fatalf("%s: cut after %d of %d batches, there are %d, or others", steps, cut, len(whole), len(got))
+			}
 		}
 	})
 }
