@@ -2,6 +2,7 @@ package pipe_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,7 +63,18 @@ func TestE1ChainOfStages(t *testing.T) {
 	f = pipe.Map(f, func(_ context.Context, v int) (int, error) { return v * v, nil }, pipe.Opts{Name: "square", Workers: 3, Ordered: true})
 	run := start(t, pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}), pipe.Config{})
 	defer run.Close()
-	if got := collect(t, run); len(got) != 3 || got[2][0] != 64 {
-		t.Errorf("%v", got)
+	if got := fmt.Sprint(collect(t, run)); got != "[[0 1 4 9] [16 25 36 49] [64]]" {
+		t.Error(got)
+	}
+	one, two := pipe.Map(f, same, pipe.Opts{Name: "one"}), pipe.Map(f, same, pipe.Opts{Name: "two"})
+	var none pipe.Flow[int]
+	for want, f := range map[string]pipe.Flow[int]{
+		"stage square: its items are taken by two stages, one and two": pipe.Merge([]pipe.Flow[int]{one, two}, pipe.MergeOpts{Name: "merge"}),
+		"stage numbers: another stage has the same name":               pipe.Merge([]pipe.Flow[int]{one, pipe.From("numbers", pipetest.Numbers{})}, pipe.MergeOpts{Name: "merge"}),
+		"a flow begins with From":                                      none,
+	} {
+		if again, err := pipe.Start(context.Background(), f, pipe.Config{}); again != nil || !contains(err, want) {
+			t.Errorf("wanted %q, got %v", want, err)
+		}
 	}
 }

@@ -95,6 +95,20 @@ func TestE48NextEpochIsPrefetched(t *testing.T) {
 }
 
 // E51, E19: empty epochs end, one after the other, and a source of nothing that runs for ever does no harm.
+func TestE51OneItemEpochs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Batch(pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 1}), restless, pipe.Opts{Name: "map", Workers: 3}), 3, pipe.BatchOpts{Name: "batch"})
+		run := start(t, f, pipe.Config{Epochs: -1})
+		defer run.Close()
+		for epoch := range 100 {
+			if got := collect(t, run); fmt.Sprint(got) != "[[0]]" {
+				t.Fatalf("epoch %d: %v", epoch, got)
+			}
+		}
+		<-time.After(time.Hour)
+	})
+}
+
 func TestE51EmptyEpochs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Batch(pipe.From("numbers", pipetest.Numbers{}), 3, pipe.BatchOpts{Name: "batch"})

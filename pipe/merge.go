@@ -46,7 +46,8 @@ func (o Order) String() string {
 type Until int
 
 // The ends of an epoch. With Shortest, or when Pick ends it, what the other inputs still have of the epoch is disposed of, and their sources go on
-// with the next one.
+// with the next one: the context of Items ends, and nothing more is read, however much there is. What their stages have taken is still worked on, so the
+// epoch is over when that is through; it is no more than they hold at once.
 const (
 	Longest  Until = iota // the epochs of all inputs are over
 	Shortest              // the first epoch of an input is over

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -50,13 +52,25 @@ func restless(ctx context.Context, v int) (int, error) {
 
 func TestE9OneWorkerKeepsOrder(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
+		o := func(name string) pipe.Opts { return pipe.Opts{Name: name, Ordered: ordered} }
+		all := pipe.Fill(pipe.From("numbers", pipetest.Numbers{N: 51}), 3, plainStore{3}, writeUnless(-1), pipe.FillOpts{Name: "fill", Ordered: ordered})
+		f := pipe.Unbatch(all, pipe.UnbatchOpts{Name: "unbatch fill"})
+		f = pipe.Map(f, restless, o("map"))
+		f = pipe.Filter(f, func(context.Context, int) (bool, error) { return true, nil }, o("filter"))
+		f = pipe.FlatMap(f, func(ctx context.Context, v int) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) { yield(restless(ctx, v)) }
+		}, o("flatmap"))
+		f = pipe.MapWith(f, func(context.Context) (func(context.Context, int) (int, error), func(), error) {
+			return restless, nil, nil
+		}, o("with"))
+		f = pipe.Route(f, func(context.Context, int) (int, error) { return 0, nil }, branches{asItIs}, pipe.RouteOpts{Name: "route", Ordered: ordered})
+		f = pipe.Merge([]pipe.Flow[int]{f}, pipe.MergeOpts{Name: "merge"})
+		f = pipe.Unbatch(pipe.Aggregate(f, budgets(40), pipe.AggregateOpts{Name: "aggregate"}), pipe.UnbatchOpts{Name: "unbatch"})
+		batches := pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"})
 		synctest.Test(t, func(t *testing.T) {
-			f := pipe.From("numbers", pipetest.Numbers{N: 50})
-			f = pipe.Map(f, restless, pipe.Opts{Name: "map", Ordered: ordered})
-			store := pipe.Fill(f, 3, plainStore{3}, writeUnless(-1), pipe.FillOpts{Name: "fill", Ordered: ordered})
-			run := start(t, store, pipe.Config{})
+			run := start(t, batches, pipe.Config{})
 			defer run.Close()
-			if got := slices.Concat(collect(t, run)...)[:50]; !slices.Equal(got, upTo(50)) {
+			if got := slices.Concat(collect(t, run)...); !slices.Equal(got, upTo(51)[1:]) { // the aggregator leaves zero out
 				t.Errorf("ordered %v: %v", ordered, got)
 			}
 		})
@@ -191,10 +205,13 @@ func TestE6EveryValuePassesThrough(t *testing.T) {
 	values := []any{nil, 0, false, "", []int(nil), none, io.EOF}
 	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: len(values)}),
 		func(_ context.Context, i int) (any, error) { return values[i], nil }, pipe.Opts{Name: "map", Ordered: true})
+	f = pipe.Filter(f, func(context.Context, any) (bool, error) { return true, nil }, pipe.Opts{Name: "filter", Workers: 2, Ordered: true})
+	f = pipe.Unbatch(pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "unbatch"})
+	f = pipe.Merge([]pipe.Flow[any]{f}, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin})
 	run := start(t, f, pipe.Config{})
 	defer run.Close()
-	if got := collect(t, run); len(got) != len(values) {
-		t.Errorf("%v", got)
+	if got := collect(t, run); !reflect.DeepEqual(got, values) {
+		t.Errorf("%#v", got)
 	}
 }
 
