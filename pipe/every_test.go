@@ -543,7 +543,7 @@ func (e *every) write(c construct) func(context.Context, int, *rows, int) error 
 				<-ctx.Done()
 				return ctx.Err()
 			}
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			b.all[row] = lateRow
 			return nil
 		}

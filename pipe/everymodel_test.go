@@ -438,7 +438,7 @@ func followTheModel(t *testing.T, rt *rapid.T, changing bool) {
 	over := false
 	found := &findings{TB: t}
 	synctest.Test(t, func(*testing.T) {
-		defer time.Sleep(time.Hour) // operations that were abandoned
+		defer func() { <-time.After(time.Hour) }() // for operations that were abandoned
 		for state := (pipe.State{}); !over && found.message == ""; {
 			state, over = e.read(found, f, state, epochs, cut, &got)
 			if !d.exact {
@@ -476,7 +476,7 @@ func resumeAnywhere(t *testing.T, rt *rapid.T) {
 	found := &findings{TB: t}
 	synctest.Test(t, func(*testing.T) {
 		defer func() {
-			time.Sleep(time.Hour) // operations that were abandoned
+			<-time.After(time.Hour) // operations that were abandoned
 			if p := recover(); p != nil && p != any(found) {
 				panic(p)
 			}

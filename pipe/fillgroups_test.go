@@ -276,7 +276,7 @@ func TestFillWaitsForAStuckOperation(t *testing.T) {
 			}}
 			op := func(ctx context.Context, v int, b []int, row int) error {
 				if v == 1 {
-					time.Sleep(time.Hour)
+					<-time.After(time.Hour)
 				}
 				b[row] = v
 				return nil
