@@ -19,10 +19,10 @@ func TestE7DefinitionPrintsAsATree(t *testing.T) {
 	batched := pipe.Batch(filled, 2, pipe.BatchOpts{Name: "batch"})
 	text := batched.String()
 	for i, want := range [][]string{
-		{"batch ", "batch of 2, buffer 2 ", "draw_test.go:18"},
-		{"fill ", "fill of 4, buffer 5, skips 3 failures ", "draw_test.go:17"},
-		{"decode ", "map, 8 workers, buffer 2, ordered, gate of 2 ", "draw_test.go:15"},
-		{"numbers ", "source, buffer 16", "draw_test.go:14"},
+		{"batch ", "batch of 2, buffer 2 ", "draw_test.go:19"},
+		{"fill ", "fill of 4, buffer 5, skips 3 failures ", "draw_test.go:18"},
+		{"decode ", "map, 8 workers, buffer 2, ordered, gate of 2 ", "draw_test.go:16"},
+		{"numbers ", "source, buffer 16", "draw_test.go:15"},
 	} {
 		line := strings.Split(text, "\n")[i]
 		for _, part := range want {
