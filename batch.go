@@ -17,6 +17,7 @@ type Batch struct {
 	slot    *arena.Slot
 	form    atomic.Pointer[form] // nil until a row is written, where batches have several
 	texts   [][]string           // by text field, then row; len(texts[i]) == layout.rows
+	origins [][]Origin           // by row; nil: there is no ledger
 	lost    []*Lost              // by row, the sample in whose place another came; nil: the loader replaces none
 	rows    int
 	samples []int // by row, how many are packed into it; nil: one
@@ -80,6 +81,9 @@ func (b *Batch) origin(row int, it *item) {
 	if b.lost != nil {
 		b.lost[row] = it.replaced
 	}
+	if b.origins != nil {
+		b.origins[row] = []Origin{it.origin()}
+	}
 }
 
 // taken is how many samples the batch was made of.
@@ -115,7 +119,8 @@ type slots struct {
 	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
 	packs  bool                   // several samples lie in a row
 	notes  bool                   // there may be samples in the place of others
-	free   sync.Pool              // of *Batch without a slot
+	ledger bool
+	free   sync.Pool // of *Batch without a slot
 }
 
 // Reserve waits for a slot. Where the consumer itself holds all that may be held, it is told, and the wait goes on until it lets go.
@@ -142,6 +147,9 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 			if s.notes {
 				b.lost = make([]*Lost, s.layout.rows)
 			}
+			if s.ledger {
+				b.origins = make([][]Origin, s.layout.rows)
+			}
 		}
 		b.slot, b.rows = slot, 0
 		if len(s.layout.forms) == 1 && s.layout.unknown() == 0 {
@@ -165,6 +173,9 @@ func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
 	if dst.lost != nil {
 		dst.lost[to] = src.lost[from]
 	}
+	if dst.origins != nil {
+		dst.origins[to] = src.origins[from]
+	}
 }
 
 // Seal ends the filling: rows samples stand in the batch.
@@ -185,6 +196,7 @@ func (s *slots) recycle(b *Batch) {
 		clear(t) // keys must not keep a table of paths alive
 	}
 	clear(b.lost)
+	clear(b.origins)
 	b.slot = nil
 	b.form.Store(nil)
 	s.free.Put(b)

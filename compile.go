@@ -308,7 +308,7 @@ func (c *compiler) program(s recipe.Step) (next part, err error) {
 // images makes a part of steps on an image.
 func (c *compiler) images(p fuse.Part) *images {
 	t := &c.trail
-	next := &images{work: c.work, what: p.Images}
+	next := &images{work: c.work, what: p.Images, names: stepNames(p)}
 	if field := p.Images.Field; field != "" {
 		next.bytes = t.places.take(field)
 		t.leg.probe = next.bytes

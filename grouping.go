@@ -56,7 +56,7 @@ func (g *grouping) formOf(it *item) (*form, error) {
 		}
 		t := g.work.tool(it)
 		defer g.work.tools.Put(t)
-		if err := g.images.plan(it, t, g.images.formOf(it)); err != nil {
+		if err := g.images.plan(it, t, g.images.formOf(it), false); err != nil {
 			return nil, err
 		}
 		shape = t.plan.Form().Shape()

@@ -15,12 +15,13 @@ type images struct {
 	what  *fuse.Images
 	bytes place // what is decoded; nowhere: the picture is there
 	image place
-	last  bool // the result goes into the row
+	last  bool              // the result goes into the row
+	names map[uint64]string // of the steps, by their IDs
 }
 
 // run implements part.
 func (p *images) run(ctx context.Context, it *item, t *tool) error {
-	if err := p.plan(it, t, p.formOf(it)); err != nil {
+	if err := p.plan(it, t, p.formOf(it), p.work.ledger); err != nil {
 		return err
 	}
 	to := it.values.room(&p.work.pictures, t.plan.Form())
@@ -35,7 +36,7 @@ func (p *images) run(ctx context.Context, it *item, t *tool) error {
 
 // into is run with the result in the sample's row.
 func (p *images) into(ctx context.Context, it *item, t *tool, row []byte) error {
-	if err := p.plan(it, t, p.formOf(it)); err != nil {
+	if err := p.plan(it, t, p.formOf(it), p.work.ledger); err != nil {
 		return err
 	}
 	form := t.plan.Form()
@@ -56,13 +57,16 @@ func (p *images) formOf(it *item) media.Form {
 }
 
 // plan makes one of the steps, for compressed bytes, or for stored pixels of this form. Random draws are the same, however the steps are divided.
-func (p *images) plan(it *item, t *tool, f media.Form) error {
+func (p *images) plan(it *item, t *tool, f media.Form, explain bool) error {
 	info := media.Info{Width: f.Width, Height: f.Height, Orientation: 1}
 	if p.decodes() {
 		if it.bad != nil {
 			return it.bad
 		}
 		info = it.info
+	}
+	if explain {
+		return p.explain(it, t, info)
 	}
 	return media.MakePlan(info, p.what.Decode, p.what.Steps, &t.chance, &t.plan)
 }
@@ -88,7 +92,7 @@ func (p *images) draw(ctx context.Context, it *item, t *tool, dst []byte, stride
 func (p *images) foresee(it *item, t *tool) (bytes int64) {
 	before := t.forms[p.image.at]
 	t.forms[p.image.at] = media.Form{}
-	if !p.decodes() && before.Height <= 0 || p.plan(it, t, before) != nil {
+	if !p.decodes() && before.Height <= 0 || p.plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the picture, or the operation will fail before it needs any
 	}
 	if p.decodes() {

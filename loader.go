@@ -35,6 +35,7 @@ type Options struct {
 	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
 	InFlight func() InFlight // asked at every Start; nil: nothing is noted
+	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
 }
 
 // InFlight is told which samples are in the hands of C code. Cell is the number of the operation among those at work at once.

@@ -242,7 +242,7 @@ func (l *Loader) makeMemory() error {
 			ErrConfig, limit, l.layout.rows, small.Need)
 	}
 	_, notes := l.failing().does(Replace, l.recipe)
-	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held, notes: notes}
+	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held, notes: notes, ledger: l.options.Ledger}
 	return err
 }
 
@@ -254,7 +254,10 @@ func (l *Loader) makeWork() {
 	}
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
-	l.work = work{layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed, ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil}
+	l.work = work{
+		layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed,
+		ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, ledger: l.options.Ledger,
+	}
 	for _, s := range l.sources {
 		s.lane = l.budget.Lane()
 	}
@@ -302,7 +305,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i.Decoder = l.extent.begin.Decoder
 	i.Pipeline = l.recipe.String()
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips
+	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups
 	i.State = l.extent.settled(State{})
 }
 

@@ -157,7 +157,7 @@ func (p *ports) load(in unsafe.Pointer, it *item) {
 func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *item) {
 	switch t {
 	case randType:
-		*(*Rand)(at) = Rand{key: p.work.chance(it), op: p.op}
+		*(*Rand)(at) = Rand{key: p.work.chance(it), op: p.op, log: p.work.logDraws(it, p.name)}
 	case canvasType:
 		*(*Canvas)(at) = Canvas{p.work, it}
 	case idType:

@@ -11,16 +11,35 @@ type Rand struct {
 	key   order.Key
 	op    uint64
 	drawn uint32
+	log   *drawLog // nil: nobody wants to know
 }
 
 // Uint64 returns 64 random bits.
-func (r *Rand) Uint64() uint64 { return r.key.Uint64(r.op, r.next()) }
+func (r *Rand) Uint64() uint64 {
+	n := r.key.Uint64(r.op, r.next())
+	if r.log != nil {
+		r.log.add(n)
+	}
+	return n
+}
 
 // Float64 returns a number in [0, 1).
-func (r *Rand) Float64() float64 { return r.key.Float64(r.op, r.next()) }
+func (r *Rand) Float64() float64 {
+	x := r.key.Float64(r.op, r.next())
+	if r.log != nil {
+		r.log.add(x)
+	}
+	return x
+}
 
 // IntN returns a number in [0, n), and 0 for n < 1.
-func (r *Rand) IntN(n int) int { return r.key.Intn(r.op, r.next(), n) }
+func (r *Rand) IntN(n int) int {
+	i := r.key.Intn(r.op, r.next(), n)
+	if r.log != nil {
+		r.log.add(i)
+	}
+	return i
+}
 
 func (r *Rand) next() uint32 {
 	r.drawn++

@@ -25,6 +25,7 @@ type item struct {
 	content budget.Grant // the bytes read
 	working budget.Grant // what comes after
 
+	draws    []Draw // with a ledger
 	replaced *Lost  // the sample in whose place this one came; nil: it is its own
 	drawn    uint32 // how many others were drawn for this place
 	limited  bool   // the operation at work has a time limit

@@ -23,6 +23,7 @@ type work struct {
 	seed   uint64
 	ranks  bool    // others run the same recipe, and have to yield as many batches
 	room   shelves // values of a sample
+	ledger bool    // of what steps drew for each sample
 
 	epoch      int     // the run's first
 	quarantine []int64 // sorted numbers of samples that are not tried

@@ -117,6 +117,10 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		b.Release()
 		return ctx.Err()
 	}
+	if err := s.tellRows(b, stream); err != nil {
+		b.Release()
+		return err
+	}
 	s.place = state.AppendPlace(s.place[:0])
 	segment, slot, pooled := b.Slot()
 	frame := wire.Batch{

@@ -111,7 +111,7 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	if err != nil {
 		return err
 	}
-	options := headrace.Options{Gate: s.engine.gate, Announce: s.announce, Held: s.held, Lost: s.lost, Warn: s.note}
+	options := headrace.Options{Gate: s.engine.gate, Announce: s.announce, Held: s.held, Lost: s.lost, Warn: s.note, Ledger: open.Replay != nil}
 	if s.engine.page != nil {
 		options.InFlight = func() headrace.InFlight {
 			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})
@@ -127,8 +127,15 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 			return err
 		}
 	}
+	info := s.loader.Info()
+	if open.Replay != nil {
+		if from, err = s.seek(ctx, r, config, from, *open.Replay); err != nil {
+			return err
+		}
+		info.State = *from
+	}
 	// OPENED goes out first: the client waits for it, and everything else needs its fields.
-	if err := s.conn.SendJSON(wire.KindOpened, 0, s.loader.Info()); err != nil {
+	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
 		return err
 	}
 	s.engine.warn.Do(func() {

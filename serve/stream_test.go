@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -250,5 +251,36 @@ func TestGatherAnswersWithARecordOrTheReason(t *testing.T) {
 	c.next(wire.Next{Taken: uint32(len(ahead)), Waiting: true})
 	if b := c.batch(); b.Step != int64(len(ahead)) {
 		t.Errorf("the run goes on with step %d", b.Step)
+	}
+}
+
+// A session that replays begins behind the batches that it was asked to pass, and tells of every row before its batch.
+func TestReplayTellsOfRows(t *testing.T) {
+	root := phototest.Folder(t, 22)
+	whole := open(t, recipeFor(root), `{"epochs":2}`)
+	batches, pixels, _ := whole.epoch()
+	c := start(t).openWith(wire.Open{Recipe: json.RawMessage(recipeFor(root)), Config: json.RawMessage(`{}`), Replay: new(int64(2))})
+	f := c.receive()
+	var rows wire.Rows
+	if c.decode(f, &rows); f.Kind != wire.KindRows || len(rows.Rows) != 4 {
+		t.Fatalf("%v: %s", f.Kind, f.Payload)
+	}
+	b := c.batch()
+	if b.Step != 2 || !bytes.Equal(c.pixels(b), pixels[2]) {
+		t.Errorf("step %d, or other pixels", b.Step)
+	}
+	for i, r := range rows.Rows {
+		var key string
+		if json.Unmarshal(r.Key, &key); key != batches[2].Text[0][i] || r.Source != "files" || r.Position != int64(8+i) {
+			t.Errorf("row %d: %+v, want %s", i, r, batches[2].Text[0][i])
+		}
+	}
+	for _, replay := range []int64{-1, 1 << 40} {
+		conn := start(t).connect()
+		bad := &client{t: t, conn: conn, stream: 1, segments: map[uint32]mapping{}}
+		bad.send(wire.KindOpen, wire.Open{Recipe: json.RawMessage(recipeFor(root)), Config: json.RawMessage(`{"epochs":3}`), Replay: &replay})
+		if e := bad.failure(); e.Code != wire.CodeRecipe || !strings.Contains(e.Message, fmt.Sprint("batch ", replay)) {
+			t.Errorf("%+v", e)
+		}
 	}
 }

@@ -43,11 +43,12 @@ const (
 	KindGathered   Kind = 26
 	KindStages     Kind = 27
 	KindTraced     Kind = 28
+	KindRows       Kind = 29
 )
 
 var kindNames = map[Kind]string{
 	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT", KindStats: "STATS", KindClose: "CLOSE",
-	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED",
+	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED", KindRows: "ROWS",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED",
 }

@@ -21,6 +21,38 @@ type Open struct {
 	State  json.RawMessage `json:"state,omitempty"`
 
 	SerialUntil *Until `json:"serial_until,omitempty"` // as in Start
+	Replay      *int64 `json:"replay,omitempty"`       // begin so many batches behind State, and tell of every batch where its rows come from
+}
+
+// Rows precedes a Batch of a session that replays.
+type Rows struct {
+	Rows []Row `json:"rows"`
+}
+
+// Row is a sample in a row of a batch.
+type Row struct {
+	Row      int       `json:"row"`
+	Source   string    `json:"source"`
+	Index    int64     `json:"index"`
+	Key      Path      `json:"key"`
+	Epoch    int       `json:"epoch"`
+	Position int64     `json:"position"`
+	Draws    []Draw    `json:"draws"`
+	Replaced *Replaced `json:"replaced,omitempty"`
+}
+
+// Draw is what a random operation drew for a row.
+type Draw struct {
+	Step   string         `json:"step"`
+	Values map[string]any `json:"values"`
+}
+
+// Replaced is the sample in whose place that of a row came.
+type Replaced struct {
+	Index int64  `json:"index"`
+	Key   Path   `json:"key"`
+	Stage string `json:"stage"`
+	Error string `json:"error"`
 }
 
 // Start drops what is under way and goes on from State in a new stream.

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ._crash import InFlight
     from ._loader import Errors, Field, Loader, LostSample
     from ._profile import Headspace, Profile, StageProfile, Trial, headspace
+    from ._replay import Replayed, replay
     from ._stats import Stats
     from ._text import Texts
     from ._trace import Trace
@@ -71,6 +72,7 @@ __all__ = [
     "Profile",
     "ProtocolError",
     "RecipeError",
+    "Replayed",
     "SampleError",
     "SourceError",
     "StageProfile",
@@ -86,6 +88,7 @@ __all__ = [
     "headspace",
     "load",
     "merge",
+    "replay",
     "version_info",
 ]
 
@@ -99,6 +102,7 @@ _LATER = {
     "LostSample": "_loader",
     "Profile": "_profile",
     "StageProfile": "_profile",
+    "Replayed": "_replay",
     "Stats": "_stats",
     "Texts": "_text",
     "Trace": "_trace",
@@ -106,6 +110,7 @@ _LATER = {
     "VersionInfo": "_version",
     "__version__": "_version",
     "headspace": "_profile",
+    "replay": "_replay",
     "version_info": "_version",
 }
 

@@ -157,6 +157,7 @@ class Loader:
         self._adrift = False  # an exception came before the engine was told where to go on
         self._lock = RLock()
         self._warned = False  # that batches are held
+        self.rows: list[dict[str, Any]] | None = None  # of the next batch, where each comes from; only of a replay
         self._inside = False  # somebody is in next()
         self._refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader
         self.errors = Errors()
@@ -431,6 +432,9 @@ class Loader:
             self._end_epoch(loop, session, payload, end)
         elif kind == _wire.ERROR and stream in (0, session.stream):
             self._fail(session, payload, end)
+        elif kind == _wire.ROWS:
+            self.rows = json.loads(payload)["rows"]
+            session.channel.skip(end)
         else:
             session.channel.skip(end)
             if kind == _wire.NOTE:

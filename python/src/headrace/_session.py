@@ -42,6 +42,7 @@ class Session:
         config: dict[str, Any],
         state: dict[str, Any] | None = None,
         serial_until: dict[str, Any] | None = None,
+        replay: int | None = None,
     ) -> None:
         self.connection = connection
         self.channel = connection.channel
@@ -58,7 +59,7 @@ class Session:
         self._poller = select.poll()
         self._poller.register(self.channel.fd, select.POLLIN)
         self._poller.register(connection.engine.pidfd, select.POLLIN)
-        self._send_json(_wire.OPEN, {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until})
+        self._send_json(_wire.OPEN, {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay})
 
     def opened(self) -> dict[str, Any]:
         """Wait for OPENED."""

@@ -662,6 +662,9 @@ class Pipeline:
             config["prefetch"] = self._defaults["prefetch"]
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
+        return self._start(config)
+
+    def _start(self, config: dict[str, Any], state: dict[str, Any] | None = None, replay: int | None = None) -> Loader:
         # The order matters: the engine starts, and then lists the source, while what takes long here is imported.
         from ._engine import manager
 
@@ -669,7 +672,7 @@ class Pipeline:
         from ._session import Session
 
         recipe = self._described()
-        session = Session(connection, recipe, config)
+        session = Session(connection, recipe, config, state, None, replay)
         from ._loader import Loader
 
         return Loader(session, recipe, config, self._format)
