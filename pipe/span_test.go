@@ -108,7 +108,7 @@ func TestSpansTellTheLifeOfWorkers(t *testing.T) {
 		for range 2 {
 			collect(t, run)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		run.Next(t.Context())
 		run.Close()
 		s.check(t, began, run.Stats(), true)
@@ -156,7 +156,7 @@ func TestSpansOfSequences(t *testing.T) {
 			if _, err := run.Next(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 		}
 		collect(t, run)
 		run.Close()
@@ -207,7 +207,7 @@ func TestSpanHookPanics(t *testing.T) {
 			var err error
 			for err == nil {
 				_, err = run.Next(t.Context())
-				time.Sleep(time.Second)
+				<-time.After(time.Second)
 			}
 			if hook := (*pipe.HookError)(nil); !errors.As(err, &hook) {
 				t.Errorf("%v: %v", kind, err)
