@@ -291,3 +291,60 @@ func TestTheRecordOfAnotherRank(t *testing.T) {
 		t.Error("the batches are not those that were left")
 	}
 }
+
+// With several sources, each is divided anew.
+func TestMergesGoOnUnderAnotherWorldSize(t *testing.T) {
+	leak.Check(t)
+	one, two := phototest.Folder(t, 31), phototest.Folder(t, 17)
+	for _, how := range []string{"round_robin", "arrival"} {
+		r := parseRecipe(t, `{"merge":{"of":[[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"one"},{"shuffle":{"seed":3},"name":"order"}],[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"two"}]],"order":%q}},
+			"decode_image",{"center_crop":{"size":8}},{"batch":{"size":2}}`, one, two, how)
+		c := Config{Epochs: new(1), Workers: new(3)}
+		seen := make(map[string]int)
+		var records []State
+		for phase, world := range []int{2, 3, 1} {
+			var next []State
+			for rank := range world {
+				c.WorldSize, c.Rank = world, rank
+				l := openLoader(t, r, c, Options{})
+				if records != nil {
+					s, err := l.Gather(records)
+					if err != nil || l.Start(s, nil) != nil {
+						t.Fatal(err)
+					}
+				}
+				for n := 0; n < 3+rank || phase == 2; n++ {
+					b, err := l.Next(t.Context())
+					if err == io.EOF {
+						break
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, row := range rows(t, b) {
+						seen[row.key]++
+					}
+					b.Release()
+				}
+				next = append(next, l.State())
+			}
+			records = next
+		}
+		c.WorldSize, c.Rank = 1, 0
+		first := make(map[string]bool) // these fill up what is not dealt to all ranks
+		for _, source := range openLoader(t, r, c, Options{}).sources {
+			for pos := range int64(2) {
+				_, key := source.identify(0, pos)
+				first[key] = true
+			}
+		}
+		for key, n := range seen {
+			if n > 2 || n > 1 && !first[key] {
+				t.Errorf("%s: %s came %d times", how, key, n)
+			}
+		}
+		if len(seen) != 48 || records[0].Epoch != 1 {
+			t.Errorf("%s: %d samples of 48, then %+v", how, len(seen), records[0])
+		}
+	}
+}
