@@ -252,6 +252,7 @@ func (t *Trace) write() {
 	for looks := 1; ; {
 		select {
 		case c := <-t.full:
+			t.name() // a file that is cut off has names for all that it shows
 			t.put(c.text, c.events)
 			t.free <- c.text
 		case <-ticks.C:
@@ -302,17 +303,25 @@ func (t *Trace) look() {
 	t.put(t.line, n)
 }
 
+// name writes the names of the tracks that have got one.
+func (t *Trace) name() {
+	t.mu.Lock()
+	names := t.names
+	t.names = nil
+	t.mu.Unlock()
+	t.put(names, countEvents(names))
+}
+
 // flush writes what the tracks have so far. The last time it closes them.
 func (t *Trace) flush(last bool) {
 	t.mu.Lock()
-	names := t.names
-	t.names, t.closed = nil, last
+	t.closed = last
 	tracks := make([]*track, 0, len(t.tracks))
 	for _, k := range t.tracks {
 		tracks = append(tracks, k)
 	}
 	t.mu.Unlock()
-	t.put(names, countEvents(names))
+	t.name()
 	for _, k := range tracks {
 		k.mu.Lock()
 		now := k.now

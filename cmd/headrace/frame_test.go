@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"headrace"
 	"headrace/internal/phototest"
 	"headrace/recipe"
 )
@@ -167,6 +168,9 @@ func runExamples(t *testing.T, c *cobra.Command, folder string) {
 		out := invoke(t, folder, "convert", "recipe.yaml")
 		os.WriteFile(filepath.Join(folder, "recipe.json"), []byte(out.stdout), 0o644)
 	}
+	if c.Name() == "replay" {
+		saveExampleStates(t, folder)
+	}
 	for line := range strings.Lines(c.Example) {
 		line = strings.TrimSpace(strings.ReplaceAll(line, "/data/", "data/"))
 		if line, _, _ = strings.Cut(line, " | jq"); !strings.HasPrefix(line, "headrace ") {
@@ -178,6 +182,25 @@ func runExamples(t *testing.T, c *cobra.Command, folder string) {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
+}
+
+// saveExampleStates writes the states that the examples of replay go on from.
+func saveExampleStates(t *testing.T, folder string) {
+	text, err := os.ReadFile(filepath.Join(folder, "recipe.yaml"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "r.yaml"), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, one := trained(t, folder, headrace.Config{}, 1)
+	saveJSON(t, filepath.Join(folder, "step-1200.json"), one[1])
+	var all []headrace.State
+	for rank := range 2 {
+		_, states := trained(t, folder, headrace.Config{WorldSize: 2, Rank: rank}, 1)
+		all = append(all, states[1])
+	}
+	saveJSON(t, filepath.Join(folder, "all-ranks.json"), all)
 }
 
 // Shells complete recipes, variables and what a flag takes.

@@ -91,8 +91,32 @@ RANDOM = {
         ]
     ),
     "batch": lambda r: r.choice([{"size": 3}, {"global_size": 8}, {"size": 1, "drop_last": True}]),
+    "decode_npy": lambda r: {
+        "dtype": r.choice(["int32", "float16", "bool"]),
+        "shape": r.choice([None, [None], (None, 4)]),
+        "field": r.choice([None, "bytes"]),
+        "to": r.choice([None, "tokens", "no", "é: #"]),
+    },
+    "bucket_batch": lambda r: {
+        "lengths": r.choice([8, [4, 16], (np.int64(3), 5)]),
+        **r.choice([{"size": 3}, {"tokens": 64}, {"bytes": 4096}]),
+        "pad": r.choice([0, 7]),
+        "pad_to": r.choice([None, "bucket", "longest"]),
+        "overlong": r.choice([None, "error", "truncate", "drop"]),
+        "drop_last": r.choice([False, True]),
+    },
+    "pack": lambda r: {
+        "length": r.randint(1, 999),
+        "size": r.choice([1, np.int32(4)]),
+        "fit": r.choice([None, "best", "first"]),
+        "open": r.choice([None, 3]),
+        "pad": r.choice([0, 7]),
+        "overlong": r.choice([None, "error", "truncate", "drop"]),
+        "drop_last": r.choice([False, True]),
+    },
 }
 LAST = ("normalize", "layout", "batch")  # may only follow what is of one size, or be last
+SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
 
 
 def flipped(p):
@@ -169,9 +193,15 @@ def drawn(r, name):
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
     if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
+    if name in SEQUENCES:
+        args = RANDOM["decode_npy"](r)
+        if name != "decode_npy":  # of a type that has every pad, and of one axis, as packs need
+            args.update(dtype="int32", shape=None, field=None)
+        p = p.decode_npy(**args)
+        return p if name == "decode_npy" else getattr(p, name)(**RANDOM[name](r))
     p = p.decode_image(**RANDOM["decode_image"](r))
     for middle in r.sample(sorted(RANDOM), 3):
-        if middle not in (*LAST, "shuffle", "decode_image", "grayscale"):
+        if middle not in (*LAST, *SEQUENCES, "shuffle", "decode_image", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
     if name == "batch":
         p = p.center_crop(8)
@@ -236,7 +266,7 @@ def same(op, name, asked, got):
         return got == asked % 4
     if name == "frame":
         return got is None
-    if name == "retries" and asked == 0:
+    if name in ("retries", "pad") and asked == 0:
         return got is None
     if name in ("size", "mean", "std", "fill") and isinstance(asked, list) and len(set(asked)) == 1:
         return got in (asked[0], asked)
