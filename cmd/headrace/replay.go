@@ -32,7 +32,8 @@ func replayCommand() *cobra.Command {
 index and the key of its sample, the position in the epoch, and what random operations drew for it; and of each field the SHA-256 of its bytes.
 
 The state is a file with what loader.state_dict() gave, as JSON: one record, or a list of those of several ranks. The batch is that of the rank that saved it, or of
---rank and --world-size, where what was left of the epoch was divided anew. Batches of a run in completion order may come out in another composition.
+--rank and --world-size, where what was left of the epoch was divided anew. Batches of a run in completion order, or behind a merge by arrival, may come
+out in another composition.
 
 --out writes the rows as headrace run does.`,
 		Example: `  headrace replay recipe.yaml --state step-1200.json --batch 7
