@@ -35,7 +35,8 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
         pipeline: what was run, or the file of its recipe.
         state: what `loader.state_dict()` gave before the batch. The batch is that of the rank whose state it is. After a change of world
             size, give what `state_dict()` says once the new loader has loaded the states.
-        batch: which batch behind the state: 0 is the one that came next. In completion order batches may come in another composition.
+        batch: which batch behind the state: 0 is the one that came next. In completion order, and behind
+            a merge by arrival, batches may come in another composition.
         options: what `loader()` was given for `order`, `on_error`, `max_errors`, `steps_per_epoch` and `fuse`; other options do not
             change what is in a batch.
 
