@@ -18,7 +18,7 @@ type Batch struct {
 	form    atomic.Pointer[form] // nil until a row is written, where batches have several
 	texts   [][]string           // by text field, then row; len(texts[i]) == layout.rows
 	origins [][]Origin           // by row; nil: there is no ledger
-	lost    []*Lost              // by row, the sample in whose place another came; nil: the loader replaces none
+	lost    [][]*Lost            // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
 	rows    int
 	samples []int // by row, how many are packed into it; nil: one
 	epoch   int
@@ -76,18 +76,28 @@ func (b *Batch) Texts() [][]string {
 	return out
 }
 
-// origin notes whose sample a row holds.
-func (b *Batch) origin(row int, it *item) {
+// empty forgets whose samples a row holds.
+func (b *Batch) empty(row int) {
 	if b.lost != nil {
-		b.lost[row] = it.replaced
+		b.lost[row] = nil
 	}
 	if b.origins != nil {
-		b.origins[row] = []Origin{it.origin()}
+		b.origins[row] = nil
 	}
 }
 
-// taken is how many samples the batch was made of.
-func (b *Batch) taken() (n int64) {
+// origin notes a sample that an empty row holds, behind those that were noted.
+func (b *Batch) origin(row int, it *item) {
+	if b.lost != nil && it.replaced != nil {
+		b.lost[row] = append(b.lost[row], it.replaced)
+	}
+	if b.origins != nil {
+		b.origins[row] = append(b.origins[row], it.origin())
+	}
+}
+
+// Samples is the number of samples that lie in the rows: more than these where several are packed into one.
+func (b *Batch) Samples() (n int64) {
 	if b.samples == nil {
 		return int64(b.rows)
 	}
@@ -145,7 +155,7 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 				b.samples = make([]int, s.layout.rows)
 			}
 			if s.notes {
-				b.lost = make([]*Lost, s.layout.rows)
+				b.lost = make([][]*Lost, s.layout.rows)
 			}
 			if s.ledger {
 				b.origins = make([][]Origin, s.layout.rows)

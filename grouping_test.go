@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -225,6 +226,79 @@ func TestFailuresInGroupedBatches(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "class") || !strings.Contains(err.Error(), ".jpg") {
 		t.Error(err)
+	}
+}
+
+// Every sample of a packed row that came in the place of another is told before its batch, and counted, in the order of the rows; also behind a resume. One
+// too many ends the run before its batch.
+func TestReplacedSamplesOfPackedRows(t *testing.T) {
+	leak.Check(t)
+	root := sequences(t, lengthsOfFiles...)
+	for _, i := range []int{1, 2, 5, 6, 10, 17, 20} {
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprint("class", i%2), fmt.Sprintf("%03d.npy", i)), []byte("no array"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},{"shuffle":{"seed":5}},{"decode_npy":{"dtype":"int32"}},{"pack":{"length":12,"size":2,"open":2}}`, root)
+	for _, fuse := range []bool{true, false} {
+		type step struct {
+			batch string
+			lost  []string
+			state State
+		}
+		var lost []string
+		options := Options{Ledger: true, Lost: func(l Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}
+		config := Config{Epochs: new(1), Workers: new(3), OnError: Replace, Fuse: &fuse, MaxErrors: ErrorCount(7)}
+		rest := func(l *Loader) (all []step, err error) {
+			for {
+				lost = nil
+				b, err := l.Next(t.Context())
+				if err != nil {
+					return all, err
+				}
+				var want []string
+				for _, o := range b.Origins() {
+					if o.Replaced != nil {
+						want = append(want, fmt.Sprint(o.Replaced.ID.Pos, o.Replaced.Key, true))
+					}
+				}
+				if !slices.Equal(lost, want) {
+					t.Errorf("told %v before a batch with %v", lost, want)
+				}
+				all = append(all, step{shownBatch(t, b), lost, l.State()})
+				b.Release()
+			}
+		}
+		l := openLoader(t, r, config, options)
+		all, err := rest(l)
+		if e := l.Epoch(); err != io.EOF || e.Replaced != 7 || e.Samples != 22 || e.Lost != 0 {
+			t.Fatalf("%v, %+v", err, e)
+		}
+		told := int64(0)
+		for i, s := range all {
+			if told += int64(len(s.lost)); s.state.Epoch == 0 && s.state.Replaced != told {
+				t.Errorf("behind batch %d %d were replaced, and the state says %d", i, told, s.state.Replaced)
+			}
+			if s.state.Epoch > 0 {
+				continue
+			}
+			if err := l.Start(s.state, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := rest(l); err != io.EOF || !reflect.DeepEqual(got, all[i+1:]) || l.Epoch().Replaced != 7 {
+				t.Errorf("behind batch %d: %v, %+v\n%v\nwant\n%v", i, err, l.Epoch(), got, all[i+1:])
+			}
+		}
+		config.MaxErrors = ErrorCount(2)
+		few := openLoader(t, r, config, options)
+		got, err := rest(few)
+		told = 0
+		for _, s := range got {
+			told += int64(len(s.lost))
+		}
+		if n := len(got); !errors.Is(err, ErrTooManyLost) || n == len(all) || told+int64(len(all[n].lost)) <= 2 || told > 2 || few.State().Replaced != told || len(lost) > 0 {
+			t.Errorf("%d batches with %d replaced, then %v; %v told, %+v", n, told, err, lost, few.State())
+		}
 	}
 }
 

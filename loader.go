@@ -93,7 +93,7 @@ type Stage struct {
 type EpochSummary struct {
 	Epoch    int
 	Batches  int64
-	Samples  int64 // rows yielded
+	Samples  int64 // yielded, several in a row where they are packed
 	Lost     int64 // samples that failed and were dropped
 	Replaced int64 // of those yielded, samples that came in the place of others that failed
 	Wrapped  int64
@@ -240,7 +240,7 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		}
 		b.epoch, b.step = l.count.Epoch, l.count.Batches
 		l.count.Batches++
-		l.count.Samples += b.taken()
+		l.count.Samples += b.Samples()
 	case io.EOF:
 		if l.config.StepsPerEpoch != nil {
 			return nil, l.short()

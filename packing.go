@@ -33,11 +33,9 @@ func (e *ending) pack(_ context.Context, r group.Row[*item], b *Batch, row int) 
 		t.write(r, b, row)
 	}
 	b.samples[row] = len(r.Segments)
-	if b.origins != nil {
-		b.origins[row] = nil
-		for _, s := range r.Segments {
-			b.origins[row] = append(b.origins[row], s.Item.origin())
-		}
+	b.empty(row)
+	for _, s := range r.Segments {
+		b.origin(row, s.Item)
 	}
 	return nil
 }

@@ -91,6 +91,7 @@ func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) 
 	for _, c := range e.cells {
 		c.write(s.it.values, s.batch, s.row)
 	}
+	s.batch.empty(s.row)
 	s.batch.origin(s.row, s.it)
 	return struct{}{}, nil
 }

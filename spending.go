@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"fmt"
+	"slices"
 
 	"headrace/pipe"
 )
@@ -48,19 +49,14 @@ func (l *Loader) tellReplaced(b *Batch, before State) error {
 	if b.lost == nil {
 		return nil
 	}
-	for _, lost := range b.lost[:b.rows] {
-		if lost == nil {
-			continue
-		}
+	all := slices.Concat(b.lost[:b.rows]...) // nil, as a rule
+	for _, lost := range all {
 		if over, limit := l.spending.spend(lost.Stage); over {
 			b.Release()
 			return l.overspent(lost, limit, before)
 		}
 	}
-	for _, lost := range b.lost[:b.rows] {
-		if lost == nil {
-			continue
-		}
+	for _, lost := range all {
 		l.count.Replaced++
 		if l.options.Lost != nil {
 			l.options.Lost(*lost)

@@ -76,7 +76,7 @@ func (w *walk) take(b *headrace.Batch, l *headrace.Loader) error {
 			return &outputError{err}
 		}
 	}
-	n := int64(b.Rows())
+	n := b.Samples()
 	w.now.totalBatches++
 	w.now.samples += n
 	w.now.total += n

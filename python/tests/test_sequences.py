@@ -120,6 +120,20 @@ def test_packed_rows_hold_every_sequence_whole(arrays: dict[str, numpy.ndarray],
     assert rows <= packed(map(len, arrays.values()), 11, 3, fit)
 
 
+def test_every_sequence_that_was_replaced_in_a_packed_row_is_told(arrays: dict[str, numpy.ndarray]) -> None:
+    bad = list(arrays)[2::5]
+    for key in bad:
+        pathlib.Path(key).write_bytes(b"no array")
+    pipeline = vectors(arrays).pack(11, 3, open=3)
+    with pipeline.loader(epochs=1, on_error="replace", max_errors=len(bad)) as loader:
+        assert sum(len(json.loads(keys)) for batch in loader for keys in batch["key"]) == len(arrays)
+        assert sorted(e.key for e in loader.errors) == bad
+        assert loader.errors.replaced == len(bad)
+    with pipeline.loader(epochs=1, on_error="replace", max_errors=len(bad) - 1) as loader:
+        with pytest.raises(hr.TooManyErrors, match="allows no more"):
+            list(loader)
+
+
 def packed(lengths: Iterable[int], room: int, open_: int, fit: str) -> int:
     """How many rows the plainest packing takes, which closes all of its rows when a sequence fits into none."""
     rows, left = 0, []
