@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -167,3 +169,83 @@ def test_completion_order_gives_every_sample_once(photos):
             again.load_state_dict(json.loads(json.dumps(state)))
             rest = [k for b in again for k in b["key"]]
         assert sorted(head + rest) == files_of(photos)
+
+
+WRONG = [
+    ({"epoch": "1"}, "its epoch is '1': takes a whole number from 0 on"),
+    ({"epoch": -1}, "its epoch is -1"),
+    ({"epoch": 1.0}, r"its epoch is 1\.0"),
+    ({"epoch": True}, "its epoch is True"),
+    ({"batches": "many"}, "its batches is 'many'"),
+    ({"quarantine": 3}, "its quarantine is 3: takes a list of whole numbers"),
+    ({"quarantine": [-1]}, "its quarantine is -1"),
+    ({"quarantine": [999]}, "it quarantines index 999 of 46 samples"),
+    ({"parts": [5]}, r"its parts are \[5\]"),
+    ({"merges": {"merge": 5}}, "its merges are"),
+    ({"epoch": 1 << 70}, "its epoch is 1180591620717411303424"),
+]
+WRONG_PLACES = [
+    ({"position": "x"}, "its position is 'x': takes a whole number from 0 on"),
+    ({"position": 4.0}, r"its position is 4\.0"),
+    ({"position": -1}, "its position is -1"),
+    ({"position": 10**6}, "its position is 1000000 of an epoch of 46 samples"),
+    ({"ahead": 3}, "its ahead is 3: takes a list of pairs"),
+    ({"ahead": [3]}, r"its ahead is \[3\]: takes a list of pairs"),
+    ({"ahead": [["a", 3]]}, "its ahead is 'a'"),
+    ({"done": [[0, 1, 2]]}, "its done is .*: takes a list of pairs"),
+    ({"done": [[0, 999]]}, "state does not fit"),
+    ({"lost": "abc"}, "its lost is 'abc'"),
+    ({"lost": [1.5]}, r"its lost is 1\.5"),
+    ({"open": object()}, "its open is <object"),
+]
+
+
+@pytest.mark.parametrize("dead", [False, True])
+@pytest.mark.parametrize(
+    ("change", "why"), [(change, why) for change, why in WRONG] + [({"sources": place}, why) for place, why in WRONG_PLACES]
+)
+def test_states_that_cannot_be_change_nothing(photos, whole, change, why, dead):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        for _ in range(3):
+            next(loop)
+        before = loader.state_dict()
+        wrong = json.loads(json.dumps(before))
+        if "sources" in change:
+            wrong["sources"]["files"] |= change["sources"]
+        else:
+            wrong |= change
+        if dead:
+            loader._drop()  # as after an engine's death
+        with pytest.raises(hr.StateMismatch, match=why):
+            loader.load_state_dict(wrong)
+        assert loader.state_dict() == before
+        if dead:
+            loader.load_state_dict(before)
+            loop = loader
+        assert digests(loop) == whole[3:12]
+
+
+@pytest.mark.parametrize("state", [None, 5, "", '{"version": 2}', b"{}", [None], [[]], [("version", 2)]])
+def test_what_is_no_mapping_is_no_state(photos, whole, state):
+    with augmented(photos).loader(epochs=2) as loader:
+        loop = iter(loader)
+        assert digests([next(loop)]) == whole[:1]
+        with pytest.raises(hr.StateMismatch, match="no state"):
+            loader.load_state_dict(state)
+        assert digests(loop) == whole[1:12]
+
+
+def test_numpys_numbers_are_numbers(photos, whole):
+    with augmented(photos).loader(epochs=2) as loader:
+        for i, _ in enumerate(loader):
+            if i == 2:
+                break
+        state = loader.state_dict()
+    loaded = state | {"epoch": np.int64(0), "batches": np.array(state["batches"]), "quarantine": np.array([], np.int64), "mine": 0.5}
+    place = state["sources"]["files"]
+    loaded["sources"] = {"files": place | {"position": np.int32(12), "samples": np.uint16(46), "ahead": np.zeros((0, 2), np.int64)}}
+    with augmented(photos).loader(epochs=2) as again:
+        again.load_state_dict(MappingProxyType(loaded))
+        assert json.loads(json.dumps(again.state_dict())) == state
+        assert digests(again) == whole[3:12]

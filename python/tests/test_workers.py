@@ -9,6 +9,7 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -101,8 +102,8 @@ def test_the_number_survives_the_engine(photos, whole):
 @pytest.mark.parametrize(
     ("workers", "stage", "message"),
     [
-        (0, None, "takes 1 to 256"),
-        (257, None, "takes 1 to 256"),
+        *((workers, None, "takes a whole number from 1 to 256") for workers in (0, 257, -1, 1 << 70, 1.5, 2.0, "3", True, None, [2])),
+        (2, 3, "takes the name of a stage"),
         (2, "raed", 'did you mean "read"'),
         (2, "files", "has one worker by its nature"),
     ],
@@ -116,6 +117,12 @@ def test_what_is_refused(photos, workers, stage, message):
         assert len(digests(loader)) == 12
     with pytest.raises(hr.LoaderClosed):
         loader.set_workers(2)
+
+
+def test_numpys_numbers_are_taken(photos):
+    with augmented(photos).loader(epochs=1) as loader:
+        loader.set_workers(np.int64(3), stage="read")
+        assert stages(loader)["read"] == 3
 
 
 def test_a_consumer_that_does_not_ask_is_no_stall(photos):

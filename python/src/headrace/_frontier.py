@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import index
 
 from .errors import StateMismatch
 
@@ -71,6 +72,15 @@ class Identity:
             source["lost"].sort()
         return {**self._keys, "epoch": frontier.epoch, **place, "quarantine": list(quarantine)}
 
+    def plain(self, state: Any) -> dict[str, Any]:
+        """A state with what this run reads of it, as JSON has it: NumPy's numbers are plain ones, and nothing is shared."""
+        try:
+            items = dict(state.items())
+        except (AttributeError, TypeError, ValueError):
+            raise _none(f"it is {_short(state)}: takes what state_dict() gave") from None
+        read = {*self._keys, *_PLACE, "decoder", "quarantine", *_OF_A_RANK}
+        return {key: _plain(key, value) for key, value in items.items() if key in read and value is not None}
+
     def own(self, state: dict[str, Any]) -> bool:
         """Whether a record is of this rank in this world size."""
         return all(state[key] == self._keys[key] for key in ("world_size", "rank"))
@@ -83,6 +93,7 @@ class Identity:
         for key, why in _EXPLAINED.items():
             if state.get(key) != self._keys[key]:
                 raise _mismatch(f"{key} is {state.get(key)!r}, this loader's is {self._keys[key]!r}: {why}")
+        _check_place(state)
         try:
             theirs = {name: source["samples"] for name, source in state["sources"].items()}
         except (AttributeError, KeyError, TypeError):
@@ -99,6 +110,68 @@ class Identity:
 
 def _mismatch(what: str) -> StateMismatch:
     return StateMismatch(f"headrace: the state does not fit: its {what}")
+
+
+def _none(why: str) -> StateMismatch:
+    return StateMismatch(f"headrace: this is no state of a loader: {why}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}…"
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value as JSON has it; keys that say None are left out."""
+    if hasattr(value, "tolist"):  # NumPy's, PyTorch's
+        value = value.tolist()
+    if isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, item) for item in value]
+    if hasattr(value, "items"):
+        if not all(isinstance(key, str) for key in value):
+            raise _none(f"its {name} has keys that are no text")
+        return {key: _plain(key, item) for key, item in value.items() if item is not None}
+    try:
+        return index(value)
+    except TypeError:
+        raise _none(f"its {name} is {_short(value)}: takes whole numbers, text, and lists and mappings of them") from None
+
+
+def _check_place(state: dict[str, Any]) -> None:
+    """Raise StateMismatch where a plain record has something that cannot be."""
+    for key in ("epoch", "batches", "dropped", "replaced"):
+        _check_count(key, state.get(key, 0))
+    _check_list("quarantine", state.get("quarantine", []))
+    for key in ("sources", "merges"):
+        places = state.get(key, {})
+        if not isinstance(places, dict) or not all(isinstance(place, dict) for place in places.values()):
+            raise _none(f"its {key} are {_short(places)}: takes places by name")
+        for place in places.values():
+            for count in ("samples", "position", "low"):
+                _check_count(count, place.get(count, 0))
+            for several in ("lost", "open"):
+                _check_list(several, place.get(several, []))
+            for several in ("ahead", "done"):
+                _check_list(several, place.get(several, []), ranges=True)
+    parts = state.get("parts", [])
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise _none(f"its parts are {_short(parts)}: takes a list of places")
+
+
+def _check_count(name: str, value: Any) -> None:
+    if type(value) is not int or not 0 <= value <= 1 << 53:  # which every reader of JSON has exactly
+        raise _none(f"its {name} is {_short(value)}: takes a whole number from 0 on")
+
+
+def _check_list(name: str, value: Any, ranges: bool = False) -> None:
+    what = "pairs of whole numbers" if ranges else "whole numbers"
+    if not isinstance(value, list) or (ranges and not all(isinstance(item, list) and len(item) == 2 for item in value)):
+        raise _none(f"its {name} is {_short(value)}: takes a list of {what}")
+    for item in value:
+        for number in item if ranges else [item]:
+            _check_count(name, number)
 
 
 def _counts(source: dict[str, Any], position: int) -> bool:

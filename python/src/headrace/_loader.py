@@ -6,6 +6,7 @@ import json
 import warnings
 from _thread import RLock, get_ident
 from collections.abc import Iterable, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from . import _arrays, _failures, _fork, _wire
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ._trace import Trace
 
 _KEPT = 1000  # lost samples that are remembered by name
+_MOST_WORKERS = 256
 
 
 class LostSample:
@@ -250,14 +252,38 @@ class Loader:
             StateMismatch: if going on from there would be a guess. Nothing has changed then.
         """
         self._check()
-        states = [state] if isinstance(state, dict) else list(state)
+        if state is None or isinstance(state, (str, bytes)) or hasattr(state, "items") or not hasattr(state, "__iter__"):
+            state = [state]  # type: ignore[list-item]  # what is no state is refused as one
+        states = [self._identity.plain(one) for one in state]
         with self._lock:
             for warning in dict.fromkeys(filter(None, map(self._identity.check, states))):
                 warnings.warn(warning, HeadraceWarning, stacklevel=2)
-            state = next((s for s in states if self._identity.own(s)), None) or self._gather(states)
-            self._lost, self._replaced = lost_in(state), set()
-            self._recovery.quarantine = list(state.get("quarantine") or ())
-            self._go_to(Frontier.of(state))
+            record = next((s for s in states if self._identity.own(s)), None)
+            if record is None:
+                record = self._gather(states)
+            else:
+                self._hold_against(record)
+            before = self._frontier, self._failure, self._lost, self._replaced, self._recovery.quarantine
+            self._lost, self._replaced = lost_in(record), set()
+            self._recovery.quarantine = list(record.get("quarantine") or ())
+            try:
+                self._go_to(Frontier.of(record))
+            except RecipeError as error:  # of an engine that was opened for it
+                if "state does not fit" not in str(error):
+                    raise
+                self._frontier, self._failure, self._lost, self._replaced, self._recovery.quarantine = before
+                raise StateMismatch(str(error)) from None
+
+    def _hold_against(self, record: dict[str, Any]) -> None:
+        """Raise StateMismatch if the engine would not go on from a record of this rank. Without an engine, opening one tells."""
+        if self._session is None or self._inside:
+            return
+        try:
+            answer = self._session.gather([record])
+        except Gone:
+            return  # the next batch will tell
+        if "error" in answer:
+            raise StateMismatch(answer["error"])
 
     def _gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
         """Make this rank's state of those of other ranks or another world size."""
@@ -293,6 +319,14 @@ class Loader:
             RecipeError: if there is no such stage, or no such number of workers. Nothing has changed then.
         """
         self._check()
+        try:
+            number = None if isinstance(workers, bool) else index(workers)
+        except TypeError:
+            number = None
+        if number is None or not 1 <= number <= _MOST_WORKERS:
+            raise RecipeError(f"headrace: set_workers({workers!r}): takes a whole number from 1 to {_MOST_WORKERS}")
+        if stage is not None and not isinstance(stage, str):
+            raise RecipeError(f"headrace: set_workers(stage={stage!r}): takes the name of a stage, as in stats()")
         with self._lock:
             if self._inside:
                 raise HeadraceError("headrace: a signal handler within next() cannot set workers")
@@ -302,7 +336,7 @@ class Loader:
                 session = self._session
                 assert session is not None
                 try:
-                    answer = session.set_workers(stage or "", workers)
+                    answer = session.set_workers(stage or "", number)
                 except Gone:
                     self._recover(session)
                     continue
@@ -310,7 +344,7 @@ class Loader:
             if "error" in answer:
                 raise RecipeError(answer["error"])
             self._workers.pop(stage or "", None)
-            self._workers[stage or ""] = workers
+            self._workers[stage or ""] = number
             self._opened = {**self._opened, **answer}
 
     def _record(self) -> dict[str, Any]:
