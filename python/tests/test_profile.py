@@ -86,6 +86,42 @@ def test_headspace_leaves_the_loader_where_it_was(photos):
         assert got + digests(loader) == whole
 
 
+@pytest.mark.parametrize("cut", [1, 5, 11, 12])
+def test_headspace_in_the_last_epoch(photos, cut):
+    with augmented(photos).loader(epochs=1) as loader:
+        whole = digests(loader)
+    with augmented(photos).loader(epochs=1) as loader:
+        loop = iter(loader)
+        for _ in range(cut):
+            next(loop)
+        state = loader.state_dict()
+        assert hr.headspace(loader, lambda _: None, 15).batches == 15
+        assert loader.state_dict() == state
+        if cut < 12:
+            assert digests(loader) == whole[cut:]
+        with pytest.raises(hr.EpochsExhausted):
+            iter(loader)
+
+
+@pytest.mark.parametrize("policy", ["skip", "replace"])
+def test_headspace_leaves_the_errors_as_they_were(own_photos, policy):
+    for bad in sorted(own_photos.rglob("*.jpg"))[::5]:
+        bad.write_bytes(b"nothing")
+    with augmented(own_photos).loader(epochs=1, on_error=policy, max_errors=0.9) as loader:
+        list(loader)
+        told = sorted(error.key for error in loader.errors)
+    with augmented(own_photos).loader(epochs=1, on_error=policy, max_errors=0.9) as loader:
+        loop = iter(loader)
+        for _ in range(2):
+            next(loop)
+        before = list(loader.errors), loader.errors.total, loader.errors.replaced
+        hr.headspace(loader, lambda _: None, 15)
+        assert (list(loader.errors), loader.errors.total, loader.errors.replaced) == before
+        list(loader)
+        assert sorted(error.key for error in loader.errors) == told
+        assert loader.errors.total == len(told)
+
+
 def test_headspace_that_cannot_be_measured(photos):
     empty = hr.files(photos).decode_image().resize(48).center_crop(48).batch(1000, drop_last=True)
     with empty.loader() as loader, pytest.raises(ValueError, match="there is nothing to measure"):

@@ -189,6 +189,8 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
     if batches < 1 or cached < 1:
         raise ValueError(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
     place = loader.state_dict()
+    errors, lost, replaced = loader.errors, set(loader._lost), set(loader._replaced)
+    counts = len(errors), errors.total, errors.replaced
     try:
         stream = _endless(loader)
         kept = [copy.deepcopy(batch) for batch in islice(stream, cached)]
@@ -212,11 +214,17 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
         return Headspace(batches, seconds, waited, perf_counter() - began)
     finally:
         loader.load_state_dict(place)
+        loader._lost, loader._replaced = lost, replaced  # what was told of before is not told of again
+        del errors._kept[counts[0] :]
+        errors.total, errors.replaced = counts[1:]
 
 
 def _endless(loader: Loader) -> Any:
     """Batches, epoch after epoch; from the last one to the first again."""
     while True:
+        epochs, frontier = loader._config["epochs"], loader._frontier
+        if epochs is not None and frontier.epoch + frontier.inside >= epochs:
+            loader.set_epoch(0)
         empty = True
         for batch in loader:
             empty = False
@@ -224,8 +232,6 @@ def _endless(loader: Loader) -> Any:
             del batch
         if empty:
             raise ValueError("headrace: there is nothing to measure: the loader's epochs have no batches")
-        if loader._config["epochs"] is not None and loader.state_dict()["epoch"] >= loader._config["epochs"]:
-            loader.set_epoch(0)
 
 
 def _settle() -> None:
