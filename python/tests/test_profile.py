@@ -31,7 +31,7 @@ def test_a_profile_has_every_stage_and_prints_as_a_table(photos):
 def test_a_profile_takes_apart_what_is_fused(photos):
     with augmented(photos).loader(epochs=1) as loader:
         assert len(loader.profile(workers=[1], fuse=False).stages) > len(loader.profile(workers=[1]).stages)
-        assert loader.profile(workers=[2]).items == PHOTOS  # all that there are
+        assert loader.profile(workers=2).items == PHOTOS  # all that there are
 
 
 def test_profiles_that_are_refused(photos, own_photos):
@@ -39,6 +39,10 @@ def test_profiles_that_are_refused(photos, own_photos):
         for arguments, words in (
             ({"items": 0}, "--items is 0"),
             ({"workers": [0]}, "0 workers are to be tried"),
+            ({"workers": []}, r"workers is \[\]: takes numbers of workers"),
+            ({"workers": [1.5]}, "takes a whole number"),
+            ({"workers": "3"}, "takes a whole number"),
+            ({"items": 2.5}, "takes a whole number"),
             ({"workers": [2, 2]}, "have one twice"),
             ({"items": 10**9, "workers": [1]}, "raise memory, or profile fewer"),
         ):

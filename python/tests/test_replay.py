@@ -120,6 +120,8 @@ def test_what_cannot_be_replayed(photos):
         hr.replay(pipeline(photos), {"world_size": 1, "rank": 0, "epoch": 0, "sources": {}})
     with pytest.raises(hr.RecipeError, match="batch -1 to replay"):
         hr.replay(pipeline(photos), state, -1)
+    with pytest.raises(hr.RecipeError, match=r"batch is 1\.5: takes a whole number"):
+        hr.replay(pipeline(photos), state, 1.5)
     with pytest.raises(hr.RecipeError, match=r"replay\(workers=…\): takes order, on_error"):
         hr.replay(pipeline(photos), state, workers=3)
     with pytest.raises(hr.RecipeError, match="on_error"):

@@ -76,6 +76,23 @@ def test_a_merge_has_what_its_pipelines_have(tmp_path):
     ]:
         with pytest.raises(hr.RecipeError, match=f"^headrace: merge: {re.escape(text)}$"):
             hr.merge(others)
+    for one in [(a, a), (a,), (5,)]:
+        with pytest.raises(hr.RecipeError, match=r"takes one list of pipelines: merge\(\[a, b\]\)"):
+            hr.merge(*one)
+
+
+def test_dtypes_by_name():
+    class Dtype:
+        name = "int32"
+
+    class int32:  # as numpy.int32 is a type
+        pass
+
+    for dtype in (Dtype(), int32):
+        assert CATS.decode_npy(dtype) == CATS.decode_npy("int32")
+    for dtype in (None, 5):
+        with pytest.raises(hr.RecipeError, match="takes the name of a dtype"):
+            CATS.decode_npy(dtype)
 
 
 def test_what_a_merge_is_given():

@@ -145,7 +145,7 @@ def test_what_takes_too_long_is_told(tmp_path):
         assert len(list(loader)) == 3
 
 
-@pytest.mark.parametrize("seconds", [-1, 1e9, "soon"])
+@pytest.mark.parametrize("seconds", [-1, 1e9, "soon", float("inf"), float("nan")])
 def test_times_that_cannot_be(photos, seconds):
     with pytest.raises(hr.RecipeError, match=r"stall_after is .*: takes (a number of )?seconds"):
         augmented(photos).loader(stall_after=seconds)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._engine import find_program
 from .errors import EngineFailed, HeadraceError, RecipeError
+from .pipeline import _integer, _is_several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -104,9 +105,12 @@ def profile(recipe: str, items: int | None, workers: Sequence[int] | None, fuse:
     """Run `headrace profile` on a recipe."""
     arguments = [find_program(), "profile", "-", "--json"]
     if items is not None:
-        arguments += ["--items", str(int(items))]
+        arguments += ["--items", str(_integer("items", items))]
     if workers is not None:
-        arguments += ["--workers", ",".join(str(int(n)) for n in workers)]
+        workers = workers if _is_several(workers) else (workers,)  # type: ignore[assignment]
+        if len(workers) == 0:
+            raise RecipeError(f"headrace: workers is {workers!r}: takes numbers of workers, such as (1, 2, 4)")
+        arguments += ["--workers", ",".join(str(_integer("workers", n)) for n in workers)]
     if fuse is not None:
         arguments += [f"--fuse={str(bool(fuse)).lower()}"]
     seen = None if sys.stderr is not None and sys.stderr.isatty() else subprocess.PIPE  # the bar is for people

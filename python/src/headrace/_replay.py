@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import HeadraceError, RecipeError, StateMismatch
-from .pipeline import Pipeline, load
+from .pipeline import Pipeline, _integer, load
 
 if TYPE_CHECKING:
     from .pipeline import Path
@@ -47,6 +47,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
     for name in options:
         if name not in _OPTIONS:
             raise RecipeError(f"headrace: replay({name}=…): takes {', '.join(_OPTIONS)}")
+    batch = _integer("batch", batch)
     if not isinstance(pipeline, Pipeline):
         pipeline = load(os.fspath(pipeline))
     missing = [key for key in ("recipe", "world_size", "rank", "epoch", "sources") if key not in state]

@@ -65,7 +65,7 @@ def files(
 
 def merge(
     pipelines: Iterable[Pipeline],
-    *,
+    *_more: Pipeline,
     order: Literal["round_robin", "weights", "arrival"] | None = None,
     weights: Iterable[float] | None = None,
     until: Literal["longest", "shortest"] | None = None,
@@ -95,6 +95,8 @@ def merge(
     Raises:
         RecipeError: if they have different seeds, formats, or sections `loader` in the recipes that `load` read.
     """
+    if _more or isinstance(pipelines, Pipeline) or not hasattr(pipelines, "__iter__"):
+        raise RecipeError("headrace: merge: takes one list of pipelines: merge([a, b])")
     given = list(pipelines)
     for i, pipeline in enumerate(given):
         if not isinstance(pipeline, Pipeline):
@@ -291,7 +293,7 @@ class Pipeline:
 
     def decode_npy(
         self,
-        dtype: str,
+        dtype: Any,
         shape: Sequence[int | None] | None = None,
         *,
         field: str | None = None,
@@ -304,13 +306,13 @@ class Pipeline:
             hr.files("tokens/*.npy").shuffle().decode_npy("int32", to="tokens").pack(2048, size=8)
 
         Args:
-            dtype: the type of the elements, such as `"int32"`. `"bfloat16"` takes their bits as uint16, or as NumPy writes ml_dtypes'.
+            dtype: `"int32"`, `numpy.int32` and so on. `"bfloat16"` takes their bits as uint16, or as NumPy writes ml_dtypes'.
             shape: with None for an extent that differs between files; by default (None,), a sequence of numbers.
             field: where the file is; by default where `files` put it.
             to: the field to write, by default `"array"`.
         """
         extents = None if shape is None else [_optional("shape", n) for n in shape]
-        return self._with("decode_npy", {"field": field, "to": to, "dtype": dtype, "shape": extents})
+        return self._with("decode_npy", {"field": field, "to": to, "dtype": _dtype(dtype), "shape": extents})
 
     def resize(self, size: Size, max_size: int | None = None, *, filter: Filter | None = None) -> Pipeline:
         """Resize, antialiased.
@@ -655,7 +657,7 @@ class Pipeline:
             "on_error": said("on_error", on_error, "raise"),
             "max_errors": said("max_errors", max_errors),
             "steps_per_epoch": _optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
-            "stall_after": said("stall_after", stall_after),
+            "stall_after": _seconds("stall_after", said("stall_after", stall_after)),
             "fuse": bool(said("fuse", fuse, True)),
         }
         if "prefetch" in self._defaults:
@@ -749,6 +751,20 @@ def _number(name: str, value: Any) -> float:
     if number - number != 0:  # infinite, or no number at all
         raise RecipeError(f"headrace: {name} is {value!r}: takes a number")
     return number
+
+
+def _seconds(name: str, value: Any) -> Any:
+    if isinstance(value, float) and value - value != 0:  # infinite, or no number at all
+        raise RecipeError(f"headrace: {name} is {value!r}: takes a number of seconds")
+    return value
+
+
+def _dtype(value: Any) -> str:
+    """The name of a dtype, which may be NumPy's."""
+    for name in (value, getattr(value, "name", None), getattr(value, "__name__", None)):
+        if isinstance(name, str):
+            return str(name)
+    raise RecipeError(f"headrace: dtype is {value!r}: takes the name of a dtype, such as 'int32'")
 
 
 def _numbers(name: str, value: Any) -> float | list[float]:
