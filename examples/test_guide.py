@@ -170,6 +170,8 @@ def test_the_commands_that_the_command_line_lists(desk: pathlib.Path) -> None:
     (desk / "recipe.yaml").write_text(recipe.code.replace("/*/*.JPEG", ""))
     commands = re.findall(r"^\|.*\| `(headrace .*)` \|$", (GUIDE / "cli.md").read_text(), re.MULTILINE)
     assert len(commands) >= 8
+    state = "import json, headrace as hr; json.dump(hr.load('recipe.yaml').loader().state_dict(), open('step.json', 'w'))"
+    run(desk, sys.executable, "-c", state)
     for command in commands:
         assert run(desk, "bash", "-euc", command.replace("--seconds 10", "--seconds 1")), command
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -128,17 +129,19 @@ func TestFillGroupsMistakes(t *testing.T) {
 	}
 }
 
-// However small batches are, as many operations run at once as there are workers, and batches are reserved for no more than one more.
+// However small batches are, as many operations run at once as there are workers, and batches are reserved for no more than one more,
+// beside one that is being sealed.
 func TestFillGroupsInWorkAtOnce(t *testing.T) {
 	for _, size := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {
 			var gauge, batches pipetest.Gauge
-			leave := map[int]func(){}
+			var leave sync.Map // of func(), by batch: one is reserved while another is sealed
 			s := &spyStore{n: 8, reserve: func(_ context.Context, k int) error {
-				leave[k] = batches.Enter()
+				leave.Store(k, batches.Enter())
 				return nil
 			}, seal: func(k int) error {
-				leave[k]()
+				f, _ := leave.Load(k)
+				f.(func())()
 				return nil
 			}}
 			op := func(ctx context.Context, v int, b []int, row int) error {
@@ -151,7 +154,7 @@ func TestFillGroupsInWorkAtOnce(t *testing.T) {
 			if got := collect(t, run); len(got) != 70/size {
 				t.Errorf("%d batches", len(got))
 			}
-			if gauge.Max() != 4 || batches.Max() > 5 {
+			if gauge.Max() != 4 || batches.Max() > 6 {
 				t.Errorf("of %d: %d operations and %d batches at once", size, gauge.Max(), batches.Max())
 			}
 		})

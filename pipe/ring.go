@@ -255,11 +255,11 @@ func (r *ring[T]) wait(w *worker, kept int64) bool {
 	defer r.mu.Unlock()
 	if !r.takeable() && w.stage.surplus.Load() <= kept {
 		w.beforeWait(&w.starved)
-		looked := false
+		called := false // whoever is called goes to look elsewhere, too
 		r.ready.wait(func() bool {
-			again := looked
-			looked = true
-			return again
+			done := called || r.takeable() || w.stage.surplus.Load() > kept
+			called = true
+			return done
 		})
 		r.meter.getWait += w.tick(&w.starved)
 		if r.full(r.head + 1) {
