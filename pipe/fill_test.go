@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,7 @@ func writeUnless(bad ...int) func(context.Context, int, []int, int) error {
 type spyStore struct {
 	n       int
 	next    int
+	noting  sync.Mutex // Drop comes at any time
 	log     []string
 	reserve func(ctx context.Context, k int) error // before batch k is given; may be nil
 	seal    func(k int) error                      // may be nil
@@ -42,6 +44,8 @@ type numbered struct {
 }
 
 func (s *spyStore) note(format string, args ...any) {
+	s.noting.Lock()
+	defer s.noting.Unlock()
 	s.log = append(s.log, fmt.Sprintf(format, args...))
 }
 
