@@ -188,11 +188,11 @@ func (f *filler[In, B]) last(v In) (ends bool, err error) {
 
 // refuse ends the run at an item.
 func (f *filler[In, B]) refuse(w *worker, m msg[In], err error) {
-	f.mu.Unlock()
-	f.in.discardMsg(m)
-	f.mu.Lock()
 	f.haltAbove()
 	f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: m.ticket, news: &news{stage: f.stage, err: err}})
+	f.mu.Unlock() // only now: others take what comes behind the item
+	f.in.discardMsg(m)
+	f.mu.Lock()
 }
 
 // crowded tells whether no slot is to be reserved, because enough are being filled.

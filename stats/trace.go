@@ -44,8 +44,8 @@ type TraceSummary struct {
 // Any number of goroutines may call Span at once. They do not wait for the writer: when the memory for what is not written is full, events
 // are dropped and counted, and the event "end of trace" says how many.
 //
-// The file is a JSON array with an event on each line. The format allows the bracket at its end to be missing, so that the file of a
-// process that was killed is whole, too, up to a tenth of a second before.
+// The file is a JSON array with an event on each line. The format allows the bracket at its end to be missing. The file of a process that was
+// killed has all up to a tenth of a second before, and its last line may be cut: SIGKILL ends a write in its middle.
 //
 // The format is Google's "Trace Event Format" of 2016, with its array of events, and "bind_id" for arrows.
 type Trace struct {
