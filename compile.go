@@ -354,7 +354,7 @@ func (c *compiler) end(n *line, plan fuse.Plan) *ending {
 		at := c.trail.places.of[f.Name]
 		switch {
 		case at.in == 0: // made of another
-		case plan.Buckets != nil && at.in == arrays && isSequence(plan.Schema[plan.Schema.Find(f.Name)].Type):
+		case plan.Buckets != nil && at.in == arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
 		case e.images != nil && at == e.images.image:
 			e.image = i

@@ -8,7 +8,6 @@ import (
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
-	"headrace/tensor"
 )
 
 // group appends the stage that measures samples before they are grouped, and makes the steps on an image that come behind.
@@ -16,7 +15,7 @@ func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
 	t := &c.trail
 	p := plan.Last
 	g := &grouping{work: c.work}
-	for _, f := range sequencesOf(t.schema) {
+	for _, f := range t.schema.Ragged() {
 		g.sequences = append(g.sequences, t.places.of[f.Name])
 	}
 	what := "measure "
@@ -82,27 +81,13 @@ func (c *compiler) tracks(p recipe.Pack) (all []track) {
 		default:
 			size, _ := f.Shape[1:].Bytes(f.DType)
 			t.bytes, t.pad = int(size), elements.Append(nil, f.DType, p.Pad.Of(f.Name))
-			if isSequence(c.trail.schema[c.trail.schema.Find(f.Name)].Type) {
+			if c.trail.schema[c.trail.schema.Find(f.Name)].Type.Ragged() {
 				t.segments, t.positions = c.field(f.Name+recipe.SegmentIDs), c.field(f.Name+recipe.Positions)
 			}
 		}
 		all = append(all, t)
 	}
 	return all
-}
-
-// sequencesOf are the fields that are padded or packed.
-func sequencesOf(s sample.Schema) (all []sample.Field) {
-	for _, f := range s {
-		if isSequence(f.Type) {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-func isSequence(t sample.Type) bool {
-	return t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown
 }
 
 func imageIn(s sample.Schema) int {

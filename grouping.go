@@ -212,7 +212,7 @@ func formsOf(r recipe.Recipe, p fuse.Plan, rows int) (forms []open, err error) {
 		for i, n := range rows {
 			o := open{rows: n}
 			if len(rows) > 1 || p.Buckets.PadTo == "longest" {
-				for range sequencesOf(p.Schema) {
+				for range p.Schema.Ragged() {
 					o.extents = append(o.extents, p.Buckets.Lengths[i])
 				}
 			}

@@ -60,7 +60,7 @@ func stackable(f sample.Field) error {
 		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:
 		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it", f.Name)
-	case isRagged(f.Type):
+	case f.Type.Ragged():
 		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead", f.Name, f.Type)
 	default:
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)

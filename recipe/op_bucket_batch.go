@@ -46,14 +46,14 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	if b.Bytes < 0 {
 		errs = append(errs, arg("bytes", "is %d: takes a number from 1 on", b.Bytes))
 	}
-	sequences := ragged(in)
+	sequences := in.Ragged()
 	if len(sequences) == 0 {
 		return in, errors.Join(append(errs, noRagged(in, "put into buckets"))...)
 	}
 	errs = append(errs, b.Pad.check(sequences)...)
 	out := in
 	for _, f := range in {
-		if !isRagged(f.Type) {
+		if !f.Type.Ragged() {
 			errs = append(errs, stackable(f))
 			continue
 		}
@@ -129,7 +129,7 @@ func (b *BucketBatch) rowBytes(in sample.Schema, length int) (sum int64, err err
 			continue
 		}
 		shape := f.Type.Shape
-		if isRagged(f.Type) {
+		if f.Type.Ragged() {
 			shape = withLength(f.Type, length).Shape
 			sum += 8 // its length
 		}

@@ -51,7 +51,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	if p.Open < 0 || p.Open > math.MaxInt32 {
 		errs = append(errs, arg("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
 	}
-	sequences := ragged(in)
+	sequences := in.Ragged()
 	if len(sequences) == 0 {
 		return in, errors.Join(append(errs, noRagged(in, "pack"))...)
 	}
@@ -59,7 +59,7 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	var padded []sample.Field
 	for _, f := range in {
 		switch {
-		case isRagged(f.Type):
+		case f.Type.Ragged():
 			padded = append(padded, f)
 			out = out.With(f.Name, withLength(f.Type, p.Length))
 			for _, name := range []string{f.Name + SegmentIDs, f.Name + Positions} {

@@ -111,20 +111,6 @@ func hasValue(d tensor.DType, v float64) bool {
 	return true
 }
 
-// ragged are the fields of a schema of which the first extent alone is not known.
-func ragged(in sample.Schema) (all []sample.Field) {
-	for _, f := range in {
-		if isRagged(f.Type) {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-func isRagged(t sample.Type) bool {
-	return t.Kind == sample.Tensor && !isImage(t) && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
-}
-
 // noRagged says that there is nothing to pad or to pack, and what to do about it.
 func noRagged(in sample.Schema, what string) error {
 	if slices.ContainsFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }) {

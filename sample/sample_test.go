@@ -154,3 +154,20 @@ func TestErrorNamesTheSample(t *testing.T) {
 		t.Errorf("raw bytes of a name in the message: %q", odd)
 	}
 }
+
+func TestRagged(t *testing.T) {
+	image := sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
+	image.Axes = "HWC"
+	s := sample.Schema{
+		{Name: "tokens", Type: sample.TensorType(tensor.Int32, tensor.Unknown)},
+		{Name: "frames", Type: sample.TensorType(tensor.Float32, tensor.Unknown, 80)},
+		{Name: "grid", Type: sample.TensorType(tensor.Float32, tensor.Unknown, tensor.Unknown)},
+		{Name: "late", Type: sample.TensorType(tensor.Float32, 80, tensor.Unknown)},
+		{Name: "image", Type: image},
+		{Name: "label", Type: sample.TensorType(tensor.Int64)},
+		{Name: "key", Type: sample.TextType},
+	}
+	if got := strings.Join(s.Ragged().Names(), " "); got != "tokens frames" {
+		t.Errorf("of %v ragged are %q", s, got)
+	}
+}

@@ -71,6 +71,11 @@ func TensorType(d tensor.DType, shape ...int) Type {
 // Fixed reports whether every value of this type has the same dtype and shape, so that values can be stacked.
 func (t Type) Fixed() bool { return t.Kind == Tensor && t.Shape.Fixed() }
 
+// Ragged reports whether the values are sequences: arrays, and no images, of which the first extent alone is not known. They can be padded and packed.
+func (t Type) Ragged() bool {
+	return t.Kind == Tensor && t.Axes == "" && len(t.Shape) > 0 && t.Shape[0] == tensor.Unknown && t.Shape[1:].Fixed()
+}
+
 // Equal reports whether both types say the same.
 func (t Type) Equal(u Type) bool {
 	return t.Kind == u.Kind && t.DType == u.DType && t.Shape.Equal(u.Shape) && t.Axes == u.Axes
@@ -125,6 +130,16 @@ func (s Schema) Names() []string {
 		names[i] = f.Name
 	}
 	return names
+}
+
+// Ragged returns the fields whose types are ragged.
+func (s Schema) Ragged() (all Schema) {
+	for _, f := range s {
+		if f.Type.Ragged() {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // With returns s with a field of that name and type: in its old place where there is one of this name, else as the last.
