@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from _thread import RLock, get_ident
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from . import _arrays, _failures, _fork, _wire
 from ._engine import manager
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ._frontier import Place
     from ._profile import Profile
     from ._trace import Trace
+
+T = TypeVar("T")
 
 _KEPT = 1000  # lost samples that are remembered by name
 _MOST_WORKERS = 256
@@ -287,22 +289,25 @@ class Loader:
 
     def _gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
         """Make this rank's state of those of other ranks or another world size."""
+        answer = self._ask("can load a state of the same rank and world size only", lambda session: session.gather(states))
+        if "error" in answer:
+            raise StateMismatch(answer["error"])
+        gathered: dict[str, Any] = answer["state"]
+        return gathered
+
+    def _ask(self, refusal: str, ask: Callable[[Session], T]) -> T:
+        """Ask something of an engine that lives: where one dies over it, of the next. The refusal is for a signal handler within next()."""
         if self._inside:
-            raise HeadraceError("headrace: a signal handler within next() can load a state of the same rank and world size only")
+            raise HeadraceError(f"headrace: a signal handler within next() {refusal}")
         while True:
             if self._session is None:
                 self._open_again()
             session = self._session
             assert session is not None
             try:
-                answer = session.gather(states)
+                return ask(session)
             except Gone:
                 self._recover(session)
-                continue
-            if "error" in answer:
-                raise StateMismatch(answer["error"])
-            gathered: dict[str, Any] = answer["state"]
-            return gathered
 
     def set_workers(self, workers: int, stage: str | None = None) -> None:
         """Change how many samples are in hand at once, while the loader runs. Batches, their order and the state stay as they are.
@@ -328,19 +333,7 @@ class Loader:
         if stage is not None and not isinstance(stage, str):
             raise RecipeError(f"headrace: set_workers(stage={stage!r}): takes the name of a stage, as in stats()")
         with self._lock:
-            if self._inside:
-                raise HeadraceError("headrace: a signal handler within next() cannot set workers")
-            while True:
-                if self._session is None:
-                    self._open_again()
-                session = self._session
-                assert session is not None
-                try:
-                    answer = session.set_workers(stage or "", number)
-                except Gone:
-                    self._recover(session)
-                    continue
-                break
+            answer = self._ask("cannot set workers", lambda session: session.set_workers(stage or "", number))
             if "error" in answer:
                 raise RecipeError(answer["error"])
             self._workers.pop(stage or "", None)
@@ -721,20 +714,12 @@ class Loader:
     def _begin_trace(self, path: str) -> Session:
         from ._trace import raise_if_refused
 
+        def begin(session: Session) -> Session:
+            raise_if_refused(session.trace(path), path)
+            return session
+
         with self._lock:
-            if self._inside:
-                raise HeadraceError("headrace: a signal handler within next() cannot begin a trace")
-            while True:
-                if self._session is None:
-                    self._open_again()
-                session = self._session
-                assert session is not None
-                try:
-                    raise_if_refused(session.trace(path), path)
-                except Gone:
-                    self._recover(session)
-                    continue
-                return session
+            return self._ask("cannot begin a trace", begin)
 
     def _end_trace(self, session: Session) -> dict[str, Any] | None:
         """End a trace of this session, if that has not ended it itself. None: the engine has died before."""
