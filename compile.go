@@ -146,7 +146,7 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 	return n, err
 }
 
-// begin gives places to what files have, and reads them.
+// begin gives places to what samples of a source have, and reads them.
 func (c *compiler) begin(n *line, s *fuse.Source) {
 	t := &c.trail
 	t.schema, _ = s.Files.Check(nil)
@@ -155,7 +155,7 @@ func (c *compiler) begin(n *line, s *fuse.Source) {
 		t.places.put(f.Name, f.Type)
 	}
 	source := n.source
-	source.places = sourcePlaces{bytes: t.places.of["bytes"], label: t.places.of["label"], key: t.places.of["key"]}
+	source.contents.settle(t.places.of)
 	t.samples = source.split.Len()
 	c.beginLeg()
 	source.leg = t.leg

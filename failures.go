@@ -150,7 +150,7 @@ type tries struct {
 
 // again is the same sample, not read yet.
 func (it *item) again() *item {
-	return &item{source: it.source, id: it.id, key: it.key, path: it.path, label: it.label, replaced: it.replaced, drawn: it.drawn}
+	return &item{source: it.source, id: it.id, key: it.key, replaced: it.replaced, drawn: it.drawn}
 }
 
 // caught makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
@@ -260,7 +260,7 @@ func (w *work) substitute(ctx context.Context, it *item, failure error, stage st
 	chance := order.NewKey(w.seed, it.id.Epoch, source.id, origin.ID.Index)
 	failed := 0
 	for drawn := it.drawn; drawn < it.drawn+mostDraws; drawn++ {
-		index := int64(chance.Intn(opReplace, drawn, source.table.Len()))
+		index := int64(chance.Intn(opReplace, drawn, int(source.contents.len())))
 		if index == origin.ID.Index || w.quarantined(source, index) {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 
 // labelByParent numbers the folders in which files lie, in the order of their names' bytes, over the whole listings of all sources whose labels these are: a class has the
 // same number in all of them, and on every rank.
-func labelByParent(sources []*listing) (classes []recipe.Path) {
+func labelByParent(sources []*files) (classes []recipe.Path) {
 	numbers := map[string]int64{}
 	for _, s := range sources {
 		for i := range s.table.Len() {

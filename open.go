@@ -14,7 +14,6 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
-	"headrace/store"
 )
 
 // Open checks everything that can be checked before a sample is read, lists the source, and returns a loader that has not begun. Errors join
@@ -94,58 +93,30 @@ func (o Options) withDefaults() Options {
 
 // list makes the sources of the recipe.
 func (l *Loader) list(ctx context.Context, p fuse.Plan) error {
-	var parents []*listing
+	var parents []*files
 	unnamed := false
 	first := int64(0)
 	for _, f := range p.Samples.Sources() {
-		s := &listing{name: f.Name, names: f.Names, id: order.SourceID(f.Name), first: first, files: store.Local{MaxBytes: f.Files.MaxBytes}}
+		s := &listing{name: f.Name, names: f.Names, id: order.SourceID(f.Name), first: first}
 		if f.Shuffle != nil {
 			s.shuffled, s.seed = true, f.ShuffleSeed
 		}
-		var err error
-		if s.table, err = table(ctx, f.Files, suffixesOf(l.recipe)); err != nil {
+		files, err := listFiles(ctx, f.Files, suffixesOf(l.recipe))
+		if err != nil {
 			return fmt.Errorf("%w: %w", ErrSource, err)
 		}
-		switch {
-		case f.Files.Pairs != nil:
-			unnamed = true
-			s.labels = make([]int64, len(f.Files.Pairs))
-			for i, pair := range f.Files.Pairs {
-				s.labels[i] = pair.Label
-			}
-		case f.Files.Label == "parent":
-			parents = append(parents, s)
+		s.contents = files
+		unnamed = unnamed || f.Files.Pairs != nil
+		if f.Files.Label == "parent" {
+			parents = append(parents, files)
 		}
-		first += int64(s.table.Len())
+		first += files.len()
 		l.sources = append(l.sources, s)
 	}
 	if classes := labelByParent(parents); !unnamed {
 		l.info.Classes = classes
 	}
 	return nil
-}
-
-func table(ctx context.Context, f recipe.Files, suffixes []string) (*store.Table, error) {
-	switch {
-	case f.Pattern != "":
-		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)
-	case f.Pairs != nil:
-		return store.Files(string(f.Root), func(yield func(string) bool) {
-			for _, p := range f.Pairs {
-				if !yield(string(p.Path)) {
-					return
-				}
-			}
-		})
-	default:
-		return store.Files(string(f.Root), func(yield func(string) bool) {
-			for _, p := range f.Paths {
-				if !yield(string(p)) {
-					return
-				}
-			}
-		})
-	}
 }
 
 // imageSuffixes are what the names of images end in, of all formats that are decoded. What a file is, its content says.
@@ -175,7 +146,7 @@ func suffixesOf(r recipe.Recipe) (all []string) {
 // on all of them, and merges take the same turns.
 func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
 	s := l.globalBatch(world, rank)
-	s.Samples = int64(source.table.Len())
+	s.Samples = source.contents.len()
 	err := s.Check()
 	if len(l.sources) > 1 && err == nil {
 		if s.Batch%int64(world) != 0 {

@@ -8,7 +8,6 @@ import (
 	"headrace/media"
 	"headrace/order"
 	"headrace/sample"
-	"headrace/store"
 )
 
 // item is a sample on its way to its row: what the source knows of it, and then the values of its fields.
@@ -16,8 +15,6 @@ type item struct {
 	source *listing
 	id     sample.ID
 	key    string
-	path   string
-	label  int64
 
 	values  *values      // nil: not read, or let go of
 	info    media.Info   // of the image that is decoded next
@@ -42,15 +39,13 @@ func (it *item) account() {
 	}
 }
 
-// listing is a source of files in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.
+// listing is a source of numbered samples in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.
 type listing struct {
 	name     string
 	names    []string // of the steps that say which samples come, and in which order
 	id       uint64   // of the random draws
 	first    int64    // the number of its first sample among those of all sources
-	files    store.Local
-	table    *store.Table
-	labels   []int64 // by index; nil: none
+	contents contents
 	shuffled bool
 	seed     uint64
 	split    order.Split
@@ -60,13 +55,19 @@ type listing struct {
 		share order.Share
 	}
 
-	lane   *budget.Lane
-	places sourcePlaces
-	leg    *leg // for which reading reserves bytes
+	lane *budget.Lane
+	leg  *leg // for which reading reserves bytes
 }
 
-// sourcePlaces is where the values go that the source gives.
-type sourcePlaces struct{ bytes, label, key place }
+// contents is what the samples of a source are read from. They are numbered from 0.
+type contents interface {
+	len() int64
+	key(index int64) string // a name for people
+	// settle is told where the values of its fields go.
+	settle(at map[string]place)
+	// fetch gives a sample its first values, and tells how many bytes it has read. It may wait.
+	fetch(ctx context.Context, w *work, it *item) (read int64, err error)
+}
 
 // begin is told what was finished of an epoch under other world sizes: the positions of that epoch count the rest.
 func (l *listing) begin(epoch int, done [][2]int64) {
@@ -116,15 +117,11 @@ func (l *listing) indices(epoch int) func(pos int64) int64 {
 }
 
 func (l *listing) item(epoch int, pos, index int64) *item {
-	it := &item{source: l, id: sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, key: l.table.Key(int(index)), path: l.table.Path(int(index))}
-	if l.labels != nil {
-		it.label = l.labels[index]
-	}
-	return it
+	return &item{source: l, id: sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, key: l.contents.key(index)}
 }
 
 // identify returns the sample that stands at a position.
 func (l *listing) identify(epoch int, pos int64) (sample.ID, string) {
 	index := l.indices(epoch)(pos)
-	return sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, l.table.Key(int(index))
+	return sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, l.contents.key(index)
 }

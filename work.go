@@ -2,7 +2,6 @@ package headrace
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"runtime/debug"
 	"slices"
@@ -69,16 +68,27 @@ func (w *work) begin(from State, inFlight func() InFlight) {
 	}
 }
 
-// read fetches the file of a sample, and reserves what the first stages will take: here, outside the gate, since both may have to wait.
+// read fetches a sample, and reserves what the first stages will take: here, outside the gate, since both may have to wait.
 func (w *work) read(ctx context.Context, it *item) error {
 	if w.quarantined(it.source, it.id.Index) {
 		return errQuarantined
 	}
-	if err := w.fetch(ctx, it); err != nil {
+	n, err := it.source.contents.fetch(ctx, w, it)
+	if err != nil {
 		return err
 	}
-	pipe.AddBytes(ctx, int64(len(it.values.data[it.source.places.bytes.at])))
+	pipe.AddBytes(ctx, n)
 	return it.source.leg.reserve(ctx, it)
+}
+
+// blank gives a sample room for its values.
+func (w *work) blank(it *item) *values {
+	v, _ := w.values.Get().(*values)
+	if v == nil {
+		v = newValues(w.room)
+	}
+	it.values = v
+	return v
 }
 
 func (w *work) quarantined(source *listing, index int64) bool {
@@ -100,38 +110,6 @@ func catch(err *error) {
 	if v := recover(); v != nil {
 		*err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
 	}
-}
-
-// fetch gives the sample its first values: what the source knows, and the content of its file.
-func (w *work) fetch(ctx context.Context, it *item) error {
-	f, err := it.source.files.Open(it.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, f.Size()); err != nil {
-		return err
-	}
-	if it.limited {
-		defer context.AfterFunc(ctx, it.content.Park)()
-	}
-	v, _ := w.values.Get().(*values)
-	if v == nil {
-		v = newValues(w.room)
-	}
-	it.values = v
-	buffer := v.borrow(&w.buffers, 0)
-	if *buffer, err = f.Read(*buffer); err != nil {
-		return err
-	}
-	it.content.Resize(int64(len(*buffer))) // the file may have grown
-	at := it.source.places
-	v.data[at.bytes.at] = slices.Clip(*buffer)
-	v.texts[at.key.at] = it.key
-	if at.label.in == numbers {
-		binary.NativeEndian.PutUint64(v.numbers[at.label.at:], uint64(it.label))
-	}
-	return nil
 }
 
 // age orders the samples of a source for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as

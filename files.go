@@ -1,0 +1,97 @@
+package headrace
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"headrace/recipe"
+	"headrace/store"
+)
+
+// files are contents that lie in files.
+type files struct {
+	store  store.Local
+	table  *store.Table
+	labels []int64 // by index; nil: none
+
+	bytes, label, name place
+}
+
+// listFiles finds the files of a recipe's step. Their labels, where folders give them, are set when those of all sources are known.
+func listFiles(ctx context.Context, f recipe.Files, suffixes []string) (*files, error) {
+	t, err := table(ctx, f, suffixes)
+	if err != nil {
+		return nil, err
+	}
+	l := &files{store: store.Local{MaxBytes: f.MaxBytes}, table: t}
+	if f.Pairs != nil {
+		l.labels = make([]int64, len(f.Pairs))
+		for i, pair := range f.Pairs {
+			l.labels[i] = pair.Label
+		}
+	}
+	return l, nil
+}
+
+func table(ctx context.Context, f recipe.Files, suffixes []string) (*store.Table, error) {
+	switch {
+	case f.Pattern != "":
+		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)
+	case f.Pairs != nil:
+		return store.Files(string(f.Root), func(yield func(string) bool) {
+			for _, p := range f.Pairs {
+				if !yield(string(p.Path)) {
+					return
+				}
+			}
+		})
+	default:
+		return store.Files(string(f.Root), func(yield func(string) bool) {
+			for _, p := range f.Paths {
+				if !yield(string(p)) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// len implements contents.
+func (f *files) len() int64 { return int64(f.table.Len()) }
+
+// key implements contents: it is the path, as it was given.
+func (f *files) key(index int64) string { return f.table.Key(int(index)) }
+
+// settle implements contents.
+func (f *files) settle(at map[string]place) {
+	f.bytes, f.label, f.name = at["bytes"], at["label"], at["key"]
+}
+
+// fetch implements contents.
+func (f *files) fetch(ctx context.Context, w *work, it *item) (int64, error) {
+	file, err := f.store.Open(f.table.Path(int(it.id.Index)))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	if it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, file.Size()); err != nil {
+		return 0, err
+	}
+	if it.limited {
+		defer context.AfterFunc(ctx, it.content.Park)()
+	}
+	v := w.blank(it)
+	buffer := v.borrow(&w.buffers, 0)
+	if *buffer, err = file.Read(*buffer); err != nil {
+		return 0, err
+	}
+	n := int64(len(*buffer))
+	it.content.Resize(n) // the file may have grown
+	v.data[f.bytes.at] = slices.Clip(*buffer)
+	v.texts[f.name.at] = it.key
+	if f.label.in == numbers {
+		binary.NativeEndian.PutUint64(v.numbers[f.label.at:], uint64(f.labels[it.id.Index]))
+	}
+	return n, nil
+}
