@@ -29,6 +29,7 @@ import (
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
+	"headrace/store"
 )
 
 func filesOf(root string) recipe.Step {
@@ -211,14 +212,18 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 
 // parts takes a recipe apart as a loader does, and returns what becomes of a file one after the other: reserving, working, reserving, …; and the source that files
 // are of.
-func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe) (ops []attempt, source *listing) {
+func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe, path string) (ops []attempt, source *listing) {
 	t.Helper()
 	r = r.Complete()
 	p, err := fuse.Fuse(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source = &listing{id: 1, lane: held.Lane(), split: order.Split{Samples: 1, Batch: 1, World: 1}}
+	table, err := store.Files("", slices.Values(slices.Repeat([]string{path}, 10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source = &listing{id: 1, contents: &files{table: table, labels: make([]int64, 10)}, lane: held.Lane(), split: order.Split{Samples: 1, Batch: 1, World: 1}}
 	w.layout = new(layout)
 	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}}}
 	whole, err := c.line(p.Samples)
@@ -258,8 +263,8 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 		"no decoder":       chain(recipe.Step{Op: "raw"}, large, recipe.Step{Op: "invert"}),
 	} {
 		w, b := new(work), budget.New(1<<30)
-		ops, source := parts(t, w, b, r)
-		it := &item{source: source, key: "a", path: path[0]}
+		ops, source := parts(t, w, b, r, path[0])
+		it := &item{source: source, key: "a"}
 		for i, op := range ops {
 			if i > 0 { // what was promised to the stage before counts for this one
 				if held, reserved := it.values.held(), it.content.Bytes()+it.working.Bytes(); held > reserved {
@@ -300,8 +305,8 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	path, _ := filepath.Glob(filepath.Join(root, "*", "*"))
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &recipe.Batch{Size: 5}}}}
 	w, held := new(work), budget.New(1<<30)
-	ops, source := parts(t, w, held, r)
-	it := &item{source: source, key: "a", path: path[0]}
+	ops, source := parts(t, w, held, r, path[0])
+	it := &item{source: source, key: "a"}
 	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
 			t.Fatal(err)
@@ -388,8 +393,8 @@ func TestAnOperationCostsNoAllocation(t *testing.T) {
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
 	w := new(work)
-	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}})
-	it := &item{source: source, key: "a", path: path[0]}
+	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}}, path[0])
+	it := &item{source: source, key: "a"}
 	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
 			t.Fatal(err)
