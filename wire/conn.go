@@ -66,16 +66,26 @@ func FromDescriptor(fd int) (*Conn, error) {
 
 // Send writes one frame. It may be called by several goroutines.
 func (c *Conn) Send(kind Kind, stream uint32, payload []byte, descriptors ...int) error {
-	if len(payload) > MaxPayload {
-		return fmt.Errorf("wire: %v of %d bytes is larger than a frame may be (%d)", kind, len(payload), MaxPayload)
+	return c.send(kind, stream, [2][]byte{payload}, descriptors)
+}
+
+// SendParts writes one frame, whose payload is in two parts.
+func (c *Conn) SendParts(kind Kind, stream uint32, head, rest []byte) error {
+	return c.send(kind, stream, [2][]byte{head, rest}, nil)
+}
+
+func (c *Conn) send(kind Kind, stream uint32, parts [2][]byte, descriptors []int) error {
+	size := len(parts[0]) + len(parts[1])
+	if size > MaxPayload {
+		return fmt.Errorf("wire: %v of %d bytes is larger than a frame may be (%d)", kind, size, MaxPayload)
 	}
 	if len(descriptors) != kind.descriptors() {
 		return fmt.Errorf("wire: %v takes %d descriptors, got %d", kind, kind.descriptors(), len(descriptors))
 	}
 	c.sending.Lock()
 	defer c.sending.Unlock()
-	c.out = AppendHeader(c.out[:0], Header{Length: uint32(len(payload)), Kind: kind, Stream: stream, Seq: c.sendSeq})
-	c.out = append(c.out, payload...)
+	c.out = AppendHeader(c.out[:0], Header{Length: uint32(size), Kind: kind, Stream: stream, Seq: c.sendSeq})
+	c.out = append(append(c.out, parts[0]...), parts[1]...)
 	var rights []byte
 	if len(descriptors) > 0 {
 		rights = unix.UnixRights(descriptors...)
@@ -240,6 +250,20 @@ func hungUp(fd uintptr) bool {
 // Close ends the connection: a blocked Receive or Send returns. It may be called more than once, by any goroutine.
 func (c *Conn) Close() error {
 	return c.socket.Close()
+}
+
+// CloseWrite tells the peer that no more frames come. Those that it sends can still be received.
+func (c *Conn) CloseWrite() error { return c.socket.CloseWrite() }
+
+// Shutdown ends the connection, also where other processes hold copies of the peer's end. What has come already can be received, and then comes the end.
+func (c *Conn) Shutdown() error {
+	raw, err := c.socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return raw.Control(func(fd uintptr) {
+		unix.Shutdown(int(fd), unix.SHUT_RDWR) // fails where the peer was quicker
+	})
 }
 
 // CloseDescriptors closes descriptors that came and that no frame took. The reading goroutine calls it when it is done.

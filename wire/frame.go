@@ -44,12 +44,21 @@ const (
 	KindStages     Kind = 27
 	KindTraced     Kind = 28
 	KindRows       Kind = 29
+
+	// Between the engine and its workers.
+	KindSetup   Kind = 33
+	KindReady   Kind = 34
+	KindPack    Kind = 35
+	KindResults Kind = 36
+	KindRoom    Kind = 37
+	KindPull    Kind = 38
 )
 
 var kindNames = map[Kind]string{
 	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT", KindStats: "STATS", KindClose: "CLOSE",
 	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED", KindRows: "ROWS",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
+	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED",
 }
 

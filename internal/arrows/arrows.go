@@ -145,6 +145,12 @@ var arrows = []arrow{
 	{"serve", "wire", "it speaks the protocol"},
 	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
+	{"extern", "tensor", "what functions are given and return are arrays"},
+	{"extern", "sample", "in the fields of samples"},
+	{"extern", "wire", "workers are spoken to in its frames"},
+	{"extern", "internal/machine", "whether the kernel ended a worker for lack of memory"},
+	{"extern", "golang.org/x/sys", "memory that is shared, sockets, waiting for processes"},
+
 	{"internal/export", ".", "batches of a loader become files, and its state says how far they are"},
 	{"internal/export", "media", "pictures in shards are files of their formats"},
 	{"internal/export", "recipe", "keys are names of files, of any bytes"},

@@ -3,6 +3,7 @@ package machine
 import (
 	"io/fs"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -75,4 +76,29 @@ func readText(root fs.FS, name string) string {
 		return ""
 	}
 	return string(b)
+}
+
+// MemoryKills is how many processes the kernel has ended for lack of memory, and the file that counts them: those of this process's control group, else those of the
+// machine. The file is empty where nobody counts.
+func MemoryKills() (n int64, file string) { return memoryKills(os.DirFS("/")) }
+
+func memoryKills(root fs.FS) (n int64, file string) {
+	groups := readControlGroups(root)
+	var files []string
+	if len(groups.memory1) > 0 {
+		files = append(files, groups.memory1[0]+"/memory.oom_control")
+	}
+	if len(groups.unified) > 0 {
+		files = append(files, groups.unified[0]+"/memory.events")
+	}
+	for _, file := range append(files, "proc/vmstat") {
+		for line := range strings.Lines(readText(root, file)) {
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name == "oom_kill" {
+				if n, ok := parseNumber(value); ok {
+					return n, "/" + file
+				}
+			}
+		}
+	}
+	return 0, ""
 }

@@ -1,0 +1,116 @@
+package extern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ErrClosed is what calls get once the pool is closed.
+var ErrClosed = errors.New("extern: the pool is closed")
+
+// CallError is an exception that the function raised, or what is wrong with its result. The worker lives on.
+type CallError struct {
+	Where     string `json:"where"`     // the user's own line: "augment (train.py:12)"
+	Type      string `json:"type"`      // "ValueError", with its module where that is not builtins
+	Message   string `json:"message"`   // str() of the exception
+	Traceback string `json:"traceback"` // as Python writes it, from the user's function on
+	Field     string `json:"field"`     // of a result that does not fit: which
+}
+
+// Error is like "augment (train.py:12): ValueError: no such crop".
+func (e *CallError) Error() string {
+	text := e.Type
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	if e.Where != "" {
+		text = e.Where + ": " + text
+	}
+	return text
+}
+
+// WorkerError says that the process which worked on the sample has ended.
+type WorkerError struct {
+	Stage  string
+	PID    int
+	Signal syscall.Signal // that ended it, 0: none
+	Exit   int            // its exit status where no signal ended it
+	Memory string         // what is known of whether the kernel did it for lack of memory; empty where that is out of the question
+	Last   string         // the last lines that it wrote to standard error
+	Stack  string         // the stacks of its Python threads, where a fatal signal had them written
+}
+
+func (e *WorkerError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the worker of %s (process %d) ", e.Stage, e.PID)
+	if e.Signal != 0 {
+		fmt.Fprintf(&b, "was ended by %s", signalText(e.Signal))
+	} else {
+		fmt.Fprintf(&b, "ended with status %d (os._exit?)", e.Exit)
+	}
+	b.WriteString(" while it worked on this sample")
+	if e.Memory != "" {
+		b.WriteString("; " + e.Memory)
+	}
+	if e.Stack != "" {
+		b.WriteString("\n" + e.Stack)
+	}
+	if e.Last != "" {
+		b.WriteString("\nits last lines:\n" + e.Last)
+	}
+	return b.String()
+}
+
+func signalText(s syscall.Signal) string {
+	names := map[syscall.Signal]string{syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS",
+		syscall.SIGFPE: "SIGFPE", syscall.SIGILL: "SIGILL", syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}
+	if name, ok := names[s]; ok {
+		return name + " (" + s.String() + ")"
+	}
+	return fmt.Sprintf("signal %d (%v)", int(s), s)
+}
+
+// LimitError says that the function took longer than its time limit. Its worker was ended, and another one started.
+type LimitError struct {
+	Stage string
+	PID   int
+	Limit time.Duration
+	Stack string // where its Python threads were
+}
+
+func (e *LimitError) Error() string {
+	text := fmt.Sprintf("%s took longer than its time limit of %v; its worker (process %d) was ended", e.Stage, e.Limit, e.PID)
+	if e.Stack != "" {
+		text += "; it was here:\n" + e.Stack
+	}
+	return text
+}
+
+// Is tells that a LimitError is a context.DeadlineExceeded.
+func (e *LimitError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// StartError says why no worker can work: the function cannot be imported, the interpreter is not there, or processes die before their first sample. Every
+// call of the pool fails with it, now and later, so it is no matter of one sample.
+type StartError struct {
+	Stage string
+	Cause error  // a *CallError where Python said why
+	Last  string // the last lines that the worker wrote to standard error
+}
+
+func (e *StartError) Error() string {
+	text := fmt.Sprintf("no worker of %s can start: %v", e.Stage, e.Cause)
+	var call *CallError
+	if errors.As(e.Cause, &call) && call.Traceback != "" {
+		text += "\n" + strings.TrimRight(call.Traceback, "\n")
+	}
+	if e.Last != "" {
+		text += "\nits last lines:\n" + e.Last
+	}
+	return text
+}
+
+func (e *StartError) Unwrap() error { return e.Cause }

@@ -1,0 +1,222 @@
+package extern
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"headrace/wire"
+)
+
+// lane is one thread of a worker, with a connection of its own: it has one pack at a time.
+type lane struct {
+	process *process
+	keeper  *keeper
+	conn    *wire.Conn
+	cell    []byte // in the heap: the number of the pack and of the sample in it that is in work, and since when
+	known   map[uint64]bool
+
+	number   atomic.Uint32 // of the pack
+	reported atomic.Int64  // samples of it that have come back; very many where there is no pack
+
+	jobs []*job
+	pack pack
+}
+
+const noPack = int64(1) << 32
+
+func newLane(proc *process, k *keeper, conn *wire.Conn) *lane {
+	l := &lane{process: proc, keeper: k, conn: conn, cell: proc.pool.heap.Take(heapAlign), known: map[uint64]bool{heapSpace: true}}
+	clear(l.cell)
+	l.reported.Store(noPack)
+	return l
+}
+
+// inWork tells which sample of its pack the lane works on, and since when.
+func (l *lane) inWork() (item int, began time.Duration, ok bool) {
+	what, since := (*atomic.Uint64)(unsafe.Pointer(&l.cell[0])), (*atomic.Uint64)(unsafe.Pointer(&l.cell[8]))
+	for {
+		w := what.Load()
+		s := since.Load()
+		if what.Load() != w {
+			continue
+		}
+		number, at := uint32(w>>32), int64(uint32(w))-1
+		if number != l.number.Load() || at < l.reported.Load() {
+			return 0, 0, false
+		}
+		return int(at), time.Duration(s), true
+	}
+}
+
+// serve hands packs to the worker until it has died, or is to end.
+func (l *lane) serve() {
+	proc := l.process
+	q := &proc.pool.queue
+	most := 1 // grows while packs come back quickly, so that a worker does not take what others could begin
+	for {
+		l.jobs = q.take(l.jobs[:0], proc, most, func() bool { return proc.gone || l.keeper.retired })
+		if len(l.jobs) == 0 {
+			return
+		}
+		began := time.Now()
+		if l.jobs[0].suspect {
+			proc.alone.Lock()
+		} else {
+			proc.alone.RLock()
+		}
+		err := l.exchange()
+		if l.jobs[0].suspect {
+			proc.alone.Unlock()
+		} else {
+			proc.alone.RUnlock()
+		}
+		if err != nil {
+			l.bury(err)
+			return
+		}
+		l.reported.Store(noPack)
+		each := time.Since(began) / time.Duration(len(l.jobs))
+		most = min(2*most, packCalls, max(1, int(packTime/max(1, each))))
+	}
+}
+
+// packTime is how long a pack should take.
+const packTime = 4 * time.Millisecond
+
+// exchange sends a pack and receives what comes of it. What was reported is complete even where there is an error.
+func (l *lane) exchange() error {
+	p := l.process.pool
+	p.packs.Add(1)
+	number := l.number.Add(1)
+	l.reported.Store(0)
+	k := &l.pack
+	k.begin(l, number)
+	if err := l.announce(); err != nil {
+		return err
+	}
+	if err := l.conn.SendParts(wire.KindPack, 0, k.ints, k.data); err != nil {
+		return err
+	}
+	for {
+		f, err := l.conn.Receive()
+		if err != nil {
+			return err
+		}
+		switch f.Kind {
+		case wire.KindResults:
+			last, err := k.results(f.Payload)
+			if err != nil {
+				return err
+			}
+			if last {
+				return nil
+			}
+		case wire.KindRoom:
+			if err := k.grant(f.Payload); err != nil {
+				return err
+			}
+		case wire.KindError: // of the worker itself, not of the function
+			return fmt.Errorf("%w: %s", errWorker, f.Payload)
+		default:
+			return fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
+		}
+	}
+}
+
+var errWorker = errors.New("extern: the worker has given up")
+
+// announce tells the worker of the segments that the pack names and that it does not know.
+func (l *lane) announce() error {
+	for _, number := range l.pack.segments {
+		if l.known[number] {
+			continue
+		}
+		err := l.process.pool.spaces.with(number, func(s space) error {
+			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.memory)), Bytes: uint64(len(s.memory))})
+			return l.conn.Send(wire.KindSegment, 0, payload, s.fd)
+		})
+		if err != nil {
+			return err
+		}
+		l.known[number] = true
+	}
+	return nil
+}
+
+// bury settles what the worker had when it died, or had to be ended for what it sent: the sample that it worked on has failed, the others are done again.
+func (l *lane) bury(cause error) {
+	proc := l.process
+	p := proc.pool
+	if errors.Is(cause, wire.ErrProtocol) {
+		proc.kill()
+	}
+	select {
+	case <-proc.exited:
+	case <-time.After(patience): // it has closed its connection and goes on living
+		proc.kill()
+		<-proc.exited
+	}
+	l.pack.release()
+	reported := int(l.reported.Load())
+	guilty := -1
+	if item, _, ok := l.inWork(); ok {
+		guilty = item
+	}
+	proc.mu.Lock()
+	limited, limitedItem := proc.limited, proc.item
+	proc.mu.Unlock()
+	if l.pack.single() {
+		guilty = min(guilty, 0) // what it worked on is a part of the one call
+	}
+	if guilty >= 0 || reported > 0 {
+		proc.worked.Store(true)
+	}
+	var again []*job
+	for i, j := range l.jobs {
+		switch {
+		case j.place == finished:
+		case errors.Is(cause, wire.ErrProtocol) && i == max(reported, guilty):
+			p.queue.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.pid, cause))
+		case l.pack.began && j.yield != nil:
+			// Samples of a stream have gone on already.
+			p.queue.complete(j, l.verdict(j, limited))
+		case i != guilty:
+			again = append(again, j)
+		case j.ctx.Err() != nil:
+			p.queue.complete(j, j.ctx.Err())
+		case limited == l && (limitedItem == i || l.pack.single()):
+			p.queue.complete(j, l.verdict(j, limited))
+		case limited != nil:
+			again = append(again, j)
+		case len(proc.lanes) > 1 && !j.suspect:
+			j.suspect = true
+			again = append(again, j)
+		default:
+			p.queue.complete(j, l.verdict(j, limited))
+		}
+	}
+	p.queue.putBack(again)
+}
+
+// verdict is why the sample has failed that the worker died under.
+func (l *lane) verdict(j *job, limited *lane) error {
+	p := l.process.pool
+	switch {
+	case j.err != nil: // who reads a stream had enough
+		return j.err
+	case j.ctx.Err() != nil:
+		return j.ctx.Err()
+	case limited == l:
+		return &LimitError{Stage: p.o.Stage, PID: l.process.pid, Limit: p.o.Limit, Stack: l.process.dump}
+	}
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	return l.process.failure()
+}

@@ -1,0 +1,62 @@
+package extern
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+)
+
+// longestLine is where a line is cut that a worker writes.
+const longestLine = 64 << 10
+
+// readLines tells what a worker prints, line by line.
+func (proc *process) readLines(from *os.File, level, logger string) {
+	defer proc.readers.Done()
+	eachLine(from, func(line []byte) {
+		if logger == "stderr" {
+			proc.last.add(line)
+		}
+		proc.tell(Line{Level: level, Logger: logger, Message: strings.ToValidUTF8(string(line), "\uFFFD")})
+	})
+}
+
+// readLog tells what a worker logs: each line is a record in JSON.
+func (proc *process) readLog(from *os.File) {
+	defer proc.readers.Done()
+	eachLine(from, func(line []byte) {
+		var record struct{ Level, Logger, Message string }
+		if json.Unmarshal(line, &record) == nil { // cut lines are none, and a worker that writes nonsense is told of no other way
+			proc.tell(Line{Level: record.Level, Logger: record.Logger, Message: record.Message})
+		}
+	})
+}
+
+func (proc *process) tell(line Line) {
+	if log := proc.pool.o.Log; log != nil {
+		line.Stage = proc.pool.o.Stage
+		log(line)
+	}
+}
+
+// eachLine reads to the end, and cuts lines that are too long.
+func eachLine(from io.Reader, f func([]byte)) {
+	r := bufio.NewReaderSize(from, longestLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		if len(line) > 0 {
+			if line[len(line)-1] == '\n' {
+				line = line[:len(line)-1]
+			}
+			f(line)
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = r.ReadSlice('\n') // the rest of it
+		}
+		if err != nil {
+			return
+		}
+	}
+}

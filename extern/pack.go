@@ -1,0 +1,847 @@
+package extern
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+
+	"headrace/sample"
+	"headrace/tensor"
+	"headrace/wire"
+)
+
+// What travels how: values of up to so many bytes go with the message, larger ones by the place where they lie.
+const (
+	inlineMost = 4 << 10
+	copyMost   = 16 << 10 // so much is copied into the message where it does not lie in shared memory; more is copied into the heap
+	roomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
+	mostDims   = 64
+)
+
+// The flags of PACK.
+const (
+	withRandom = 1 << iota
+	withIndex
+	asStream
+	asFlush
+	withState
+	ownShared // what is passed by its place is the sample's own, and can be changed: it must not be done again
+)
+
+// The flags of RESULTS.
+const (
+	lastResults = 1 << iota
+	withFields
+)
+
+// How a column is written.
+const (
+	general = iota // a place and extents for each sample
+	rows           // one place and extents: the samples lie one behind the other
+	allSame        // RESULTS: all are the input of that number
+	shared  = 4    // PACK, added to general: each is the sample's own memory
+)
+
+// Where a value of RESULTS lies.
+const (
+	inData = iota // at that offset of the data
+	inRoom        // in the memory that it was given
+	isSame        // it is the input of that number
+)
+
+// The states of a sample in RESULTS.
+const (
+	itemDone = iota
+	itemFailed
+	itemDropped
+)
+
+const (
+	packHead    = 8 // words
+	resultsHead = 6
+)
+
+// fields is a schema as messages have it.
+func fields(s sample.Schema) []field {
+	if s == nil {
+		return nil
+	}
+	all := []field{}
+	for _, f := range s {
+		one := field{Name: f.Name, Kind: f.Type.Kind.String()}
+		if f.Type.Kind == sample.Tensor {
+			one.DType, one.Shape = f.Type.DType.String(), append([]int{}, f.Type.Shape...)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// pack is what one worker has at a time, on its way there and back.
+type pack struct {
+	lane     *lane
+	jobs     []*job
+	ints     []byte // the words of the message
+	data     []byte // and what lies behind them
+	segments []uint64
+	borrowed [][]byte // copies in the heap of values that lay elsewhere
+	rooms    []room   // by sample and output
+	grants   []grant
+	began    bool // a stream has given something
+	values   []Value
+}
+
+// room is memory for a result. Where it is owned, it was taken from the heap here.
+type room struct {
+	memory []byte
+	own    bool
+}
+
+// grant is memory that the worker has asked for.
+type grant struct {
+	item, field int
+	memory      []byte
+}
+
+func word(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
+
+func (k *pack) pool() *Pool { return k.lane.process.pool }
+
+// single tells that the pack is one call, whatever the worker counts in it.
+func (k *pack) single() bool {
+	return k.jobs[0].yield != nil || k.pool().o.Kind == Collate
+}
+
+// begin writes the message.
+func (k *pack) begin(l *lane, number uint32) {
+	k.lane, k.jobs, k.began = l, l.jobs, false
+	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
+	p := k.pool()
+	first := k.jobs[0].call
+	items := len(k.jobs)
+	if p.o.Kind == Collate {
+		items = first.Rows
+	}
+	flags := uint64(0)
+	if l.process.random {
+		flags |= withRandom
+	}
+	if p.o.Kind == Index {
+		flags |= withIndex
+	}
+	if k.jobs[0].yield != nil {
+		flags |= asStream
+	}
+	if first.Flush {
+		flags |= asFlush
+	}
+	if first.State != nil {
+		flags |= withState
+	}
+	k.ints = append(k.ints, make([]byte, packHead*8)...)
+	if flags&withRandom != 0 {
+		for _, j := range k.jobs {
+			k.ints = word(word(k.ints, j.call.Random[0]), j.call.Random[1])
+		}
+	}
+	if flags&withIndex != 0 {
+		for _, j := range k.jobs {
+			k.ints = word(k.ints, uint64(j.call.ID.Index))
+		}
+	}
+	if first.State != nil {
+		k.align(16)
+		k.ints = word(word(k.ints, uint64(len(k.data))), uint64(len(first.State)))
+		k.data = append(k.data, first.State...)
+	}
+	if !first.Flush {
+		for f := range p.o.In {
+			if k.column(f, items) {
+				flags |= ownShared
+			}
+		}
+	}
+	rooms := k.offer()
+	for len(k.ints)%16 != 0 {
+		k.ints = word(k.ints, 0)
+	}
+	k.align(8)
+	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), 0, 0} {
+		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
+	}
+}
+
+// streamCredit is how many messages with results of a stream may be on their way.
+const streamCredit = 2
+
+func (k *pack) align(n int) {
+	for len(k.data)%n != 0 {
+		k.data = append(k.data, 0)
+	}
+}
+
+// value is the value of a field of the i-th sample.
+func (k *pack) value(i, f int) *Value {
+	if o := &k.pool().o; o.Kind == Collate {
+		return &k.jobs[0].call.In[i*len(o.In)+f]
+	}
+	return &k.jobs[i].call.In[f]
+}
+
+// column writes a field of all samples, and tells whether some of it is the samples' own memory.
+func (k *pack) column(f, items int) (own bool) {
+	p := k.pool()
+	kind := p.o.In[f].Type.Kind
+	dims := len(p.o.In[f].Type.Shape)
+	in, alike, all := int64(0), kind == sample.Tensor, true
+	for i := range items {
+		v := k.value(i, f)
+		in += int64(len(v.Data) + len(v.Text))
+		alike = alike && len(v.Data) <= inlineMost && v.Shape.Equal(k.value(0, f).Shape)
+	}
+	p.bytesIn.Add(in)
+	if alike && items > 0 {
+		k.align(16)
+		k.ints = word(word(k.ints, rows), uint64(len(k.data)))
+		for _, n := range k.value(0, f).Shape {
+			k.ints = word(k.ints, uint64(n))
+		}
+		for i := range items {
+			k.data = append(k.data, k.value(i, f).Data...)
+		}
+		return false
+	}
+	mode := len(k.ints)
+	k.ints = word(k.ints, general)
+	for i := range items {
+		v := k.value(i, f)
+		if kind == sample.Text {
+			k.ints = word(word(k.ints, uint64(len(k.data))), uint64(len(v.Text)))
+			k.data = append(k.data, v.Text...)
+			all = false
+			continue
+		}
+		at, shared := k.place(v.Data)
+		own, all = own || shared, all && shared
+		k.ints = word(k.ints, at)
+		if kind == sample.Bytes {
+			k.ints = word(k.ints, uint64(len(v.Data)))
+			continue
+		}
+		for _, n := range v.Shape[:dims] {
+			k.ints = word(k.ints, uint64(n))
+		}
+	}
+	if all {
+		k.ints[mode] |= shared
+	}
+	return own
+}
+
+// place says where bytes are, after it has copied them there if it must. shared: they lie where they lay.
+func (k *pack) place(b []byte) (at uint64, shared bool) {
+	p := k.pool()
+	if len(b) > inlineMost {
+		if at, in := p.spaces.find(b); in != nil {
+			k.uses(in.number)
+			return at, true
+		}
+	}
+	if len(b) > copyMost {
+		c := p.heap.Take(len(b))
+		if at, in := p.spaces.find(c); in != nil {
+			copy(c, b)
+			k.borrowed = append(k.borrowed, c)
+			return at, false
+		}
+	}
+	k.align(16)
+	at = uint64(len(k.data))
+	k.data = append(k.data, b...)
+	return at, false
+}
+
+func (k *pack) uses(number uint64) {
+	if number != heapSpace && !k.lane.known[number] {
+		k.segments = append(k.segments, number)
+	}
+}
+
+// offer reserves memory for results, and writes where it is.
+func (k *pack) offer() (offered int) {
+	p := k.pool()
+	k.rooms = k.rooms[:0]
+	if k.jobs[0].yield != nil || p.o.Gives == nil {
+		return 0
+	}
+	for i, j := range k.jobs {
+		for f := range p.o.Gives {
+			r := room{}
+			if f < len(j.call.Room) && j.call.Room[f] != nil {
+				r.memory = j.call.Room[f]
+			} else if n := p.expected(f); n > roomLeast {
+				r = room{memory: p.heap.Take(n), own: true}
+			}
+			k.rooms = append(k.rooms, r)
+			if len(r.memory) <= inlineMost {
+				continue // it comes with the message, and is copied here
+			}
+			at, in := p.spaces.find(r.memory)
+			if in == nil {
+				continue
+			}
+			k.uses(in.number)
+			must := uint64(1)
+			if r.own {
+				must = 0
+			}
+			k.ints = word(word(word(word(word(k.ints, uint64(i)), uint64(f)), at), uint64(len(r.memory))), must)
+			offered++
+		}
+	}
+	return offered
+}
+
+// expected is the number of bytes that a result will have; where that is not known, the most that it had.
+func (p *Pool) expected(f int) int {
+	t := p.o.Gives[f].Type
+	if t.Fixed() {
+		n, err := t.Shape.Bytes(t.DType)
+		if err != nil || n > math.MaxInt32 {
+			return 0
+		}
+		return int(n)
+	}
+	return int(p.largest[f].Load())
+}
+
+// release gives back what nobody was given. The worker must not write there any more: it has answered, or is dead.
+func (k *pack) release() {
+	heap := k.pool().heap
+	for _, b := range k.borrowed {
+		heap.Give(b)
+	}
+	for _, r := range k.rooms {
+		if r.own {
+			heap.Give(r.memory)
+		}
+	}
+	for _, g := range k.grants {
+		heap.Give(g.memory)
+	}
+	k.borrowed, k.rooms, k.grants = k.borrowed[:0], k.rooms[:0], k.grants[:0]
+}
+
+// grant answers a worker that needs memory for a result.
+func (k *pack) grant(payload []byte) error {
+	if len(payload) != 24 {
+		return fmt.Errorf("%w: ROOM of %d bytes", wire.ErrProtocol, len(payload))
+	}
+	item, field, n := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:]), binary.LittleEndian.Uint64(payload[16:])
+	heap := k.pool().heap
+	if item > math.MaxUint32 || field >= mostFields || n == 0 || n > uint64(len(heap.memory)/4) || len(k.grants) >= 4*packCalls {
+		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
+	}
+	memory := heap.Take(int(n))
+	at, in := k.pool().spaces.find(memory)
+	if in == nil {
+		return errors.New("extern: the heap has no room for a result")
+	}
+	k.grants = append(k.grants, grant{int(item), int(field), memory})
+	return k.lane.conn.Send(wire.KindRoom, 0, word(nil, at))
+}
+
+// mostFields is how many fields a sample may have.
+const mostFields = 4096
+
+// results takes what the worker has sent: it completes calls, or hands a stream's samples on.
+func (k *pack) results(payload []byte) (last bool, err error) {
+	p := k.pool()
+	r, err := parseResults(payload, p.o.Gives)
+	if err != nil {
+		return false, err
+	}
+	if k.single() {
+		return r.last, k.stream(r)
+	}
+	if r.first != int(k.lane.reported.Load()) || r.n > len(k.jobs)-r.first || r.last != (r.first+r.n == len(k.jobs)) {
+		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.first, r.first+r.n, len(k.jobs))
+	}
+	for i := range r.n {
+		j := k.jobs[r.first+i]
+		err := k.result(r, i, r.first+i, j.call)
+		if errors.Is(err, wire.ErrProtocol) {
+			return false, err
+		}
+		// From here on the sample is not the pack's any more.
+		k.lane.reported.Add(1)
+		k.lane.process.worked.Store(true)
+		if r.last && i == r.n-1 {
+			k.release()
+		}
+		p.queue.complete(j, err)
+	}
+	return r.last, nil
+}
+
+// result makes a call's results of what has come for it.
+func (k *pack) result(r *results, i, item int, c *Call) error {
+	switch r.status(i) {
+	case itemFailed:
+		e := r.failure(item)
+		if e == nil {
+			return fmt.Errorf("%w: a sample has failed without a reason", wire.ErrProtocol)
+		}
+		return e
+	case itemDropped:
+		c.Keep, c.Out, c.Same = false, c.Out[:0], c.Same[:0]
+		return nil
+	}
+	c.Keep = true
+	c.Out, c.Same = c.Out[:0], c.Same[:0]
+	c.Names = r.names
+	var out int64
+	for f := range r.fields {
+		v, same, err := k.output(r, f, i, item, c)
+		if err != nil {
+			k.forfeit(c)
+			return err
+		}
+		c.Out, c.Same = append(c.Out, v), append(c.Same, same)
+		out += int64(len(v.Data) + len(v.Text))
+	}
+	k.pool().bytesOut.Add(out)
+	return nil
+}
+
+// forfeit gives back what a call was given already, whose results turned out wrong.
+func (k *pack) forfeit(c *Call) {
+	for i, v := range c.Out {
+		if c.Same[i] < 0 && (i >= len(c.Room) || c.Room[i] == nil) {
+			k.pool().heap.Give(v.Data)
+		}
+	}
+	c.Out, c.Same = c.Out[:0], c.Same[:0]
+}
+
+// output is one value. Text is copied, what came with the message too.
+func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, err error) {
+	p := k.pool()
+	t := r.fields[f].Type
+	where, at, shape, bytes := r.value(f, i)
+	var given []byte
+	if f < len(c.Room) {
+		given = c.Room[f]
+	}
+	v = Value{Kind: t.Kind, DType: t.DType}
+	if t.Kind == sample.Tensor {
+		v.Shape = shape
+	}
+	switch where {
+	case isSame:
+		if at >= int64(len(p.o.In)) || at < 0 || c.Flush {
+			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(p.o.In))
+		}
+		v = c.In[at]
+		if v.Kind != t.Kind || v.DType != t.DType || !fits(v.Shape, t.Shape) {
+			return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, r.fields[f].Name)
+		}
+		for _, other := range c.Same {
+			if other == int(at) && v.Kind != sample.Text {
+				return Value{}, -1, fmt.Errorf("%w: two results are input %d", wire.ErrProtocol, at)
+			}
+		}
+		if v.Kind == sample.Text {
+			return v, -1, nil
+		}
+		if given != nil {
+			if len(v.Data) > len(given) {
+				return Value{}, -1, tooLarge(r.fields[f], len(v.Data), len(given))
+			}
+			n := copy(given, v.Data)
+			v.Data = given[:n]
+			return v, -1, nil
+		}
+		return v, int(at), nil
+	case inRoom:
+		memory := k.taken(item, f)
+		if memory == nil || bytes > int64(len(memory)) {
+			return Value{}, -1, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, r.fields[f].Name)
+		}
+		k.note(f, bytes)
+		v.Data = memory[:bytes]
+		if t.Kind == sample.Text {
+			v.Text = string(v.Data)
+			p.heap.Give(memory)
+			v.Data = nil
+		}
+		return v, -1, nil
+	}
+	data := r.data[at:][:bytes]
+	switch {
+	case t.Kind == sample.Text:
+		v.Text = string(data)
+	case given != nil:
+		if len(data) > len(given) {
+			return Value{}, -1, tooLarge(r.fields[f], len(data), len(given))
+		}
+		v.Data = given[:copy(given, data)]
+	default:
+		k.note(f, bytes)
+		v.Data = p.heap.Take(len(data))
+		copy(v.Data, data)
+	}
+	return v, -1, nil
+}
+
+func tooLarge(f sample.Field, bytes, room int) error {
+	return &CallError{Type: "ValueError", Field: f.Name, Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
+}
+
+// note remembers how large a result was.
+func (k *pack) note(f int, bytes int64) {
+	if f >= len(k.pool().largest) {
+		return
+	}
+	for most := &k.pool().largest[f]; ; {
+		old := most.Load()
+		if bytes <= old || most.CompareAndSwap(old, bytes) {
+			return
+		}
+	}
+}
+
+// taken is the memory that the worker had for a result. It is not the pack's any more.
+func (k *pack) taken(item, f int) []byte {
+	for i, g := range k.grants {
+		if g.item == item && g.field == f {
+			k.grants[i] = k.grants[len(k.grants)-1]
+			k.grants = k.grants[:len(k.grants)-1]
+			return g.memory
+		}
+	}
+	if at := item*len(k.pool().o.Gives) + f; at < len(k.rooms) && len(k.rooms[at].memory) > inlineMost {
+		memory := k.rooms[at].memory
+		k.rooms[at] = room{}
+		return memory
+	}
+	return nil
+}
+
+// stream hands a stream's samples on, or completes a call of several samples.
+func (k *pack) stream(r *results) error {
+	p := k.pool()
+	j := k.jobs[0]
+	if j.yield == nil { // Collate
+		if r.first != 0 || r.n != 1 || !r.last {
+			return fmt.Errorf("%w: RESULTS of %d samples, where there is one", wire.ErrProtocol, r.n)
+		}
+		err := k.result(r, 0, 0, j.call)
+		if errors.Is(err, wire.ErrProtocol) {
+			return err
+		}
+		k.lane.process.worked.Store(true)
+		k.release()
+		p.queue.complete(j, err)
+		return nil
+	}
+	k.lane.process.worked.Store(true)
+	for i := range r.n {
+		if j.err != nil {
+			break
+		}
+		c := Call{In: j.call.In, Out: k.values[:0]}
+		if err := k.result(r, i, r.first+i, &c); err != nil {
+			if errors.Is(err, wire.ErrProtocol) {
+				return err
+			}
+			j.err = err
+			break
+		}
+		for n, same := range c.Same {
+			if same >= 0 { // each sample has memory of its own
+				own := p.heap.Take(len(c.Out[n].Data))
+				copy(own, c.Out[n].Data)
+				c.Out[n].Data = own
+			}
+		}
+		k.values = c.Out
+		k.began = true
+		j.call.Names = c.Names
+		j.err = j.yield(c.Out)
+	}
+	if r.state != nil {
+		j.call.State = r.state
+	}
+	k.lane.reported.Add(int64(r.n))
+	if r.last {
+		err := j.err
+		k.release()
+		p.queue.complete(j, err)
+		return nil
+	}
+	stop := uint64(0)
+	if j.err != nil || j.ctx.Err() != nil {
+		stop = 1
+		if j.err == nil {
+			j.err = j.ctx.Err()
+		}
+	}
+	return k.lane.conn.Send(wire.KindPull, 0, word(nil, stop))
+}
+
+// fits tells whether an array's shape is of a type's.
+func fits(shape, of tensor.Shape) bool {
+	if len(shape) != len(of) {
+		return false
+	}
+	for axis, n := range of {
+		if n != tensor.Unknown && shape[axis] != n {
+			return false
+		}
+	}
+	return true
+}
+
+// results is a RESULTS message that was looked through: every place in it is within the message.
+type results struct {
+	first, n int
+	last     bool
+	words    []byte
+	data     []byte
+	fields   sample.Schema
+	names    []string // where the message itself says what the fields are
+	columns  []resultColumn
+	failures []failure
+	state    []byte
+}
+
+type resultColumn struct {
+	mode   int
+	at     int // word where it begins, behind its mode
+	stride int // words for each sample
+}
+
+type failure struct {
+	Item int `json:"item"`
+	CallError
+}
+
+type tail struct {
+	Failures []failure       `json:"failures"`
+	Fields   []field         `json:"fields"`
+	State    json.RawMessage `json:"state"`
+}
+
+func (r *results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
+
+func (r *results) status(i int) int64 { return r.word(resultsHead + i) }
+
+func (r *results) failure(item int) error {
+	for i := range r.failures {
+		if r.failures[i].Item == item {
+			return &r.failures[i].CallError
+		}
+	}
+	return nil
+}
+
+// value says where the i-th value of a field is, and how large.
+func (r *results) value(f, i int) (where int, at int64, shape tensor.Shape, bytes int64) {
+	t, c := r.fields[f].Type, r.columns[f]
+	if c.mode == allSame {
+		return isSame, r.word(c.at), nil, 0
+	}
+	record := c.at
+	if c.mode == general {
+		record += i * c.stride
+	}
+	place := uint64(r.word(record))
+	where, at = int(place>>placeBits), int64(place&placeOffset)
+	if t.Kind != sample.Tensor {
+		return where, at, nil, r.word(record + 1)
+	}
+	shape = t.Shape
+	if !t.Fixed() {
+		shape = make(tensor.Shape, len(t.Shape))
+		for axis := range shape {
+			shape[axis] = int(r.word(record + 1 + axis))
+		}
+	}
+	bytes, _ = shape.Bytes(t.DType)
+	if c.mode == rows {
+		at += int64(i) * bytes
+	}
+	return where, at, shape, bytes
+}
+
+// parseResults looks through a message from a worker. Errors are [wire.ErrProtocol].
+func parseResults(payload []byte, gives sample.Schema) (*results, error) {
+	bad := func(format string, args ...any) (*results, error) {
+		return nil, fmt.Errorf("%w: RESULTS %s", wire.ErrProtocol, fmt.Sprintf(format, args...))
+	}
+	if len(payload) < 8*resultsHead {
+		return bad("of %d bytes", len(payload))
+	}
+	r := &results{words: payload, fields: gives}
+	first, n, flags, tailBytes, dataAt := r.word(0), r.word(1), r.word(2), r.word(3), r.word(4)
+	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*packCalls || flags < 0 || flags > lastResults|withFields {
+		return bad("with %d samples from %d on, flags %#x", n, first, flags)
+	}
+	if dataAt < 8*resultsHead || tailBytes < 0 || dataAt > int64(len(payload)) || tailBytes > int64(len(payload))-dataAt || dataAt%8 != 0 {
+		return bad("whose parts do not lie in it")
+	}
+	r.first, r.n, r.last = int(first), int(n), flags&lastResults != 0
+	r.words, r.data = payload[:dataAt], payload[dataAt:int64(len(payload))-tailBytes]
+	if text := payload[int64(len(payload))-tailBytes:]; len(text) > 0 {
+		var t tail
+		if err := json.Unmarshal(text, &t); err != nil {
+			return bad("with a tail that is not JSON: %v", err)
+		}
+		r.failures = t.Failures
+		if t.State != nil {
+			r.state = []byte(t.State)
+		}
+		if flags&withFields != 0 {
+			var err error
+			if r.fields, err = schema(t.Fields); err != nil {
+				return bad("with fields that are none: %v", err)
+			}
+			r.names = r.fields.Names()
+		}
+	}
+	left := int(dataAt)/8 - resultsHead
+	at := resultsHead
+	take := func(words int) bool {
+		if words < 0 || words > left {
+			return false
+		}
+		left -= words
+		at += words
+		return true
+	}
+	if !take(r.n) {
+		return bad("with %d samples in %d bytes", n, len(payload))
+	}
+	for i := range r.n {
+		if s := r.status(i); s < itemDone || s > itemDropped {
+			return bad("with a sample of state %d", s)
+		}
+	}
+	if r.n == 0 {
+		return r, nil
+	}
+	for f, one := range r.fields {
+		if !take(1) {
+			return bad("without field %d", f)
+		}
+		c := resultColumn{mode: int(r.word(at - 1)), at: at, stride: 2}
+		if one.Type.Kind == sample.Tensor {
+			c.stride = 1 + len(one.Type.Shape)
+		}
+		words := c.stride
+		switch c.mode {
+		case general:
+			words *= r.n
+		case rows:
+			if one.Type.Kind != sample.Tensor {
+				return bad("with rows of %v", one.Type)
+			}
+		case allSame:
+			words = 1
+		default:
+			return bad("with a column of mode %d", c.mode)
+		}
+		if !take(words) {
+			return bad("whose field %d ends too soon", f)
+		}
+		r.columns = append(r.columns, c)
+		if err := r.checkColumn(f); err != nil {
+			return bad("whose field %q %v", one.Name, err)
+		}
+	}
+	return r, nil
+}
+
+func (r *results) checkColumn(f int) error {
+	t, c := r.fields[f].Type, r.columns[f]
+	if c.mode == allSame {
+		return nil
+	}
+	for i := range r.n {
+		if c.mode == rows && i > 0 {
+			break
+		}
+		if c.mode == general && r.status(i) != itemDone {
+			continue
+		}
+		record := c.at
+		if c.mode == general {
+			record += i * c.stride
+		}
+		place := uint64(r.word(record))
+		where, at := place>>placeBits, place&placeOffset
+		if where == isSame && c.mode == general {
+			continue
+		}
+		if where > inRoom || where == inRoom && c.mode == rows {
+			return fmt.Errorf("lies at %#x", place)
+		}
+		bytes := r.word(record + 1*min(1, c.stride-1))
+		if t.Kind == sample.Tensor {
+			shape := make(tensor.Shape, 0, 8)
+			for axis, want := range t.Shape {
+				n := r.word(record + 1 + axis)
+				if n < 0 || want != tensor.Unknown && n != int64(want) {
+					return fmt.Errorf("has extent %d on axis %d and is %v", n, axis, t)
+				}
+				shape = append(shape, int(n))
+			}
+			var err error
+			if bytes, err = shape.Bytes(t.DType); err != nil {
+				return err
+			}
+		}
+		if bytes < 0 {
+			return fmt.Errorf("has %d bytes", bytes)
+		}
+		if c.mode == rows {
+			if bytes > int64(len(r.data)) {
+				return fmt.Errorf("has %d bytes for each sample, in %d", bytes, len(r.data))
+			}
+			bytes *= int64(r.n)
+		}
+		if where == inData && (at > uint64(len(r.data)) || uint64(bytes) > uint64(len(r.data))-at) {
+			return fmt.Errorf("has %d bytes at %d, in %d", bytes, at, len(r.data))
+		}
+	}
+	return nil
+}
+
+// schema is what a worker says of fields that it has found.
+func schema(all []field) (sample.Schema, error) {
+	if len(all) > mostFields {
+		return nil, fmt.Errorf("%d of them", len(all))
+	}
+	s := sample.Schema{}
+	for _, f := range all {
+		t := sample.Type{}
+		if err := t.Kind.UnmarshalText([]byte(f.Kind)); err != nil {
+			return nil, err
+		}
+		if t.Kind == sample.Tensor {
+			if len(f.Shape) > mostDims {
+				return nil, fmt.Errorf("%q has %d axes", f.Name, len(f.Shape))
+			}
+			d, err := tensor.ParseDType(f.DType)
+			if err != nil {
+				return nil, err
+			}
+			t.DType, t.Shape = d, append(tensor.Shape{}, f.Shape...)
+		}
+		s = append(s, sample.Field{Name: f.Name, Type: t})
+	}
+	return s, s.Check()
+}

@@ -1,0 +1,341 @@
+package extern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Kind says what a function does with samples.
+type Kind string
+
+// The kinds of functions.
+const (
+	Map       Kind = "map"       // a sample in, a sample out
+	Filter    Kind = "filter"    // a sample in; true keeps it: [Call.Keep]
+	FlatMap   Kind = "flat_map"  // a sample in, an iterable of samples out, by [Pool.Stream]
+	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by [Pool.Stream]; one worker
+	Index     Kind = "index"     // an object that is asked for obj[Call.ID.Index]
+	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: an epoch of it by [Pool.Stream]; one worker
+	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
+)
+
+// Options say what a pool runs.
+type Options struct {
+	Stage       string // a name for people
+	Function    string // "module:qualname": the pickle of that name in Interpreter.Functions, else it is imported
+	Kind        Kind
+	Interpreter *Interpreter // nil: Default()
+	Heap        *Heap
+	Workers     int  // processes, or threads of the one process; less than 1: 1
+	Threads     bool // threads of one process
+
+	In         sample.Schema // fields that the function is given
+	Positional bool          // as arguments, and it returns a value, or a tuple of them; else a dict, and it returns one
+	To         []string      // Positional: the names of what it returns; nil: as In
+	Gives      sample.Schema // what it returns; nil (and not Filter): whatever it is, which Call.Names then tells
+	Seed       []string      // generators that are seeded for each sample: "random", "numpy", "torch"
+	Copy       bool          // the function may keep what it is given
+	States     bool          // Aggregate, Iterate: state_dict() is asked for, see Call.State
+	Rank       int           // Iterate: a callable with two parameters is called with (Rank, World)
+	World      int
+
+	Limit time.Duration // of one call, or of one item of a stream; 0: none
+	Log   func(Line)    // what workers print, log and warn; nil: nothing. It must not block; several goroutines call it.
+}
+
+// Line is something that a worker has said.
+type Line struct {
+	Stage   string
+	Level   string // as Python's logging names it; of what was printed INFO, of standard error WARNING
+	Logger  string // "stdout" and "stderr" for what was written there
+	Message string
+}
+
+// Value is a value of a sample on its way to a worker or from one. Arrays are contiguous.
+type Value struct {
+	Kind  sample.Kind
+	DType tensor.DType
+	Shape tensor.Shape
+	Data  []byte // of tensors and bytes
+	Text  string
+}
+
+// Call is one sample's way through a function.
+type Call struct {
+	ID     sample.ID
+	Key    string
+	Random [2]uint64 // key of the sample's generator of random numbers
+	In     []Value   // in the order of Options.In; Collate: so many for each of Rows
+	Rows   int       // Collate: number of samples
+	Flush  bool      // Aggregate: flush() is called, without a sample
+
+	// Room is, by output, memory that the result is to be written into, in the heap or in a segment that the pool was told of. nil, for one or all: the
+	// pool takes a piece of the heap. A result that is larger than its Room does not fit, which is the call's failure.
+	Room [][]byte
+
+	// State, where it is not nil before the call, is given to load_state_dict(), as JSON, before anything else. After it, with Options.States, it is that of
+	// state_dict(). Iterate instead gives one more value with every sample, of text: the state after it.
+	State []byte
+
+	// Out are the results, in the order of Options.Gives, or of Names. Data of tensors and of bytes is the caller's now, who gives it back to the heap, except where Same or Room say
+	// otherwise. Memory for the slice itself is used again if there is some.
+	Out   []Value
+	Same  []int    // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
+	Names []string // of Out, where Options.Gives is nil
+	Keep  bool     // Filter
+}
+
+// Stats are counts since Open.
+type Stats struct {
+	Calls    int64 // that have come back
+	Packs    int64 // that they have travelled in
+	BytesIn  int64 // given to workers, shared or copied
+	BytesOut int64
+	Restarts int64 // processes that have taken the place of others
+	PIDs     []int // of the processes that run now
+}
+
+// Pool is a function in several processes.
+type Pool struct {
+	o       Options
+	heap    *Heap
+	pickle  []byte // in the heap; nil: the function is imported
+	spaces  spaces
+	queue   queue
+	starter starter
+
+	calls, packs, bytesIn, bytesOut, restarts atomic.Int64
+	largest                                   []atomic.Int64 // by output: bytes of the largest result so far
+
+	mu      sync.Mutex // guards what is below
+	keepers []*keeper
+	barren  int // processes in a row that have died before they worked on anything
+	closed  bool
+	done    sync.WaitGroup
+}
+
+// Open starts the processes of a pool, and does not wait for them.
+func Open(o Options) (*Pool, error) {
+	if o.Interpreter == nil {
+		o.Interpreter = Default()
+	}
+	if o.Heap == nil {
+		return nil, errors.New("extern: a pool needs a heap")
+	}
+	if err := o.In.Check(); err != nil {
+		return nil, fmt.Errorf("extern: what %s is given: %w", o.Stage, err)
+	}
+	if err := o.Gives.Check(); err != nil {
+		return nil, fmt.Errorf("extern: what %s gives: %w", o.Stage, err)
+	}
+	switch o.Kind {
+	case Map, Filter, FlatMap, Index, Collate:
+	case Aggregate, Iterate:
+		o.Workers = 1
+	default:
+		return nil, fmt.Errorf("extern: %q is no kind of function", o.Kind)
+	}
+	if o.Kind == Filter {
+		o.Gives = sample.Schema{}
+	}
+	if o.Gives != nil && o.Kind == Iterate && o.States {
+		o.Gives = append(o.Gives[:len(o.Gives):len(o.Gives)], sample.Field{Name: stateField, Type: sample.TextType})
+	}
+	o.Workers = max(1, o.Workers)
+	p := &Pool{o: o, heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives))}
+	p.queue.init()
+	p.spaces.init(o.Heap)
+	if pickle, ok := o.Interpreter.Functions[o.Function]; ok {
+		p.pickle = o.Heap.Take(len(pickle))
+		copy(p.pickle, pickle)
+	}
+	p.starter.open()
+	p.SetWorkers(o.Workers)
+	return p, nil
+}
+
+// stateField is the name of the state that goes with each sample of a source. No field of a user's can have it.
+const stateField = "\x00state"
+
+// Call has the function applied to a sample, and waits until it has been. Where ctx ends before a worker has taken the call, it returns at once; afterwards it waits for the
+// function a little, and then ends its process. When it returns, nobody uses the call's memory any more.
+func (p *Pool) Call(ctx context.Context, c *Call) error {
+	return p.do(ctx, c, nil)
+}
+
+// Stream has the function applied, and calls yield with each sample that comes of it, until there are no more or yield returns an error, which Stream returns then. The values that
+// yield is given are its own, but not the slice. The worker is ahead of yield by a few samples at most.
+func (p *Pool) Stream(ctx context.Context, c *Call, yield func([]Value) error) error {
+	return p.do(ctx, c, yield)
+}
+
+func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if want := len(p.o.In) * p.rows(c); len(c.In) != want && !c.Flush {
+		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))
+	}
+	j := jobs.Get().(*job)
+	j.call, j.yield, j.ctx = c, yield, ctx
+	p.queue.put(j)
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		if p.queue.withdraw(j) {
+			// Nobody has seen it, or will.
+			j.forget()
+			return ctx.Err()
+		}
+		timer := time.AfterFunc(patience, func() { p.queue.running(j, (*process).kill) })
+		<-j.done
+		timer.Stop()
+		return j.err // the timer may still look at j
+	}
+	err := j.err
+	j.forget()
+	if err == nil {
+		p.calls.Add(1)
+	}
+	return err
+}
+
+// patience is how long a call may go on that nobody waits for any more.
+const patience = time.Second
+
+func (p *Pool) rows(c *Call) int {
+	if p.o.Kind == Collate {
+		return c.Rows
+	}
+	return 1
+}
+
+// Segment tells the pool of memory besides the heap that Room may lie in. fd is duplicated. An id that came before now stands for this memory.
+func (p *Pool) Segment(fd int, id uint32, memory []byte) error { return p.spaces.add(fd, id, memory) }
+
+// Forget takes back what Segment has said. The memory must be in no call's Room.
+func (p *Pool) Forget(id uint32) { p.spaces.drop(id) }
+
+// SetWorkers changes the number of processes, or of threads. Those that are too many finish what they have.
+func (p *Pool) SetWorkers(n int) {
+	n = max(1, n)
+	if p.o.Kind == Aggregate || p.o.Kind == Iterate {
+		n = 1
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.o.Threads {
+		if len(p.keepers) == 1 && p.keepers[0].lanes == n {
+			return
+		}
+		p.retire(0)
+		p.engage(n)
+		return
+	}
+	p.retire(n)
+	for len(p.keepers) < n {
+		p.engage(1)
+	}
+}
+
+// engage adds a process. The caller holds mu.
+func (p *Pool) engage(lanes int) {
+	k := &keeper{pool: p, lanes: lanes, stop: make(chan struct{})}
+	p.keepers = append(p.keepers, k)
+	p.queue.width(p.width())
+	p.done.Add(1)
+	go k.keep()
+}
+
+// retire lets processes go, but for the first n. The caller holds mu.
+func (p *Pool) retire(n int) {
+	for len(p.keepers) > n {
+		last := len(p.keepers) - 1
+		k := p.keepers[last]
+		p.keepers = p.keepers[:last]
+		close(k.stop)
+		p.queue.update(func() { k.retired = true })
+	}
+	p.queue.width(p.width())
+}
+
+// width is how many packs are in work at once. The caller holds mu.
+func (p *Pool) width() (n int) {
+	for _, k := range p.keepers {
+		n += k.lanes
+	}
+	return max(1, n)
+}
+
+// Stats returns the counts.
+func (p *Pool) Stats() Stats {
+	s := Stats{Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.bytesIn.Load(), BytesOut: p.bytesOut.Load(), Restarts: p.restarts.Load()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range p.keepers {
+		if proc := k.process.Load(); proc != nil {
+			s.PIDs = append(s.PIDs, proc.pid)
+		}
+	}
+	return s
+}
+
+// Close lets the workers end: each finishes the sample that it has, has its close() called, and is killed if that takes long. Calls that wait fail with [ErrClosed].
+// It may be called again, and returns when all processes are gone.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		p.done.Wait()
+		return nil
+	}
+	p.closed = true
+	p.retire(0)
+	p.mu.Unlock()
+	p.queue.fail(ErrClosed)
+	p.done.Wait()
+	p.starter.close()
+	p.spaces.close()
+	p.heap.Give(p.pickle)
+	return nil
+}
+
+// fail ends all calls, now and later.
+func (p *Pool) fail(err error) { p.queue.fail(err) }
+
+// starter starts processes from one thread that lives as long as the pool: the kernel ends a child when the thread that has started it ends (PR_SET_PDEATHSIG).
+type starter struct{ work chan func() }
+
+func (s *starter) open() {
+	s.work = make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for f := range s.work {
+			f()
+		}
+	}()
+}
+
+func (s *starter) do(f func() error) (err error) {
+	done := make(chan struct{})
+	s.work <- func() {
+		defer close(done)
+		err = f()
+	}
+	<-done
+	return err
+}
+
+func (s *starter) close() { close(s.work) }

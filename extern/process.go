@@ -1,0 +1,519 @@
+package extern
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headrace/internal/machine"
+	"headrace/wire"
+)
+
+// keeper has one process run, and another one when that has died.
+type keeper struct {
+	pool    *Pool
+	lanes   int
+	stop    chan struct{} // closed when the keeper is to end
+	retired bool          // the same, for who holds the queue's lock
+	process atomic.Pointer[process]
+}
+
+const (
+	mostBarren = 3
+	backOff    = 100 * time.Millisecond
+)
+
+func (k *keeper) keep() {
+	p := k.pool
+	defer p.done.Done()
+	for {
+		proc, err := p.start(k)
+		if err != nil {
+			p.fail(&StartError{Stage: p.o.Stage, Cause: err})
+			return
+		}
+		k.process.Store(proc)
+		proc.run()
+		k.process.Store(nil)
+		proc.close()
+		if p.ended(k) {
+			return
+		}
+		if p.o.Kind == Aggregate {
+			p.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("its process %s, and what it had gathered is lost", proc.ending()), Last: proc.last.String()})
+			return
+		}
+		wait := p.died(proc)
+		p.restarts.Add(1)
+		select {
+		case <-k.stop:
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (p *Pool) ended(k *keeper) bool {
+	p.queue.mu.Lock()
+	defer p.queue.mu.Unlock()
+	return k.retired || p.queue.err != nil
+}
+
+// died counts processes that were of no use, and tells how long to wait before the next. A run must not go on starting processes that cannot work.
+func (p *Pool) died(proc *process) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if proc.worked.Load() {
+		p.barren = 0
+		return 0
+	}
+	p.barren++
+	if p.barren >= mostBarren {
+		p.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", p.barren, proc.ending()), Last: proc.last.String()})
+	}
+	return backOff << p.barren
+}
+
+// process is one worker process. It has a lane for each of its threads.
+type process struct {
+	pool    *Pool
+	cmd     *exec.Cmd
+	pid     int
+	lanes   []*lane
+	stack   *os.File // where Python writes the stacks of its threads
+	pipes   []*os.File
+	readers sync.WaitGroup
+	last    lines
+	oom     int64 // processes that the kernel had ended for lack of memory before this one started
+
+	ready   chan struct{} // closed when lanes may work
+	exited  chan struct{} // closed when the process is gone, and all it has said was read
+	gone    bool          // the same, for who holds the queue's lock
+	worked  atomic.Bool   // it came as far as a sample
+	random  bool          // the function wants random numbers; set before ready
+	killing sync.Once
+	exit    syscall.WaitStatus // after exited
+	dump    string             // after exited
+
+	alone   sync.RWMutex // held for writing by who may be what kills the process
+	mu      sync.Mutex
+	limited *lane // whose call has taken too long
+	item    int   // and which of its pack
+}
+
+// start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4 where it writes its stacks, 5 its log, and from 6 on its lanes.
+func (p *Pool) start(k *keeper) (*process, error) {
+	proc := &process{pool: p, ready: make(chan struct{}), exited: make(chan struct{})}
+	proc.oom, _ = machine.MemoryKills()
+	var theirs []*os.File // ends that only the child keeps
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}()
+	fail := func(err error) (*process, error) {
+		proc.close()
+		return nil, err
+	}
+	var err error
+	if proc.stack, err = createMemfd("headrace-stack"); err != nil {
+		return fail(err)
+	}
+	python := p.o.Interpreter
+	arguments := append(append([]string{}, python.Arguments...), "-m", "headrace.worker", "--lanes", fmt.Sprint(k.lanes))
+	proc.cmd = exec.Command(python.Executable, arguments...)
+	proc.cmd.Dir = python.Directory
+	proc.cmd.Env = python.environment()
+	proc.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return fail(fmt.Errorf("extern: pipe: %w", err))
+		}
+		proc.pipes, theirs = append(proc.pipes, r), append(theirs, w)
+	}
+	proc.cmd.Stdout, proc.cmd.Stderr = theirs[0], theirs[1]
+	proc.cmd.ExtraFiles = []*os.File{p.heap.file, proc.stack, theirs[2]}
+	for range k.lanes {
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return fail(fmt.Errorf("extern: socketpair: %w", err))
+		}
+		end := os.NewFile(uintptr(fds[1]), "lane")
+		theirs = append(theirs, end)
+		conn, err := wire.FromDescriptor(fds[0])
+		if err != nil {
+			return fail(err)
+		}
+		proc.cmd.ExtraFiles = append(proc.cmd.ExtraFiles, end)
+		proc.lanes = append(proc.lanes, newLane(proc, k, conn))
+	}
+	if err := p.starter.do(proc.cmd.Start); err != nil {
+		return fail(fmt.Errorf("extern: %s: %w", python.Executable, err))
+	}
+	proc.pid = proc.cmd.Process.Pid
+	return proc, nil
+}
+
+// environment is what the worker is given. Libraries of mathematics start a thread for each core in every process, unless somebody has said how many: one is right where the
+// processes are as many as the cores.
+func (i *Interpreter) environment() []string {
+	environment := i.Environment
+	if environment == nil {
+		environment = os.Environ()
+	}
+	environment = append([]string{}, environment...)
+	for _, name := range []string{"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"} {
+		if _, said := lookup(environment, name); !said {
+			environment = append(environment, name+"=1")
+		}
+	}
+	if i.Path != nil {
+		environment = append(environment, "PYTHONPATH="+strings.Join(i.Path, ":")) // the last one counts
+	}
+	return environment
+}
+
+func lookup(environment []string, name string) (value string, ok bool) {
+	for _, entry := range environment {
+		if v, found := strings.CutPrefix(entry, name+"="); found {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// setup is the first message to a worker.
+type setup struct {
+	Stage      string   `json:"stage"`
+	Function   string   `json:"function"`
+	Kind       Kind     `json:"kind"`
+	Heap       int64    `json:"heap"`
+	Pickle     *[2]int  `json:"pickle"` // where it lies in the heap, and its length
+	Cells      []int64  `json:"cells"`  // by lane
+	In         []field  `json:"in"`
+	Positional bool     `json:"positional"`
+	To         []string `json:"to"`
+	Gives      []field  `json:"gives"` // null: to be found out
+	Seed       []string `json:"seed"`
+	Copy       bool     `json:"copy"`
+	States     bool     `json:"states"`
+	Rank       int      `json:"rank"`
+	World      int      `json:"world"`
+	Path       []string `json:"path"`
+	PythonPath *string  `json:"python_path"` // what the environment said before Path was put there
+	Directory  string   `json:"directory"`
+	InlineMost int      `json:"inline_most"` // bytes of a result that travels with the message
+	PackCalls  int      `json:"pack_calls"`
+}
+
+type field struct {
+	Name  string `json:"name"`
+	Kind  string `json:"kind"`
+	DType string `json:"dtype,omitempty"`
+	Shape []int  `json:"shape,omitempty"`
+}
+
+func (proc *process) setup() ([]byte, error) {
+	p := proc.pool
+	o := p.o
+	s := setup{Stage: o.Stage, Function: o.Function, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
+		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy, States: o.States, Rank: o.Rank, World: o.World, Path: o.Interpreter.Path, InlineMost: roomLeast, PackCalls: packCalls}
+	if p.pickle != nil {
+		at, ok := p.heap.offset(p.pickle)
+		if !ok {
+			return nil, errors.New("extern: the heap has no room for the function's pickle")
+		}
+		s.Pickle = &[2]int{int(at), len(p.pickle)}
+	}
+	for _, l := range proc.lanes {
+		at, ok := p.heap.offset(l.cell)
+		if !ok {
+			return nil, errors.New("extern: the heap has no room")
+		}
+		s.Cells = append(s.Cells, at)
+	}
+	environment := o.Interpreter.Environment
+	if environment == nil {
+		environment = os.Environ()
+	}
+	if value, ok := lookup(environment, "PYTHONPATH"); ok {
+		s.PythonPath = &value
+	}
+	return json.Marshal(s)
+}
+
+// run has the process work until it has ended.
+func (proc *process) run() {
+	p := proc.pool
+	proc.readers.Add(len(proc.pipes))
+	go proc.readLines(proc.pipes[0], "INFO", "stdout")
+	go proc.readLines(proc.pipes[1], "WARNING", "stderr")
+	go proc.readLog(proc.pipes[2])
+	go proc.wait()
+	if p.o.Limit > 0 {
+		go proc.watch(p.o.Limit)
+	}
+	keeper := proc.lanes[0].keeper
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-proc.exited:
+			return
+		case <-keeper.stop:
+		}
+		select {
+		case <-proc.ready: // its lanes see that they are to end
+		default:
+			proc.kill()
+		}
+		p.mu.Lock()
+		closed := p.closed
+		p.mu.Unlock()
+		if closed {
+			select {
+			case <-proc.exited:
+			case <-time.After(2 * patience):
+				proc.kill()
+			}
+		}
+	}()
+	if proc.begin() {
+		close(proc.ready)
+		var lanes sync.WaitGroup
+		for _, l := range proc.lanes {
+			lanes.Go(l.serve)
+		}
+		lanes.Wait()
+		for _, l := range proc.lanes {
+			l.conn.CloseWrite() // after which the worker ends by itself
+		}
+		select {
+		case <-proc.exited:
+		case <-time.After(2 * patience):
+			proc.kill()
+		}
+	} else {
+		proc.kill()
+	}
+	<-proc.exited
+	<-stopped
+}
+
+// begin sets the worker up and waits until it is ready; false: it will not be.
+func (proc *process) begin() bool {
+	p := proc.pool
+	first := proc.lanes[0].conn
+	message, err := proc.setup()
+	if err != nil {
+		p.fail(&StartError{Stage: p.o.Stage, Cause: err})
+		return false
+	}
+	if first.Send(wire.KindSetup, 0, message) != nil {
+		return false // it has died, which is told by died
+	}
+	f, err := first.Receive()
+	if err != nil {
+		return false
+	}
+	switch f.Kind {
+	case wire.KindReady:
+		var r struct {
+			Random bool `json:"random"`
+		}
+		if err := json.Unmarshal(f.Payload, &r); err != nil {
+			return false
+		}
+		proc.random = r.Random
+		return true
+	case wire.KindError:
+		cause := &CallError{}
+		if err := json.Unmarshal(f.Payload, cause); err != nil {
+			return false
+		}
+		proc.kill()
+		<-proc.exited
+		p.fail(&StartError{Stage: p.o.Stage, Cause: cause, Last: proc.last.String()})
+	}
+	return false
+}
+
+// wait notices the end of the process, and of what it has started.
+func (proc *process) wait() {
+	var info unix.Siginfo
+	for unix.Waitid(unix.P_PID, proc.pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+	unix.Kill(-proc.pid, unix.SIGKILL) // the number is still taken, so it is nobody else's
+	proc.cmd.Wait()
+	proc.exit, _ = proc.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	for _, r := range proc.pipes {
+		r.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // a process that has left the group may hold the other end
+	}
+	proc.readers.Wait()
+	proc.dump = proc.readStack()
+	for _, l := range proc.lanes {
+		l.conn.Shutdown() // a forked process may hold the other end; what was sent can still be read
+	}
+	proc.pool.queue.update(func() { proc.gone = true })
+	close(proc.exited)
+}
+
+func (proc *process) kill() {
+	proc.killing.Do(func() { proc.cmd.Process.Kill() })
+}
+
+// watch ends the process when a call takes too long.
+func (proc *process) watch(limit time.Duration) {
+	ticker := time.NewTicker(min(max(limit/8, 5*time.Millisecond), time.Second))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-proc.exited:
+			return
+		case <-ticker.C:
+		}
+		now := monotonic()
+		for _, l := range proc.lanes {
+			if item, began, ok := l.inWork(); ok && now-began > limit {
+				proc.expire(l, item)
+				return
+			}
+		}
+	}
+}
+
+// expire notes who has taken too long, has Python write where it is, and ends the process.
+func (proc *process) expire(l *lane, item int) {
+	proc.mu.Lock()
+	proc.limited, proc.item = l, item
+	proc.mu.Unlock()
+	proc.cmd.Process.Signal(stackSignal)
+	size, same := int64(0), 0
+	for range 100 { // one second at most
+		info, err := proc.stack.Stat()
+		if err != nil {
+			break
+		}
+		if info.Size() > 0 && info.Size() == size {
+			if same++; same == 3 {
+				break
+			}
+		} else {
+			size, same = info.Size(), 0
+		}
+		select {
+		case <-proc.exited:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	proc.kill()
+}
+
+// stackSignal is what Python answers by writing its stacks: one of the real-time signals that nobody else is likely to use.
+const stackSignal = syscall.Signal(50)
+
+// readStack is what Python has written of its stacks, without what is the worker's own.
+func (proc *process) readStack() string {
+	text, _ := io.ReadAll(io.NewSectionReader(proc.stack, 0, 64<<10))
+	var kept []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "  File ") && (strings.Contains(line, "/headrace/worker.py\"") || strings.Contains(line, "/headrace/_worker_") || strings.Contains(line, "<frozen runpy>") || strings.Contains(line, "/runpy.py\"")) {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+// ending says how the process has ended.
+func (proc *process) ending() string {
+	if proc.exit.Signaled() {
+		return "was ended by " + signalText(proc.exit.Signal())
+	}
+	return fmt.Sprintf("ended with status %d", proc.exit.ExitStatus())
+}
+
+// failure is what a sample is told that the process has died under.
+func (proc *process) failure() error {
+	e := &WorkerError{Stage: proc.pool.o.Stage, PID: proc.pid, Last: proc.last.String(), Stack: proc.dump}
+	if !proc.exit.Signaled() {
+		e.Exit = proc.exit.ExitStatus()
+		return e
+	}
+	if e.Signal = proc.exit.Signal(); e.Signal == syscall.SIGKILL {
+		switch kills, file := machine.MemoryKills(); {
+		case file == "":
+			e.Memory = "the kernel does this when memory is short: it may have run out of memory"
+		case kills > proc.oom:
+			e.Memory = "it has run out of memory: " + file + " has counted a kill"
+		}
+	}
+	return e
+}
+
+func (proc *process) close() {
+	for _, f := range proc.pipes {
+		f.Close()
+	}
+	if proc.stack != nil {
+		proc.stack.Close()
+	}
+	for _, l := range proc.lanes {
+		l.conn.Close()
+		l.conn.CloseDescriptors()
+		proc.pool.heap.Give(l.cell)
+	}
+}
+
+func monotonic() time.Duration {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return math.MinInt64
+	}
+	return time.Duration(now.Nano())
+}
+
+// lines keeps the end of what was written.
+type lines struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const keptText = 4 << 10
+
+func (l *lines) add(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(append(l.text, line...), '\n')
+	if len(l.text) > 2*keptText {
+		l.text = append(l.text[:0], l.text[len(l.text)-keptText:]...)
+	}
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.text
+	if len(text) > keptText {
+		text = text[len(text)-keptText:]
+		if _, rest, ok := bytes.Cut(text, []byte("\n")); ok {
+			text = rest
+		}
+	}
+	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD")
+}
