@@ -314,7 +314,7 @@ func TestEverythingIsDocumented(t *testing.T) {
 			t.Errorf("%s: the doc is no sentence: %q", op.Name, op.Doc)
 		}
 		args := op.Arguments()
-		if n := reflect.TypeOf(op.New()).Elem().NumField(); len(args) != n {
+		if n := fieldsIn(reflect.TypeOf(op.New()).Elem()); len(args) != n {
 			t.Errorf("%s has %d arguments of %d fields", op.Name, len(args), n)
 		}
 		for _, a := range args {
@@ -323,6 +323,18 @@ func TestEverythingIsDocumented(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fieldsIn counts the fields of a struct, those of embedded ones too.
+func fieldsIn(t reflect.Type) (n int) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous {
+			n += fieldsIn(f.Type)
+		} else {
+			n++
+		}
+	}
+	return n
 }
 
 // sharpen is an operation of somebody else.

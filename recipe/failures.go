@@ -53,6 +53,8 @@ func (f *Failures) checkFor(op Op) error {
 	switch {
 	case op.Place == Ordering || op.Place == Batching || op.Name == mergeOp.Name:
 		return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op.Name)
+	case op.Name == flatMapOp.Name && (f.Retries != 0 || f.Wait != nil || f.OnError == "replace"):
+		return errors.New("tries again, or has another sample come, but what flat_map has made of a sample is on its way already: takes raise or skip for on_error, and no retries")
 	case op.Name == routeOp.Name && (f.Retries != 0 || f.Wait != nil || f.TimeLimit != 0):
 		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
 
 	"pgregory.net/rapid"
 )
@@ -202,11 +204,29 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 			}
 			return recipe.When{Pattern: path()}
 		})
+	case recipe.Python:
+		var p recipe.Python
+		drawFields(t, reflect.ValueOf(&p).Elem(), steps)
+		return p
+	case []string:
+		return several(some(0, 1, 2), func() string { return strings.ToValidUTF8(drawText(t), "") })
+	case recipe.Gives:
+		return drawGives(t)
 	case recipe.Channels:
 		return recipe.Channels(several(some(1, 3), number))
 	}
 	t.Fatalf("how to draw a %v is not said here", typ)
 	return nil
+}
+
+func drawGives(t *rapid.T) recipe.Gives {
+	g := recipe.Gives{Schema: sample.Schema{}}
+	for range rapid.IntRange(0, 3).Draw(t, "fields") {
+		shape := several(rapid.IntRange(0, 3).Draw(t, "axes"), func() int { return rapid.IntRange(-1, 5000).Draw(t, "extent") })
+		array := sample.TensorType(tensor.DType(rapid.IntRange(int(tensor.Bool), int(tensor.Float64)).Draw(t, "dtype")), shape...)
+		g.Schema = g.Schema.With(strings.ToValidUTF8(drawText(t), ""), rapid.SampledFrom([]sample.Type{sample.TextType, sample.BytesType, array}).Draw(t, "type"))
+	}
+	return g
 }
 
 func several[T any](n int, draw func() T) []T {

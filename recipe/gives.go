@@ -1,0 +1,164 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Gives are the types of what a function of Python gives; in JSON an object with a type for each field: "text", "bytes", or an object with the dtype and
+// the shape of an array, which is a number where that is left out.
+type Gives struct {
+	Schema sample.Schema // nil: not said
+}
+
+// givenArray is the type of an array in JSON.
+type givenArray struct {
+	DType string  `json:"dtype" required:"true"`
+	Shape Extents `json:"shape"`
+}
+
+func (g *Gives) takes() string {
+	return `an object like {"image": {"dtype": "uint8", "shape": [224, 224, 3]}, "caption": "text"}`
+}
+
+// JSONSchema implements [Schemer].
+func (g *Gives) JSONSchema() map[string]any {
+	var names []any
+	for d := tensor.Bool; d.Valid(); d++ {
+		names = append(names, d.String())
+	}
+	array := map[string]any{
+		"type": "object", "required": []string{"dtype"}, "additionalProperties": false,
+		"properties": map[string]any{
+			"dtype": map[string]any{"enum": names},
+			"shape": map[string]any{"anyOf": []any{new(Extents).JSONSchema(), map[string]any{"type": "null"}}},
+		},
+	}
+	return map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"text", "bytes"}}, array}}, "minProperties": 1}
+}
+
+// MarshalJSON writes the object, its keys in the order of the fields.
+func (g Gives) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, f := range g.Schema {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendPath(b, f.Name), ':')
+		if f.Type.Kind != sample.Tensor {
+			b = appendPath(b, f.Type.Kind.String())
+			continue
+		}
+		t, err := json.Marshal(givenArray{f.Type.DType.String(), Extents(f.Type.Shape)})
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, t...)
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (g *Gives) UnmarshalJSON(b []byte) error {
+	v := value(b)
+	if v.kind() != '{' {
+		return errKind
+	}
+	g.Schema = sample.Schema{}
+	for quoted, member := range v.members() {
+		name, err := unquote(quoted, false)
+		if err != nil || g.Schema.Find(name) >= 0 {
+			return errKind
+		}
+		t, err := givenType(member)
+		if err != nil {
+			return err
+		}
+		g.Schema = append(g.Schema, sample.Field{Name: name, Type: t})
+	}
+	return nil
+}
+
+func givenType(v value) (sample.Type, error) {
+	switch string(v) {
+	case `"text"`:
+		return sample.TextType, nil
+	case `"bytes"`:
+		return sample.BytesType, nil
+	}
+	if v.kind() != '{' {
+		return sample.Type{}, errKind
+	}
+	t := sample.Type{Kind: sample.Tensor, Shape: tensor.Shape{}}
+	seen := make(map[string]bool)
+	for quoted, member := range v.members() {
+		key, err := unquote(quoted, false)
+		if err != nil || seen[key] {
+			return t, errKind
+		}
+		switch seen[key] = true; {
+		case key == "dtype" && member.kind() == '"':
+			name, _ := unquote(member, false)
+			if t.DType, err = tensor.ParseDType(name); err != nil {
+				return t, errKind
+			}
+		case key == "shape" && member.kind() == 'n':
+		case key == "shape":
+			var e Extents
+			if err := e.UnmarshalJSON(member); err != nil {
+				return t, err
+			}
+			t.Shape = tensor.Shape(e)
+		default:
+			return t, errKind
+		}
+	}
+	if !seen["dtype"] {
+		return t, errKind
+	}
+	return t, nil
+}
+
+// check returns what is wrong with the types, which are those of the fields with these names; nil: of whatever fields.
+func (g Gives) check(names []string) error {
+	if g.Schema == nil {
+		return nil
+	}
+	if len(g.Schema) == 0 {
+		return arg("gives", "is empty: takes the type of at least one field, or null to let the engine find out")
+	}
+	if err := g.Schema.Check(); err != nil {
+		return arg("gives", "is not possible: %w", err)
+	}
+	var errs []error
+	for _, f := range g.Schema {
+		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && (err != nil || n > maxGiven) {
+			errs = append(errs, arg("gives", "is too large: the field %q is %v", f.Name, f.Type))
+		}
+		if names != nil && !slices.Contains(names, f.Name) {
+			errs = append(errs, arg("gives", "names %q: the function gives %s", f.Name, list(names)))
+		}
+	}
+	for _, name := range names {
+		if g.Schema.Find(name) < 0 {
+			errs = append(errs, arg("gives", "lacks the field %q, which the function gives", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// maxGiven bounds an array that a function gives.
+const maxGiven = 1 << 40
+
+// couldBeImage tells whether an array has the form of pictures as they are decoded.
+func couldBeImage(t sample.Type) bool {
+	if t.Kind != sample.Tensor || len(t.Shape) != 3 || t.DType != tensor.Uint8 && t.DType != tensor.Uint16 {
+		return false
+	}
+	channels := t.Shape[2]
+	return t.Shape[0] != 0 && t.Shape[1] != 0 && (channels == 1 || channels == 3 || channels == 4)
+}

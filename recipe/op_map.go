@@ -1,0 +1,96 @@
+package recipe
+
+import (
+	"errors"
+	"slices"
+
+	"headrace/sample"
+)
+
+var mapOp = Op{
+	Name: "map",
+	Doc:  "Calls a function of Python on each sample, in a worker process.",
+	New:  func() Args { return new(Map) },
+}
+
+// Map are the arguments of the operation map.
+type Map struct {
+	Python
+	To    []string `json:"to,omitzero" example:"[\"image\"]" doc:"where what it returns goes, where fields are given: one field for each value; by default those of fields"`
+	Gives Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}" doc:"the types of what it returns: \"text\", \"bytes\", or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A result that does not fit is that sample's failure"`
+}
+
+func (m Map) complete() Args {
+	m.Python = m.Python.complete()
+	if slices.Equal(m.To, m.Fields) {
+		m.To = nil
+	}
+	return &m
+}
+
+func (m Map) identity(Recipe) Args { return &Map{Python: m.Python.identity(), To: m.To} }
+
+// Results are the names of what the function returns; nil: it returns whole samples.
+func (m *Map) Results() []string {
+	if m.To != nil {
+		return m.To
+	}
+	return m.Fields
+}
+
+// Check implements [Args]. The schema is nil where Gives does not say what comes out.
+func (m *Map) Check(in sample.Schema) (sample.Schema, error) {
+	out, err := result(in, m.Fields, m.To, m.Gives)
+	if err := errors.Join(append(m.check(in), err)...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+var flatMapOp = Op{
+	Name: "flat_map",
+	Doc:  "Calls a function of Python on each sample, in a worker process, which gives any number of samples for it: a generator, as a rule.",
+	New:  func() Args { return new(FlatMap) },
+}
+
+// FlatMap are the arguments of the operation flat_map: those of map.
+type FlatMap Map
+
+func (m FlatMap) complete() Args {
+	out := FlatMap(*Map(m).complete().(*Map))
+	return &out
+}
+
+func (m FlatMap) identity(r Recipe) Args {
+	out := FlatMap(*Map(m).identity(r).(*Map))
+	return &out
+}
+
+// Results are the names of what the function returns; nil: it returns whole samples.
+func (m *FlatMap) Results() []string { return (*Map)(m).Results() }
+
+// Check implements [Args]. The schema is nil where Gives does not say what comes out.
+func (m *FlatMap) Check(in sample.Schema) (sample.Schema, error) { return (*Map)(m).Check(in) }
+
+var filterOp = Op{
+	Name: "filter",
+	Doc:  "Keeps the samples for which a function of Python returns true.",
+	New:  func() Args { return new(Filter) },
+}
+
+// Filter are the arguments of the operation filter.
+type Filter struct {
+	Python
+}
+
+func (f Filter) complete() Args {
+	f.Python = f.Python.complete()
+	return &f
+}
+
+func (f Filter) identity(Recipe) Args { return &Filter{f.Python.identity()} }
+
+// Check implements [Args].
+func (f *Filter) Check(in sample.Schema) (sample.Schema, error) {
+	return in, errors.Join(f.check(in)...)
+}

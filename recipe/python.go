@@ -1,0 +1,143 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"headrace/sample"
+)
+
+// Python are the arguments that all operations have which call a function of Python. A worker process of the engine calls it.
+type Python struct {
+	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment" doc:"what is called, as \"module:name\": a function, an object that can be called, or a class, of which each worker makes one object and calls that. The workers import it, unless the program that opens the recipe brings it along"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values it is given, one behind the other; by default the whole sample, as a dict"`
+	Workers  *int     `json:"workers,omitempty" min:"1" max:"256" doc:"worker processes, or threads; by default as many as there are cores to use"`
+	Where    string   `json:"where,omitempty" choices:"process,thread" doc:"process, the default: workers are processes, with one call at a time in each; thread: they are threads of one process, for what lets go of the interpreter's lock"`
+	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each call: random, numpy, torch; by default none. An argument of the function that is called rng needs none of them"`
+	Copy     bool     `json:"copy" doc:"true: arrays are given as copies, which may be kept; by default they are valid until the function returns"`
+}
+
+func (p Python) complete() Python {
+	p.Where = orWord(p.Where, "process")
+	if len(p.Seed) == 0 {
+		p.Seed = nil
+	}
+	return p
+}
+
+// identity is the part that matters to which samples come out. Of the function that is its name: nobody can tell whether its code is the same.
+func (p Python) identity() Python {
+	return Python{Function: p.Function, Fields: p.Fields, Seed: p.Seed}
+}
+
+// Takes is what the function is given of samples of this schema.
+func (p *Python) Takes(in sample.Schema) sample.Schema {
+	if p.Fields == nil {
+		return in
+	}
+	var all sample.Schema
+	for _, name := range p.Fields {
+		all = append(all, in[in.Find(name)])
+	}
+	return all
+}
+
+const mostPythonWorkers = 256
+
+// check returns what is wrong with arguments of a step that reads samples of this schema.
+func (p *Python) check(in sample.Schema) (errs []error) {
+	errs = append(errs, checkFunction(p.Function), checkWhere(p.Where))
+	if p.Fields != nil && len(p.Fields) == 0 {
+		errs = append(errs, arg("fields", "is empty: takes names of fields, or null for the whole sample"))
+	}
+	errs = append(errs, differentNames("fields", p.Fields))
+	for i, name := range p.Fields {
+		if in.Find(name) < 0 {
+			errs = append(errs, arg(fmt.Sprintf("fields[%d]", i), "is an %w", Unknown("field", name, in.Names())))
+		}
+	}
+	if p.Workers != nil && (*p.Workers < 1 || *p.Workers > mostPythonWorkers) {
+		errs = append(errs, arg("workers", "is %d: takes a number from 1 to %d", *p.Workers, mostPythonWorkers))
+	}
+	for i, name := range p.Seed {
+		errs = append(errs, oneOf(fmt.Sprintf("seed[%d]", i), name, []string{"random", "numpy", "torch"}))
+	}
+	return append(errs, differentNames("seed", p.Seed))
+}
+
+func checkFunction(name string) error {
+	module, function, ok := strings.Cut(name, ":")
+	switch {
+	case name == "":
+		return checkGiven("function", false)
+	case !ok || module == "" || function == "" || strings.ContainsAny(name, "\x00\n"):
+		return arg("function", `is %q: takes "module:name", such as "transforms:augment"`, name)
+	}
+	return nil
+}
+
+func checkWhere(where string) error {
+	if where == "main" {
+		return arg("where", `is "main": that is for the last steps, behind batch, which the Python package carries out by itself`)
+	}
+	return oneOf("where", orWord(where, "process"), []string{"process", "thread"})
+}
+
+// differentNames refuses a name that a list has twice.
+func differentNames(argument string, names []string) error {
+	seen := make(map[string]bool)
+	for i, name := range names {
+		if seen[name] {
+			return arg(fmt.Sprintf("%s[%d]", argument, i), "is %q, as another of them is", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// result returns the schema of what a function gives of samples of this one, where it says so: the values of some fields, or whole samples.
+func result(in sample.Schema, fields []string, to []string, g Gives) (sample.Schema, error) {
+	names := to
+	if names == nil {
+		names = fields
+	}
+	if err := errors.Join(checkTo(fields, to), g.check(names)); err != nil || g.Schema == nil {
+		return nil, err
+	}
+	out := sample.Schema{}
+	if fields != nil {
+		out = in
+	}
+	for _, f := range g.Schema {
+		out = out.With(f.Name, likeBefore(in, f))
+	}
+	return out, nil
+}
+
+func checkTo(fields, to []string) error {
+	switch {
+	case to == nil:
+		return nil
+	case fields == nil:
+		return arg("to", "is given without fields: a function that is given whole samples says itself what their fields are called")
+	case len(to) == 0:
+		return arg("to", "is empty: takes names of fields, or null for those of fields")
+	}
+	for i, name := range to {
+		if name == "" {
+			return arg(fmt.Sprintf("to[%d]", i), "is empty: takes the name of a field")
+		}
+	}
+	return differentNames("to", to)
+}
+
+// likeBefore is the type of a field that a function gives. What was an image and could be one is an image again, so that operations on images may follow.
+func likeBefore(in sample.Schema, f sample.Field) sample.Type {
+	i := in.Find(f.Name)
+	if i < 0 || in[i].Type.Axes != "HWC" || !couldBeImage(f.Type) {
+		return f.Type
+	}
+	f.Type.Axes = "HWC"
+	return f.Type
+}

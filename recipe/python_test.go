@@ -1,0 +1,161 @@
+package recipe_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSchemasBehindFunctionsOfPython(t *testing.T) {
+	const image = `"decode_image",{"resize":{"size":[4,6]}},`
+	for steps, want := range map[string]string{
+		`{"filter":{"function":"m:f"}}`: "bytes bytes, label int64, key text",
+		image + `{"map":{"function":"m:f","gives":{"key":"text","image":{"dtype":"uint8","shape":[3,5,1]}}}},"random_flip",{"batch":{"size":2}}`:   "key text, image uint8 [3, 5, 1]",
+		image + `{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"uint16","shape":[null,5,4]}}}},{"center_crop":{"size":2}}`: "image uint16 [2, 2, 4], label int64, key text",
+		image + `{"map":{"function":"m:f","fields":["image","label"],"to":["x","key"],"gives":{"key":"bytes","x":{"dtype":"float32"}}}}`:           "image uint8 [4, 6, 3], label int64, key bytes, x float32",
+		`{"map":{"function":"m:f","gives":{"tokens":{"dtype":"int32","shape":[null]}}}},{"bucket_batch":{"lengths":[8],"size":2}}`:                 "tokens int32 [8], tokens_length int64",
+		`{"flat_map":{"function":"m:f","fields":["bytes"],"to":["a"],"gives":{"a":"text"}}}`:                                                       "bytes bytes, label int64, key text, a text",
+	} {
+		got, err := parsed(t, steps).Check()
+		if err != nil || got.String() != want {
+			t.Errorf("%s: %v, %v, want %s", steps, got, err, want)
+		}
+	}
+}
+
+// What was an image is one again where it could be, and what was none is none.
+func TestImagesBehindFunctionsOfPython(t *testing.T) {
+	for types, want := range map[string]string{
+		`"uint8","shape":[3,5,3]`: "HWC", `"uint16","shape":[null,null,1]`: "HWC", `"float32","shape":[3,5,3]`: "", `"uint8","shape":[3,5,2]`: "",
+		`"uint8","shape":[3,5]`: "", `"uint8","shape":[0,5,3]`: "", `"uint8","shape":[5,3,null]`: "",
+	} {
+		for _, before := range []string{`"decode_image"`, `"decode_image",{"layout":{"layout":"NCHW"}}`, `{"decode_npy":{"dtype":"uint8","shape":[4,4,3],"to":"image"}}`} {
+			out, err := parsed(t, before+`,{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":`+types+`}}}}`).Check()
+			if err != nil {
+				t.Fatal(err)
+			}
+			axes := want
+			if before != `"decode_image"` {
+				axes = ""
+			}
+			if got := out[out.Find("image")].Type.Axes; got != axes {
+				t.Errorf("%s behind %s has the axes %q, want %q", types, before, got, axes)
+			}
+		}
+	}
+}
+
+// Where a step does not say what it gives, nothing is known behind it, and nothing there is a mistake yet.
+func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
+	r := parsed(t, `{"map":{"function":"m:f"}},"decode_image",{"resize":{"size":4}},{"batch":{"size":2}}`)
+	all, err := r.Schemas()
+	if err != nil || all[0] == nil || all[1] != nil || all[3] != nil {
+		t.Errorf("%v, %v", all, err)
+	}
+	if out, err := r.Check(); out != nil || err != nil {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+func TestWhatFunctionsOfPythonRefuse(t *testing.T) {
+	for steps, want := range map[string]string{
+		`"map"`:                                     `step "map" (#2): lacks the argument function`,
+		`{"map":{"function":"augment"}}`:            `step "map" (#2): function is "augment": takes "module:name", such as "transforms:augment"`,
+		`{"filter":{"function":":f"}}`:              `step "filter" (#2): function is ":f": takes "module:name", such as "transforms:augment"`,
+		`{"flat_map":{"function":"m:"}}`:            `step "flat_map" (#2): function is "m:": takes "module:name", such as "transforms:augment"`,
+		`{"map":{"function":"m:f","where":"main"}}`: `step "map" (#2): where is "main": that is for the last steps, behind batch, which the Python package carries out by itself`,
+		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? takes "process" or "thread"
+step "map" (#2): workers is 0: takes a number from 1 to 256
+step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? takes "random", "numpy" or "torch"
+step "map" (#2): seed[2] is "random", as another of them is`,
+		`{"filter":{"function":"m:f","fields":["byte","key","key"]}}`: `step "filter" (#2): fields[2] is "key", as another of them is
+step "filter" (#2): fields[0] is an unknown field "byte": did you mean "bytes"? takes bytes, label, key`,
+		`{"filter":{"function":"m:f","fields":[]}}`:                                                  `step "filter" (#2): fields is empty: takes names of fields, or null for the whole sample`,
+		`{"map":{"function":"m:f","to":["a"]}}`:                                                      `step "map" (#2): to is given without fields: a function that is given whole samples says itself what their fields are called`,
+		`{"map":{"function":"m:f","fields":["key"],"to":[]}}`:                                        `step "map" (#2): to is empty: takes names of fields, or null for those of fields`,
+		`{"map":{"function":"m:f","fields":["key"],"to":["a","a"]}}`:                                 `step "map" (#2): to[1] is "a", as another of them is`,
+		`{"map":{"function":"m:f","fields":["key"],"to":[""]}}`:                                      `step "map" (#2): to[0] is empty: takes the name of a field`,
+		`{"map":{"function":"m:f","gives":{}}}`:                                                      `step "map" (#2): gives is empty: takes the type of at least one field, or null to let the engine find out`,
+		`{"map":{"function":"m:f","gives":{"":"text"}}}`:                                             `step "map" (#2): gives is not possible: sample: field 0 has no name`,
+		`{"map":{"function":"m:f","gives":{"a":{"dtype":"int64","shape":[4294967296,4294967296]}}}}`: `step "map" (#2): gives is too large: the field "a" is int64 [4294967296, 4294967296]`,
+		`{"map":{"function":"m:f","fields":["key","label"],"gives":{"key":"text","x":"bytes"}}}`:     "step \"map\" (#2): gives names \"x\": the function gives key, label\nstep \"map\" (#2): gives lacks the field \"label\", which the function gives",
+		`{"map":{"function":"m:f","gives":{"a":"bytes"}}},{"batch":{"size":1}}`:                      `step "batch" (#3): cannot stack the field "a", which is bytes; put decode_image or decode_npy before it`,
+		`"decode_image",{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"float32","shape":[null,null,3]}}}},{"batch":{"size":1}}`: `step "batch" (#4): cannot stack arrays of different shapes: the field "image" is float32 [?, ?, 3]`,
+	} {
+		_, err := parsed(t, steps).Check()
+		if got := strings.ReplaceAll(errText(err), "recipe: ", ""); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", steps, got, want)
+		}
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestGivesThatCannotBeRead(t *testing.T) {
+	const takes = `takes an object like {"image": {"dtype": "uint8", "shape": [224, 224, 3]}, "caption": "text"}`
+	for gives, is := range map[string]string{
+		`[]`: "[]", `"text"`: `"text"`, `{"a":"txt"}`: "an object", `{"a":"text","a":"text"}`: "an object", `{"a":{"shape":[1]}}`: "an object", `{"a":{"dtype":"int65"}}`: "an object",
+		`{"a":{"dtype":"int64","dtype":"int64"}}`: "an object", `{"a":{"dtype":"int64","shape":[-1]}}`: "an object", `{"a":{"dtype":"int64","axes":"HWC"}}`: "an object", `{"a":null}`: "an object",
+		`{"a":{"dtype":8}}`: "an object", `{"a":3}`: "an object",
+	} {
+		_, err := recipe.Parse([]byte(`{"headrace":1,"steps":[{"map":{"function":"m:f","gives":` + gives + `}}]}`))
+		if want := `recipe: step "map" (#1): gives is ` + is + ": " + takes; errText(err) != want {
+			t.Errorf("%s: %v\nwant %s", gives, err, want)
+		}
+	}
+	// null and what is left out mean a number.
+	r := parsed(t, `{"map":{"function":"m:f","gives":{"a":{"dtype":"int8","shape":null},"b":{"dtype":"bool"}}}}`)
+	if out, err := r.Check(); err != nil || out.String() != "a int8, b bool" {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// How a function is called makes no other samples of it, and so is no part of states.
+func TestFingerprintsOfFunctions(t *testing.T) {
+	of := func(args string) string { return parsed(t, `{"map":{"function":"m:f"`+args+`}}`).Fingerprint() }
+	one := of("")
+	for _, same := range []string{`,"workers":3`, `,"where":"thread"`, `,"copy":true`, `,"gives":{"key":"text"}`, `,"seed":[]`, `,"fields":null`} {
+		if of(same) != one {
+			t.Errorf("%s makes another recipe", same)
+		}
+	}
+	fields := `,"fields":["key"]`
+	if of(fields) != of(fields+`,"to":["key"]`) {
+		t.Error("to makes another recipe where it says what is meant without")
+	}
+	seen := map[string]string{one: "nothing"}
+	for _, other := range []string{fields, fields + `,"to":["a"]`, `,"seed":["numpy"]`, `,"seed":["torch"]`} {
+		if before, ok := seen[of(other)]; ok {
+			t.Errorf("%s and %s are the same recipe", other, before)
+		}
+		seen[of(other)] = other
+	}
+}
+
+// Fields keep their order, also through YAML.
+func TestTheOrderOfWhatIsGiven(t *testing.T) {
+	r := recipe.Recipe{Steps: []recipe.Step{{Args: &recipe.Map{Python: recipe.Python{Function: "m:f.<locals>.<lambda>#2"}, Gives: recipe.Gives{Schema: sample.Schema{
+		{Name: "z", Type: sample.TextType}, {Name: "a", Type: sample.TensorType(tensor.Int16, tensor.Unknown, 3)}, {Name: "m", Type: sample.BytesType}, {Name: "b", Type: sample.TensorType(tensor.Bool)}}}}}}}.Complete()
+	text, err := r.MarshalJSON()
+	const want = `{"map":{"function":"m:f.<locals>.<lambda>#2","where":"process","copy":false,"gives":{"z":"text","a":{"dtype":"int16","shape":[null,3]},"m":"bytes","b":{"dtype":"bool","shape":[]}}}}`
+	if err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%s, %v", text, err)
+	}
+	for _, written := range [][]byte{text, r.YAML()} {
+		f, err := recipe.Read("r", written, recipe.Variables{})
+		if diff := cmp.Diff(r, f.Recipe, comparable); err != nil || diff != "" || !reflect.DeepEqual(r.Steps[0].Args, f.Recipe.Steps[0].Args) {
+			t.Errorf("%s: %v\n%s", written, err, diff)
+		}
+	}
+}
