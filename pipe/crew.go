@@ -55,16 +55,26 @@ type crew struct {
 	empty []*worker // of them those that nobody has
 }
 
+// hire notes how many workers the stage is to have, and says how many operations at once that are.
+func (s *stage) hire(n int) (operations int) {
+	if s.staff != nil {
+		s.staff(n)
+	}
+	s.number.Store(int64(n * max(1, s.hands)))
+	return n * max(1, s.hands)
+}
+
 // setWorkers is SetWorkers of a stage whose number can change.
 func (s *stage) setWorkers(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	more := int64(n) - s.number.Load()
-	s.number.Store(int64(n))
+	before := s.number.Load()
+	operations := s.hire(n)
+	more := int64(operations) - before
 	if more < 0 {
 		s.surplus.Add(-more)
 	}
-	s.fit(n)
+	s.fit(operations)
 	for range more {
 		if !s.dismissed() { // otherwise one stays that was about to leave
 			s.join()

@@ -59,7 +59,7 @@ func (n *node) settings() string {
 		parts = append(parts, fmt.Sprint(n.workers, " workers"))
 	}
 	parts = append(parts, fmt.Sprint("buffer ", n.buffer))
-	if n.ordered && n.workers > 1 {
+	if n.ordered && n.several() {
 		parts = append(parts, "ordered")
 	}
 	if n.gate != nil {

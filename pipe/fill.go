@@ -29,6 +29,9 @@ type FillOpts struct {
 	Limit    time.Duration // the time that an operation may take for an item, as with Limit; 0: any
 	Gate     *Gate         // a limit on operations at once that is shared with other stages and runs; nil: none
 	Failures *Policy       // nil: the run's
+
+	Hands int               // as in Opts
+	Staff func(workers int) // as in Opts
 }
 
 // Fill is Map and Batch in one, without a copy: op writes an item into its row of a batch that store has reserved. Every batch
@@ -69,7 +72,7 @@ func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B
 }
 
 func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, o FillOpts) Flow[B] {
-	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	if last != nil {
 		nd.detail = fmt.Sprint("of up to ", n)
 	}

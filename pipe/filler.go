@@ -62,7 +62,7 @@ type slot[B any] struct {
 func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Store[B], ends func(In) bool, dropLast bool) *filler[In, B] {
 	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends, dropLast: dropLast}
 	f.turn.L = &f.mu
-	f.fit(s.node.workers)
+	f.fit(int(s.number.Load()))
 	if s.policy != nil && s.policy.Skip {
 		f.judge = &tally{policy: *s.policy}
 	}

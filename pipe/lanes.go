@@ -41,7 +41,7 @@ type turn struct {
 func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
 	l := &lanes[T]{stage: s, out: out}
 	l.turn.L = &l.mu
-	l.widen(s.node.workers)
+	l.widen(int(s.number.Load()))
 	s.onHalt, s.cleanUp = l.stop, l.discardHeld
 	return l
 }

@@ -74,7 +74,7 @@ type attempt[Out any] struct {
 func (t *attempt[Out]) lend(ctx context.Context, w *worker) context.Context {
 	t.worker = w
 	t.deputy = w.stage.newWorker()
-	t.deputy.permit, w.permit = w.permit, -1
+	t.deputy.gate, t.deputy.permit, w.permit = w.gate, w.permit, -1
 	t.deputy.ctx = context.WithValue(ctx, workerKey{}, t.deputy)
 	return t.deputy.ctx
 }
@@ -95,8 +95,8 @@ func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
 	}
 	s := t.worker.stage
 	t.worker.abandoned.Add(1)
-	if s.gate != nil {
-		s.gate.forsake(t.deputy)
+	if t.deputy.gate != nil {
+		t.deputy.gate.forsake(t.deputy)
 		t.worker.enter() // false when the run was stopped, which the caller sees
 	}
 	e.stops = s.abandoned.Add(1) > s.number.Load()

@@ -13,12 +13,17 @@ type Opts struct {
 	Ordered  bool    // keep the order of the input; otherwise what is finished first goes first
 	Gate     *Gate   // a limit on operations at once that is shared with other stages and runs; nil: none
 	Failures *Policy // nil: the run's
+
+	// Workers may stand for workers elsewhere, such as processes, each of which has several items in hand: then so many operations for each of them run at
+	// once, and wait for it. Staff, which may be nil, is called with the number of Workers before they begin, and whenever it changes.
+	Hands int // 0: 1
+	Staff func(workers int)
 }
 
 // Map applies f to every item. When f returns an error the item has failed, and its result is ignored; the error Skip drops
 // the item quietly.
 func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, strict: true, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, strict: true, ups: []*node{in.node}}
 	n.settle()
 	if f == nil {
 		n.mistake("its function is nil")
@@ -33,7 +38,7 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 
 func newMapStage[In, Out any](op *opening, n *node, below *stage, in Flow[In]) *mapStage[In, Out] {
 	st := op.newStage(n, below)
-	out := newRing[Out](st, st.node.workers+n.buffer)
+	out := newRing[Out](st, int(st.number.Load())+n.buffer)
 	return &mapStage[In, Out]{stage: st, in: in.into(op, st), out: out}
 }
 

@@ -17,6 +17,8 @@ type node struct {
 	buffer   int
 	ordered  bool
 	gate     *Gate
+	hands    int       // operations at once for each worker
+	staff    func(int) // is told how many workers there are; may be nil
 	policy   *Policy
 	ups      []*node // whose items it takes
 	turns    bool    // it takes its inputs by turns, which a state counts
@@ -81,9 +83,13 @@ func (n *node) settle() *node {
 	if n.buffer < 0 {
 		n.mistake("Buffer is %d", n.buffer)
 	}
+	if n.hands < 0 {
+		n.mistake("Hands is %d", n.hands)
+	}
 	if n.workers <= 0 {
 		n.workers = 1
 	}
+	n.hands = max(1, n.hands)
 	if n.buffer <= 0 {
 		n.buffer = DefaultBuffer
 	}
@@ -94,6 +100,9 @@ func (n *node) settle() *node {
 	}
 	return n
 }
+
+// several tells whether more than one operation may run at once.
+func (n *node) several() bool { return n.workers > 1 || n.hands > 1 }
 
 // router is where the branches begin behind which a join stands.
 func (n *node) router() *node {

@@ -122,7 +122,7 @@ func (n *node) breaksOrder(branch string) *node {
 	if n == nil || n.kind == kindBranch && n.name == branch {
 		return nil
 	}
-	if !n.strict || !n.ordered && n.workers > 1 {
+	if !n.strict || !n.ordered && n.several() {
 		return n
 	}
 	for _, up := range n.ups {

@@ -75,7 +75,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	if n.policy != nil {
 		s.raises = !n.policy.Skip
 	}
-	s.number.Store(int64(n.workers))
+	s.hire(n.workers)
 	parent := o.ctx
 	if below != nil {
 		parent = below.ctx

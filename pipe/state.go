@@ -126,7 +126,7 @@ func (n *node) unordered() *node {
 	if n == nil {
 		return nil
 	}
-	if !n.ordered && (n.workers > 1 || n.abandons) {
+	if !n.ordered && (n.several() || n.abandons) {
 		return n
 	}
 	for _, up := range n.ups {

@@ -90,7 +90,7 @@ func (e *engine) queues() (all []QueueStats) {
 }
 
 func (s *stage) stats() StageStats {
-	t := StageStats{Name: s.name, Kind: s.kind, Workers: int(s.number.Load()), Lost: s.lost.Load(), Sampled: s.sampled.Load()}
+	t := StageStats{Name: s.name, Kind: s.kind, Workers: int(s.number.Load()) / max(1, s.hands), Lost: s.lost.Load(), Sampled: s.sampled.Load()}
 	s.mu.Lock()
 	seats := slices.Clone(s.seats)
 	s.mu.Unlock()

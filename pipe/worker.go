@@ -13,6 +13,7 @@ import (
 type worker struct {
 	stage  *stage
 	ctx    context.Context
+	gate   *Gate         // whose permit it is: that of the stage, as a rule
 	permit int           // of the gate, while an operation runs
 	turn   chan struct{} // where the gate tells of a permit that had to be waited for
 	last   time.Duration // when the clock was read last; time up to here is accounted for
@@ -137,7 +138,7 @@ func (w *worker) settle() {
 type workerKey struct{}
 
 func (s *stage) newWorker() *worker {
-	w := &worker{stage: s, permit: -1, turn: make(chan struct{}, 1), last: s.engine.now()}
+	w := &worker{stage: s, gate: s.gate, permit: -1, turn: make(chan struct{}, 1), last: s.engine.now()}
 	if s.engine.watched {
 		w.pulse = new(pulse)
 	}
@@ -166,16 +167,15 @@ func AddBytes(ctx context.Context, n int64) {
 // enter gets a permit from the stage's gate, if it has one and the worker does not hold one already. It returns false when the
 // stage was stopped meanwhile.
 func (w *worker) enter() bool {
-	g := w.stage.gate
-	if g == nil || w.permit >= 0 {
+	if w.gate == nil || w.permit >= 0 {
 		return true
 	}
-	return g.enter(w)
+	return w.gate.enter(w)
 }
 
 func (w *worker) leave() {
 	if w.permit >= 0 {
-		w.stage.gate.leave(w)
+		w.gate.leave(w)
 	}
 }
 

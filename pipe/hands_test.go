@@ -1,0 +1,117 @@
+package pipe_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+// A stage whose workers are elsewhere has several items in hand for each of them, whatever its kind; all that is said of workers is said of those.
+func TestHandsOfWorkers(t *testing.T) {
+	for _, kind := range changeableKinds {
+		if kind.kind == "filter" { // a map
+			continue
+		}
+		t.Run(kind.kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var at pipetest.Gauge
+				var staff []int
+				o := pipe.Opts{Name: "work", Workers: 2, Hands: 3, Ordered: true, Staff: func(n int) { staff = append(staff, n) }}
+				run := start(t, kind.stage(pipe.From("numbers", pipetest.Numbers{N: -1}), gauged(&at, second), o), pipe.Config{})
+				defer run.Close()
+				go func() { _, _ = drain(run) }()
+				for _, workers := range []int{2, 1, 4} {
+					setWorkers(t, run, workers)
+					<-time.After(2300 * time.Millisecond)
+					if at.Now() != 3*workers || statsOf(run, "work").Workers != workers {
+						t.Errorf("%d workers have %d items in hand; the numbers say %d", workers, at.Now(), statsOf(run, "work").Workers)
+					}
+				}
+				if !slices.Equal(staff, []int{2, 2, 1, 4}) {
+					t.Errorf("the staff was said to be %v", staff)
+				}
+			})
+		})
+	}
+}
+
+// A stage that waits elsewhere, and computes now and then, does that with a permit of a gate that is not its own.
+func TestGated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := pipe.NewGate(2)
+		var at pipetest.Gauge
+		compute := gauged(&at, second)
+		op := func(ctx context.Context, v int) (out int, err error) {
+			err = pipe.InGate(ctx, gate, func() error {
+				return pipe.InGate(ctx, gate, func() (err error) {
+					if p := pipe.Permit(ctx); p < 0 || p > 1 {
+						return fmt.Errorf("permit %d", p)
+					}
+					out, err = compute(ctx, v)
+					return err
+				})
+			})
+			if p := pipe.Permit(ctx); p != -1 {
+				return 0, fmt.Errorf("permit %d behind", p)
+			}
+			return out, err
+		}
+		run := start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: -1}), op, pipe.Opts{Name: "work", Workers: 10}), pipe.Config{})
+		defer run.Close()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := drain(run)
+			failed <- err
+		}()
+		<-time.After(2300 * time.Millisecond)
+		select {
+		case err := <-failed:
+			t.Fatal(err)
+		default:
+		}
+		if at.Now() != 2 {
+			t.Errorf("%d compute at once", at.Now())
+		}
+	})
+	if err := pipe.InGate(t.Context(), pipe.NewGate(1), func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// An operation that is abandoned while it has a permit of another gate gives that back, and its worker goes on.
+func TestGatedOperationsAreAbandoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := pipe.NewGate(1)
+		slow := pipe.Limit(func(ctx context.Context, v int) (int, error) {
+			if v == 0 {
+				<-time.After(time.Hour)
+			}
+			return v, nil
+		}, time.Second, nil)
+		op := func(ctx context.Context, v int) (out int, err error) {
+			err = pipe.InGate(ctx, gate, func() (err error) {
+				out, err = slow(ctx, v)
+				return err
+			})
+			return out, err
+		}
+		run := start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 5}), op, pipe.Opts{Name: "work", Workers: 2, Ordered: true}),
+			pipe.Config{Failures: pipe.Policy{Skip: true, Count: 1}})
+		defer run.Close()
+		got, err := drain(run)
+		if err != io.EOF || !slices.Equal(got, []int{1, 2, 3, 4}) {
+			t.Errorf("%v, %v", got, err)
+		}
+		<-time.After(2 * time.Hour)
+		if statsOf(run, "work").Abandoned != 1 {
+			t.Error("nothing was abandoned")
+		}
+	})
+}
