@@ -16,6 +16,7 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
+	"headrace/stats"
 )
 
 // Errors that say whose mistake it was.
@@ -36,6 +37,7 @@ type Options struct {
 	Warn     func(code, message string)
 	InFlight func() InFlight // asked at every Start; nil: nothing is noted
 	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
+	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
 }
 
 // InFlight is told which samples are in the hands of C code. Cell is the number of the operation among those at work at once.
@@ -132,12 +134,14 @@ type Loader struct {
 
 	serial  serial
 	tracing tracing
+	usage   *usage
 	count   EpochSummary // of the epoch that Next is in
 	ended   EpochSummary // of the epoch that ended last
 
 	mu    sync.Mutex
 	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
 	total pipe.Stats        // guarded by mu: of the runs before
+	last  *stats.Resources  // guarded by mu: nil before Close
 	place State             // guarded by mu: the state where there is no run
 
 	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
@@ -375,6 +379,10 @@ func (l *Loader) Stop() {
 func (l *Loader) Close() error {
 	l.Stop()
 	l.tracing.close()
+	r := l.resources()
+	l.mu.Lock()
+	l.last = &r
+	l.mu.Unlock()
 	return l.arena.Close()
 }
 

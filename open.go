@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"reflect"
 
 	"headrace/arena"
@@ -35,6 +36,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		return nil, err
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
+	l.usage = openUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
 	if err := l.list(ctx, p); err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type engine struct {
 	cpus     int
 	parent   int    // the process that started this one; 0: nobody watches
 	client   string // the client's version, if it said one
+	trainer  int    // the client's process; 0: it did not say
 	sessions sync.WaitGroup
 	warn     sync.Once // of what concerns all sessions
 }
@@ -125,7 +126,7 @@ func (e *engine) greet(conn *wire.Conn) error {
 	if err := e.watchClient(hello.PID); err != nil {
 		return err
 	}
-	e.client = hello.Version
+	e.client, e.trainer = hello.Version, hello.PID
 	build := version.Here()
 	features, err := json.Marshal(build.Features)
 	if err != nil {

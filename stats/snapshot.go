@@ -1,12 +1,52 @@
 package stats
 
-import "headrace/pipe"
+import (
+	"fmt"
+
+	"headrace/pipe"
+)
 
 // Snapshot is all that is counted of a loader: the engine's numbers, and those of the memory around it.
 type Snapshot struct {
 	pipe.Stats
-	Memory  Memory `json:"memory"`
-	Decoder string `json:"decoder"` // what decodes images; "": nothing does
+	Memory    Memory    `json:"memory"`
+	Decoder   string    `json:"decoder"` // what decodes images; "": nothing does
+	Resources Resources `json:"resources"`
+}
+
+// Since returns the numbers of the time since an earlier snapshot. What is held now, such as memory, stays as it is. The error says why the other
+// cannot be an earlier one of the same loader.
+func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
+	if err := follows(s.Stats, earlier.Stats); err != nil {
+		return Snapshot{}, err
+	}
+	s.Stats, s.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
+	return s, nil
+}
+
+// follows tells why numbers cannot be later ones of the same loader.
+func follows(later, earlier pipe.Stats) error {
+	if len(earlier.Stages) > len(later.Stages) || len(earlier.Queues) > len(later.Queues) {
+		return fmt.Errorf("they have %d stages and %d queues, and there are %d and %d", len(earlier.Stages), len(earlier.Queues), len(later.Stages), len(later.Queues))
+	}
+	for i, t := range earlier.Stages {
+		now := later.Stages[i]
+		if t.Name != now.Name {
+			return fmt.Errorf("they have a stage %q where there is %q", t.Name, now.Name)
+		}
+		if t.In > now.In || t.Out > now.Out {
+			return fmt.Errorf("the stage %q had taken %d items then, and %d by now", t.Name, t.In, now.In)
+		}
+	}
+	for i, q := range earlier.Queues {
+		if now := later.Queues[i]; q.From != now.From || q.To != now.To {
+			return fmt.Errorf("they have a queue from %q to %q where there is one from %q to %q", q.From, q.To, now.From, now.To)
+		}
+	}
+	if earlier.Elapsed > later.Elapsed {
+		return fmt.Errorf("they are of %v, and by now it is %v", earlier.Elapsed, later.Elapsed)
+	}
+	return nil
 }
 
 // Memory is the byte budget and the pool of batches.
@@ -36,14 +76,16 @@ type Batches struct {
 // Document is a snapshot with its text, as it is sent to a client.
 type Document struct {
 	Snapshot
-	Text string `json:"text"`
+	Verdict string `json:"verdict"` // the sentence that says what limits
+	Limits  string `json:"limits"`  // the stage that it names; empty where it names none
+	Text    string `json:"text"`
 }
 
 // Report returns the numbers with their text. Lists are empty where there is nothing to list, and never null in JSON.
 func Report(s Snapshot) Document {
-	d := Document{s, Text(s)}
+	d := Document{s, Verdict(s.Stats), Limits(s.Stats), Text(s)}
 	d.Stages, d.Queues = orEmpty(d.Stages), orEmpty(d.Queues)
-	d.Memory.Purposes = orEmpty(d.Memory.Purposes)
+	d.Memory.Purposes, d.Resources.Processes = orEmpty(d.Memory.Purposes), orEmpty(d.Resources.Processes)
 	return d
 }
 

@@ -46,6 +46,25 @@ func training() stats.Snapshot {
 	}
 }
 
+// used are the resources of a trainer, an engine, and workers of two stages.
+func used() stats.Resources {
+	process := func(name string, pid int, cpu time.Duration, resident int64) stats.Process {
+		return stats.Process{
+			Name: name, PID: pid, User: cpu, System: cpu / 10, Threads: 3, Resident: new(resident), Shared: new(resident / 4), Peak: new(resident * 2), Swapped: new(int64(0)),
+			Read: new(resident / 2), ReadDisk: new(int64(4096)), Written: new(int64(0)), WrittenDisk: new(int64(0)),
+		}
+	}
+	hidden := process("map(mix)", 15, 0, 0)
+	hidden.Read, hidden.ReadDisk, hidden.Written, hidden.WrittenDisk = nil, nil, nil, nil
+	return stats.Resources{
+		Elapsed: 12345678901, Cores: 8, Network: &stats.Network{Received: 123456789, Sent: 1},
+		Processes: []stats.Process{
+			process("trainer", 11, 3*time.Second, 3<<30), process("engine", 12, 22*time.Second, 84<<20),
+			process("map(augment)", 13, 10*time.Second, 100<<20), process("map(augment)", 14, 11*time.Second, 120<<20), hidden,
+		},
+	}
+}
+
 // cases are snapshots by the names of the files with their texts.
 func cases() map[string]stats.Snapshot {
 	slow := training()
@@ -73,8 +92,16 @@ func cases() map[string]stats.Snapshot {
 
 	begun := training()
 	begun.Yielded, begun.Waited = 0, 0
+
+	bad := training()
+	bad.Stages[1].Lost, bad.Stages[1].Retried = 3, 21
+	bad.Stages[2].Replaced, bad.Stages[2].Retried = 1234567, 1
+	bad.Resources = used()
+
+	alone := training()
+	alone.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 1, Processes: []stats.Process{{Name: "engine", PID: 7, User: 9 * time.Second}}}
 	return map[string]stats.Snapshot{
-		"decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "nothing": {},
+		"decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "nothing": {}, "bad": bad, "alone": alone,
 	}
 }
 
@@ -108,8 +135,15 @@ func TestAnyNumbersGiveShortLines(t *testing.T) {
 			s.Stages = append(s.Stages, pipe.StageStats{
 				Name: n, Workers: rapid.IntRange(1, 999).Draw(t, "workers"), In: number.Draw(t, "in"), Out: number.Draw(t, "out"), Lost: number.Draw(t, "lost"),
 				Starved: duration.Draw(t, "starved"), Busy: duration.Draw(t, "busy"), Blocked: duration.Draw(t, "blocked"), Gated: duration.Draw(t, "gated"),
+				Replaced: number.Draw(t, "replaced"), Retried: number.Draw(t, "retried"),
 				P50: duration.Draw(t, "p50"), P99: duration.Draw(t, "p99"), Sampled: rapid.Bool().Draw(t, "sampled"),
 			})
+			amount := func(name string) *int64 { return rapid.Ptr(number, true).Draw(t, name) }
+			s.Resources.Processes = append(s.Resources.Processes, stats.Process{
+				Name: n, User: duration.Draw(t, "user"), Resident: amount("resident"), Shared: amount("shared"), Peak: amount("peak"),
+				Read: amount("read"), ReadDisk: amount("disk"), Written: amount("written"),
+			})
+			s.Resources.Elapsed, s.Resources.Network = duration.Draw(t, "since"), &stats.Network{Received: number.Draw(t, "received")}
 			s.Queues = append(s.Queues, pipe.QueueStats{From: n, Cap: 1000, Mean: 999.99, Empty: duration.Draw(t, "empty"), Full: 1, Observed: duration.Draw(t, "observed")})
 		}
 		text := stats.Text(s)
@@ -134,7 +168,7 @@ func TestReportJSON(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"elapsed_ns", "waited_ns", "yielded", "stages", "queues", "memory", "decoder", "text"} {
+	for _, key := range []string{"elapsed_ns", "waited_ns", "yielded", "stages", "queues", "memory", "decoder", "resources", "verdict", "limits", "text"} {
 		if _, ok := back[key]; !ok {
 			t.Errorf("the key %q is missing", key)
 		}

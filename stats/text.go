@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"headrace/internal/bytesize"
+	"headrace/pipe"
 )
 
 // Text returns the report for people, without a line break at its end.
@@ -14,7 +15,7 @@ func Text(s Snapshot) string {
 		return Verdict(s.Stats)
 	}
 	parts := []string{wrap(Verdict(s.Stats)), wrap(summary(s))}
-	if line := losses(s); line != "" {
+	if line := failures(s.Stages); line != "" {
 		parts = append(parts, wrap(line))
 	}
 	parts = append(parts, "", stageTable(s.Stats))
@@ -23,6 +24,9 @@ func Text(s Snapshot) string {
 	}
 	if s.Decoder != "" {
 		parts = append(parts, "decoder: "+s.Decoder)
+	}
+	if table := resources(s.Resources); table != "" {
+		parts = append(parts, "", table)
 	}
 	return strings.Join(parts, "\n")
 }
@@ -41,17 +45,28 @@ func summary(s Snapshot) string {
 		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Waited))
 }
 
-func losses(s Snapshot) string {
-	var parts []string
-	for _, t := range s.Stages {
-		if t.Lost > 0 {
-			parts = append(parts, fmt.Sprintf("%d in %s", t.Lost, ShortName(t.Name)))
+// failures says which stages have lost, replaced and tried again how many, or is empty.
+func failures(stages []pipe.StageStats) string {
+	var all []string
+	for _, what := range []struct {
+		name  string
+		count func(pipe.StageStats) int64
+	}{
+		{"Lost", func(t pipe.StageStats) int64 { return t.Lost }},
+		{"Replaced", func(t pipe.StageStats) int64 { return t.Replaced }},
+		{"Tried again", func(t pipe.StageStats) int64 { return t.Retried }},
+	} {
+		var parts []string
+		for _, t := range stages {
+			if n := what.count(t); n > 0 {
+				parts = append(parts, fmt.Sprintf("%d in %s", n, ShortName(t.Name)))
+			}
+		}
+		if parts != nil {
+			all = append(all, what.name+": "+strings.Join(parts, ", ")+".")
 		}
 	}
-	if parts == nil {
-		return ""
-	}
-	return "Lost: " + strings.Join(parts, ", ") + "."
+	return strings.Join(all, " ")
 }
 
 func memory(m Memory) string {

@@ -40,6 +40,17 @@ func Verdict(s pipe.Stats) string {
 	}
 }
 
+// Limits returns the name of the stage that limits; empty where the consumer does, or no stage does clearly.
+func Limits(s pipe.Stats) string {
+	if len(s.Stages) == 0 || s.Elapsed == 0 || s.Yielded == 0 || share(s.Waited, s.Elapsed) < waits {
+		return ""
+	}
+	if t, work := busiest(s.Stages); work >= saturated {
+		return t.Name
+	}
+	return ""
+}
+
 // busiest returns the stage that has work for the greatest share of its time, be it that it waits for a processor meanwhile.
 func busiest(stages []pipe.StageStats) (most pipe.StageStats, work float64) {
 	work = -1

@@ -1,0 +1,122 @@
+package stats_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"headrace/pipe"
+	"headrace/stats"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Numbers of an interval are what was counted in it, through JSON as a client has them; what is held is of now.
+func TestSince(t *testing.T) {
+	earlier, later := training(), training()
+	earlier.Resources, later.Resources = used(), used()
+	later.Elapsed += time.Second
+	later.Stages[2].In += 32
+	later.Stages[2].Replaced += 2
+	later.Yielded++
+	later.Resources.Elapsed += time.Second
+	later.Resources.Processes[1].User += 2 * time.Second
+	later.Resources.Processes[1].Resident = new(int64(7))
+	later.Resources.Processes[1].Read = new(*earlier.Resources.Processes[1].Read + 1000)
+	later.Resources.Network = &stats.Network{Received: 123456799, Sent: 4}
+	late := later.Resources.Processes[0]
+	late.PID, late.User = 99, 5*time.Second
+	later.Resources.Processes = append(later.Resources.Processes, late)
+
+	text, err := json.Marshal(stats.Report(earlier))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back stats.Snapshot
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	d, err := later.Since(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Elapsed != time.Second || d.Yielded != 1 || d.Stages[2].In != 32 || d.Stages[2].Replaced != 2 || d.Stages[1].In != 0 || d.Memory.Used != later.Memory.Used {
+		t.Errorf("%+v", d.Stats)
+	}
+	r := d.Resources
+	engine := r.Processes[1]
+	if r.Elapsed != time.Second || engine.User != 2*time.Second || engine.System != 0 || *engine.Resident != 7 || *engine.Read != 1000 || *engine.ReadDisk != 0 {
+		t.Errorf("%+v", r)
+	}
+	if hidden := r.Processes[4]; hidden.Read != nil || hidden.WrittenDisk != nil {
+		t.Errorf("of one that is hidden: %+v", hidden)
+	}
+	if diff := cmp.Diff(late, r.Processes[5]); diff != "" {
+		t.Errorf("one that came later: %s", diff)
+	}
+	if *r.Network != (stats.Network{Received: 10, Sent: 3}) {
+		t.Errorf("%+v", r.Network)
+	}
+	later.Resources.Network = nil
+	if all, err := later.Since(stats.Snapshot{}); err != nil || !cmp.Equal(all, later) {
+		t.Errorf("since nothing: %v, %s", err, cmp.Diff(later, all))
+	}
+}
+
+func TestSinceAnotherLoader(t *testing.T) {
+	for said, change := range map[string]func(*stats.Snapshot){
+		`a stage "other" where there is "read"`:   func(s *stats.Snapshot) { s.Stages[1].Name = "other" },
+		"had taken 4010 items then, and 4009":     func(s *stats.Snapshot) { s.Stages[1].In++ },
+		"4 stages and 3 queues":                   func(s *stats.Snapshot) { s.Stages = append(s.Stages, pipe.StageStats{}) },
+		`to "files" where there is one from`:      func(s *stats.Snapshot) { s.Queues[1].To = "files" },
+		"they are of 3h0m0s, and by now it is 12": func(s *stats.Snapshot) { s.Elapsed = 3 * time.Hour },
+	} {
+		earlier := training()
+		change(&earlier)
+		if _, err := training().Since(earlier); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%q: %v", said, err)
+		}
+	}
+}
+
+// A client may send anything in the place of earlier statistics.
+func FuzzSince(f *testing.F) {
+	text, err := json.Marshal(stats.Report(training()))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"stages":[{"name":"files","times":[{"up_to_ns":1,"count":-5}]}],"resources":{"processes":[{"name":"x"}],"elapsed_ns":-1}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var earlier stats.Snapshot
+		if json.Unmarshal(text, &earlier) != nil {
+			return
+		}
+		now := training()
+		now.Resources = used()
+		if d, err := now.Since(earlier); err == nil {
+			if _, err := json.Marshal(stats.Report(d)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// The stage that the verdict names is that of Limits.
+func TestLimitsIsTheStageOfTheVerdict(t *testing.T) {
+	share := rapid.Int64Range(0, 1<<40)
+	rapid.Check(t, func(t *rapid.T) {
+		s := training()
+		s.Waited = time.Duration(rapid.Int64Range(0, int64(s.Elapsed)).Draw(t, "waited"))
+		for i := range s.Stages {
+			s.Stages[i].Busy, s.Stages[i].Blocked, s.Stages[i].Gated = time.Duration(share.Draw(t, "busy")), time.Duration(share.Draw(t, "blocked")), time.Duration(share.Draw(t, "gated"))
+		}
+		verdict, limits := stats.Verdict(s.Stats), stats.Limits(s.Stats)
+		named := strings.HasPrefix(verdict, "The stage ") || strings.HasPrefix(verdict, "The processors limit")
+		if named != (limits != "") || named && !strings.Contains(verdict, " "+stats.ShortName(limits)+" ") {
+			t.Fatalf("%q, and %q", verdict, limits)
+		}
+	})
+}
