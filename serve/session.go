@@ -74,6 +74,9 @@ func (s *session) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if f.Kind == wire.KindPreview {
+		return s.preview(ctx, f)
+	}
 	if f.Kind != wire.KindOpen {
 		return fmt.Errorf("%w: %v before OPEN", wire.ErrProtocol, f.Kind)
 	}
@@ -99,24 +102,15 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	if err := parse(f, &open); err != nil {
 		return err
 	}
-	r, err := recipe.Parse(open.Recipe)
+	r, config, options, err := s.read(open)
 	if err != nil {
-		return coded(wire.CodeRecipe, err)
-	}
-	config, err := headrace.ParseConfig(open.Config)
-	if err != nil {
-		return coded(wire.CodeRecipe, err)
+		return err
 	}
 	from, err := parseState(open.State)
 	if err != nil {
 		return err
 	}
-	options := headrace.Options{Gate: s.engine.gate, Announce: s.announce, Held: s.held, Lost: s.lost, Warn: s.note, Ledger: open.Replay != nil}
-	if s.engine.page != nil {
-		options.InFlight = func() headrace.InFlight {
-			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})
-		}
-	}
+	options.Announce, options.Held, options.Lost, options.Ledger = s.announce, s.held, s.lost, open.Replay != nil
 	s.stream.Store(1)
 	if s.loader, err = s.list(ctx, r, config, options); err != nil {
 		return err
@@ -206,7 +200,7 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	case wire.KindWorkers:
 		return false, s.setWorkers(f)
 	case wire.KindStats:
-		return false, s.conn.SendJSON(wire.KindStatistics, f.Stream, stats.Report(s.loader.Stats()))
+		return false, s.statistics(f)
 	case wire.KindClose:
 		s.pump.stop()
 		s.loader.Stop()
@@ -234,6 +228,34 @@ func (s *session) gather(f wire.Frame) error {
 		return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{Error: err.Error()})
 	}
 	return s.conn.SendJSON(wire.KindGathered, f.Stream, wire.Gathered{State: state})
+}
+
+// answer is that to a question of a number.
+type answer struct {
+	Number int64 `json:"number"`
+	stats.Document
+}
+
+// statistics answers what was counted, in all or since an earlier answer. That the two have nothing to do with each other is an answer, too.
+func (s *session) statistics(f wire.Frame) error {
+	now := s.loader.Stats()
+	var asked wire.Stats
+	if len(f.Payload) > 0 {
+		if err := parse(f, &asked); err != nil {
+			return err
+		}
+	}
+	if asked.Since != nil {
+		var earlier stats.Snapshot
+		err := json.Unmarshal(asked.Since, &earlier)
+		if err == nil {
+			now, err = now.Since(earlier)
+		}
+		if err != nil {
+			return s.conn.SendJSON(wire.KindStatistics, f.Stream, wire.Refused{Number: asked.Number, Error: err.Error()})
+		}
+	}
+	return s.conn.SendJSON(wire.KindStatistics, f.Stream, answer{asked.Number, stats.Report(now)})
 }
 
 // setWorkers changes a number of workers. That it cannot be is an answer, too.

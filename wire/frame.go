@@ -30,6 +30,7 @@ const (
 	KindGather  Kind = 8
 	KindWorkers Kind = 9
 	KindTrace   Kind = 10
+	KindPreview Kind = 14
 
 	KindOpened     Kind = 17
 	KindSegment    Kind = 18
@@ -44,6 +45,7 @@ const (
 	KindStages     Kind = 27
 	KindTraced     Kind = 28
 	KindRows       Kind = 29
+	KindPreviewed  Kind = 32
 
 	// Between the engine and its workers.
 	KindSetup   Kind = 33
@@ -59,6 +61,7 @@ var kindNames = map[Kind]string{
 	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED", KindRows: "ROWS",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
+	KindPreview: "PREVIEW", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED",
 }
 

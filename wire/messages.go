@@ -24,6 +24,31 @@ type Open struct {
 	Replay      *int64 `json:"replay,omitempty"`       // begin so many batches behind State, and tell of every batch where its rows come from
 }
 
+// Preview asks, in the place of Open, for a contact sheet of the first samples of an epoch. The state and what is told of replays is not heeded.
+type Preview struct {
+	Open
+	Title   string `json:"title"` // above the sheet
+	Samples int    `json:"samples"`
+	Epoch   int    `json:"epoch"`
+	Columns int    `json:"columns,omitempty"` // 0: a sheet that is wider than high
+	Tile    int    `json:"tile,omitempty"`    // longest side of a picture in pixels; 0: its own, between 128 and 256
+}
+
+// Previewed answers a Preview. It stands before the sheet, which is a PNG.
+type Previewed struct {
+	Width   int           `json:"width"` // of the sheet, in pixels
+	Height  int           `json:"height"`
+	Of      int64         `json:"of"` // samples in the epoch
+	Samples []PreviewTile `json:"samples"`
+}
+
+// PreviewTile is a sample on a contact sheet.
+type PreviewTile struct {
+	Key   Path   `json:"key"`
+	Label string `json:"label,omitempty"` // the name of its class, and its number
+	Error string `json:"error,omitempty"` // why there is no picture
+}
+
 // Rows precedes a Batch of a session that replays.
 type Rows struct {
 	Rows []Row `json:"rows"`
@@ -83,6 +108,18 @@ type Stages struct {
 	Workers int    `json:"workers,omitempty"` // of the stages that compute, where they have one number
 	Stages  any    `json:"stages,omitempty"`  // as in OPENED
 	Error   string `json:"error,omitempty"`
+}
+
+// Stats asks for statistics; its payload may be empty, which says nothing.
+type Stats struct {
+	Number int64           `json:"number"`          // the client's number of this question
+	Since  json.RawMessage `json:"since,omitempty"` // statistics that were answered before: those of the time since then
+}
+
+// Refused answers Stats, where the time since cannot be told.
+type Refused struct {
+	Number int64  `json:"number"`
+	Error  string `json:"error"`
 }
 
 // Trace asks for a file of what every worker does; without a path, for its end.

@@ -6,6 +6,7 @@ import (
 
 	"headrace"
 	"headrace/internal/numbers"
+	"headrace/internal/preview"
 	"headrace/media"
 	"headrace/recipe"
 	"headrace/sample"
@@ -45,15 +46,15 @@ type fieldText struct {
 
 // inspectSamples looks at the samples with which the first epoch begins.
 func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, classes []recipe.Path, n int) ([]inspectedSample, error) {
-	rows, err := openFirstRows(ctx, r, c, n, func(s headrace.Lost) inspectedSample {
-		return inspectedSample{Key: recipe.Path(s.Key), Stage: s.Stage, Error: reason(s.Err)}
+	rows, err := preview.Open(ctx, r, c, headrace.Options{}, n, func(s headrace.Lost) inspectedSample {
+		return inspectedSample{Key: recipe.Path(s.Key), Stage: s.Stage, Error: preview.Reason(s.Err)}
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.loader.Close()
-	fields := rows.loader.Info().Fields
-	all, err := rows.take(ctx, 0, func(b *headrace.Batch) (inspectedSample, error) { return fromBatch(b, fields, classes), nil })
+	defer rows.Loader.Close()
+	fields := rows.Loader.Info().Fields
+	all, err := rows.Take(ctx, 0, func(b *headrace.Batch) (inspectedSample, error) { return fromBatch(b, fields, classes), nil })
 	for i := range all {
 		all[i].look(ctx, r)
 	}
@@ -63,7 +64,7 @@ func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, cla
 // fromBatch tells what is in a batch of one sample.
 func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path) inspectedSample {
 	var s inspectedSample
-	label, labelled := labelOf(b)
+	label, labelled := preview.Label(b)
 	for _, f := range fields {
 		switch {
 		case f.Kind == sample.Text && f.Name == "key":

@@ -19,7 +19,6 @@ import (
 	"headrace"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/sheet"
 	"headrace/media"
 	"headrace/recipe"
 )
@@ -360,31 +359,6 @@ func TestPreviewMistakes(t *testing.T) {
 	}
 	if _, stderr, code := previewed(t, program(t), good, "-o", dir+"/a.webp"); code != exitFailed || !strings.Contains(stderr, "WebP is written by media/webp") {
 		t.Errorf("exit code %d, %q", code, stderr)
-	}
-}
-
-func TestCommonFolder(t *testing.T) {
-	for want, keys := range map[string][]string{
-		"":                {"data/train/cat/1.jpg"},
-		"data/train/":     {"data/train/cat/1.jpg", "data/train/car/2.jpg"},
-		"data/train/cat/": {"data/train/cat/1.jpg", "data/train/cat/11.jpg", "data/train/cat/1.jpg"},
-	} {
-		var tiles []sheet.Tile
-		for _, k := range keys {
-			tiles = append(tiles, sheet.Tile{Key: k})
-		}
-		if got := commonFolder(tiles); got != want {
-			t.Errorf("%q: %q", keys, got)
-		}
-	}
-	for _, keys := range [][]string{nil, {"", ""}, {"/a", "/b"}, {"a/b.jpg", "a/c.jpg"}, {"longer/than/that", "other"}} {
-		var tiles []sheet.Tile
-		for _, k := range keys {
-			tiles = append(tiles, sheet.Tile{Key: k})
-		}
-		if got := commonFolder(tiles); got != "" {
-			t.Errorf("%q: %q", keys, got)
-		}
 	}
 }
 

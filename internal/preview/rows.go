@@ -1,4 +1,4 @@
-package main
+package preview
 
 import (
 	"context"
@@ -14,35 +14,38 @@ import (
 	"headrace/tensor"
 )
 
-// firstRows runs a recipe for its first samples, one by one: no good sample waits for others of its batch that fail, and one that fails has its place
+// Rows runs a recipe for its first samples, one by one: no good sample waits for others of its batch that fail, and one that fails has its place
 // among the others. T is what is made of a sample.
-type firstRows[T any] struct {
-	loader *headrace.Loader
-	most   int
-	rows   []T // so far: the loader tells of one that fails when its turn comes
+type Rows[T any] struct {
+	Loader *headrace.Loader
+
+	most int
+	rows []T // so far: the loader tells of one that fails when its turn comes
 }
 
-// openFirstRows opens the recipe for up to most samples. Of one that fails, bad makes what is told.
-func openFirstRows[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, most int, bad func(headrace.Lost) T) (*firstRows[T], error) {
+// Open opens the recipe for up to most samples. Of one that fails, bad makes what is told; what o says of losses is not heeded. The loader is to be closed.
+func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o headrace.Options, most int, bad func(headrace.Lost) T) (*Rows[T], error) {
 	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, min(most, 16)
 	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(most)
-	f := &firstRows[T]{most: most}
+	c.Rank, c.WorldSize, c.StepsPerEpoch = 0, 1, nil // those that all ranks begin with, however many batches they make of an epoch
+	f := &Rows[T]{most: most}
 	r.Steps = oneByOne(r.Complete().Steps)
-	l, err := headrace.Open(ctx, r, c, headrace.Options{Lost: func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }})
-	f.loader = l
+	o.Lost = func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }
+	var err error
+	f.Loader, err = headrace.Open(ctx, r, c, o)
 	return f, err
 }
 
-// take returns what is made of the first samples of an epoch, in its order. Of a good one, row makes it.
-func (f *firstRows[T]) take(ctx context.Context, epoch int, row func(*headrace.Batch) (T, error)) ([]T, error) {
-	state := f.loader.Info().State
+// Take returns what is made of the first samples of an epoch, in its order. Of a good one, row makes it.
+func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch) (T, error)) ([]T, error) {
+	state := f.Loader.Info().State
 	state.Epoch = epoch
-	if err := f.loader.Start(state, nil); err != nil {
+	if err := f.Loader.Start(state, nil); err != nil {
 		return nil, err
 	}
 	f.rows = nil
 	for len(f.rows) < f.most {
-		b, err := f.loader.Next(ctx)
+		b, err := f.Loader.Next(ctx)
 		if err == io.EOF || err == pipe.ErrDone || errors.Is(err, headrace.ErrTooManyLost) {
 			break
 		}
@@ -91,8 +94,8 @@ func oneByOne(steps []recipe.Step) []recipe.Step {
 	return steps
 }
 
-// labelOf is the label of a batch of one sample, if samples have one.
-func labelOf(b *headrace.Batch) (int64, bool) {
+// Label is the label of a batch of one sample, if samples have one.
+func Label(b *headrace.Batch) (int64, bool) {
 	t, ok := b.Tensor("label")
 	if !ok || t.DType != tensor.Int64 || len(t.Shape) != 1 {
 		return 0, false
@@ -100,8 +103,8 @@ func labelOf(b *headrace.Batch) (int64, bool) {
 	return int64(binary.LittleEndian.Uint64(t.Data)), true
 }
 
-// reason is what was wrong with a sample, without its name, which stands beside it.
-func reason(err error) string {
+// Reason is what was wrong with a sample, without its name, which stands beside it.
+func Reason(err error) string {
 	if bad := (*sample.Error)(nil); errors.As(err, &bad) {
 		err = bad.Err
 	}

@@ -1,0 +1,183 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"headrace"
+	"headrace/internal/sheet"
+	"headrace/media"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Request is what to draw.
+type Request struct {
+	Recipe  recipe.Recipe
+	Title   string
+	Config  headrace.Config
+	Options headrace.Options
+
+	Samples int // 1 to MostSamples
+	Epoch   int // from 0
+	Columns int // side by side; 0: a sheet that is wider than high
+	Tile    int // longest side of a tile in pixels, at most LargestTile; 0: that of the pictures, between 128 and 256
+}
+
+// MostSamples and LargestTile bound a sheet to what viewers open, MostEpoch a number to what JSON keeps.
+const MostSamples, LargestTile, MostEpoch = 10_000, 4096, 1 << 53
+
+// Mistake is an error of what was asked for.
+type Mistake struct{ Err error }
+
+func (m *Mistake) Error() string { return m.Err.Error() }
+func (m *Mistake) Unwrap() error { return m.Err }
+
+// Preview is a contact sheet, and what is on it.
+type Preview struct {
+	Picture media.Pixels // RGB of 8 bits
+	Samples []Sample     // in the order of the epoch
+	Of      int64        // how many the epoch has
+}
+
+// Sample is one tile.
+type Sample struct {
+	Key   string
+	Label string // empty where samples have none
+	Error string // why there is no picture; empty where there is one
+}
+
+// Draw runs the recipe until there are enough samples, and draws them.
+func Draw(ctx context.Context, r Request) (*Preview, error) {
+	rows, err := Open(ctx, r.Recipe, r.Config, r.Options, r.Samples, func(s headrace.Lost) sheet.Tile {
+		return sheet.Tile{Key: s.Key, Error: s.Stage + ": " + Reason(s.Err)}
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Loader.Close()
+	info := rows.Loader.Info()
+	pictures, err := newPictures(r.Recipe, info)
+	if err != nil {
+		return nil, err
+	}
+	tiles, err := rows.Take(ctx, r.Epoch, pictures.tile)
+	if err != nil {
+		return nil, err
+	}
+	p := &Preview{Of: info.SamplesPerEpoch}
+	for _, t := range tiles {
+		p.Samples = append(p.Samples, Sample{t.Key, t.Label, t.Error})
+	}
+	notes := r.notes(p, pictures)
+	if folder := commonFolder(tiles); folder != "" {
+		notes = append(notes, "keys are below "+folder)
+		for i := range tiles {
+			tiles[i].Key = tiles[i].Key[len(folder):]
+		}
+	}
+	if p.Picture, err = (sheet.Sheet{Title: r.Title, Notes: notes, Tiles: tiles, Columns: r.Columns, Size: r.Tile}).Draw(); err != nil {
+		return nil, &Mistake{err}
+	}
+	return p, nil
+}
+
+// commonFolder is what all keys begin with, up to a slash; empty where that is not worth a line.
+func commonFolder(tiles []sheet.Tile) string {
+	if len(tiles) < 2 {
+		return ""
+	}
+	common := tiles[0].Key
+	for _, t := range tiles {
+		n := 0
+		for n < len(common) && n < len(t.Key) && common[n] == t.Key[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	if common = common[:strings.LastIndexByte(common, '/')+1]; len(common) < 8 {
+		return ""
+	}
+	return common
+}
+
+// pictures makes tiles of rows.
+type pictures struct {
+	field   sample.Field
+	layout  media.Layout
+	undo    *sheet.Undo
+	classes []recipe.Path
+}
+
+func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
+	schema, err := r.Check()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(schema, func(f sample.Field) bool { return f.Type.Axes != "" })
+	if i < 0 {
+		return nil, &Mistake{fmt.Errorf("its samples have no picture to draw, only %v", schema)}
+	}
+	p := &pictures{field: schema[i], classes: info.Classes}
+	if p.field.Type.Axes == media.CHW.String() {
+		p.layout = media.CHW
+	}
+	for _, s := range r.All() {
+		if n, ok := s.Args.(*recipe.Normalize); ok {
+			op, _ := n.Transform().(media.Normalize)
+			p.undo = &sheet.Undo{Mean: op.Mean, Std: op.Std}
+		}
+	}
+	return p, nil
+}
+
+// tile is that of a row.
+func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
+	if keys := b.Text("key"); len(keys) > 0 {
+		t.Key = strings.Clone(keys[0])
+	}
+	if label, ok := Label(b); ok {
+		t.Label = p.label(label)
+	}
+	images, _ := b.Tensor(p.field.Name)
+	t.Picture, err = sheet.Picture(images.Row(0), p.layout, p.undo)
+	return t, err
+}
+
+// label is the name of a class, with its number behind it.
+func (p *pictures) label(n int64) string {
+	if n < 0 || n >= int64(len(p.classes)) {
+		return fmt.Sprintf("label %d", n)
+	}
+	return fmt.Sprintf("%s (%d)", p.classes[n], n)
+}
+
+// notes are the lines below the sheet's title.
+func (r Request) notes(p *Preview, shown *pictures) []string {
+	counts := fmt.Sprintf("%d of %d samples", len(p.Samples), p.Of)
+	failed := 0
+	for _, s := range p.Samples {
+		if s.Error != "" {
+			failed++
+		}
+	}
+	if failed > 0 {
+		counts += fmt.Sprintf(", of which %d failed", failed)
+	}
+	what := fmt.Sprintf("%s %v %v, %s", shown.field.Name, shown.field.Type.DType, shown.field.Type.Shape, map[media.Layout]string{media.HWC: "NHWC", media.CHW: "NCHW"}[shown.layout])
+	switch d := shown.field.Type.DType; {
+	case d == tensor.Uint16:
+		what += "; the upper 8 of 16 bits are shown"
+	case shown.undo != nil:
+		what += "; shown as value · std + mean, as it was before normalize"
+	case d != tensor.Uint8:
+		what += "; shown from the least to the greatest value"
+	}
+	return []string{
+		strings.ReplaceAll(r.Recipe.String(), "\n", " · "),
+		fmt.Sprintf("%s, epoch %d, seed %d · %s", counts, r.Epoch, r.Recipe.Seed, what),
+	}
+}

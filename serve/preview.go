@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"headrace"
+	"headrace/internal/preview"
+	"headrace/media"
+	"headrace/recipe"
+	"headrace/wire"
+)
+
+// preview draws the first samples of a recipe for a client that wants to see them. It has a loader of its own, and there is no other in the session.
+func (s *session) preview(ctx context.Context, f wire.Frame) error {
+	var asked wire.Preview
+	if err := parse(f, &asked); err != nil {
+		return err
+	}
+	if asked.Samples < 1 || asked.Samples > preview.MostSamples || asked.Epoch < 0 || asked.Epoch > preview.MostEpoch ||
+		asked.Columns < 0 || asked.Columns > preview.MostSamples || asked.Tile < 0 || asked.Tile > preview.LargestTile {
+		return coded(wire.CodeRecipe, fmt.Errorf("headrace: a preview of %d samples of epoch %d, %d side by side, in tiles of %d pixels: takes 1 to %d samples, and tiles of at most %d",
+			asked.Samples, asked.Epoch, asked.Columns, asked.Tile, preview.MostSamples, preview.LargestTile))
+	}
+	r, config, options, err := s.read(asked.Open)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
+	drawn, err := preview.Draw(ctx, preview.Request{
+		Recipe: r, Title: asked.Title, Config: config, Options: options, Samples: asked.Samples, Epoch: asked.Epoch, Columns: asked.Columns, Tile: asked.Tile,
+	})
+	switch mistake := (*preview.Mistake)(nil); {
+	case errors.As(err, &mistake):
+		return coded(wire.CodeRecipe, fmt.Errorf("headrace: preview: %w", err))
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	}
+	return s.sendPreview(drawn)
+}
+
+func (s *session) sendPreview(p *preview.Preview) error {
+	told := wire.Previewed{Width: p.Picture.Width, Height: p.Picture.Height, Of: p.Of, Samples: make([]wire.PreviewTile, 0, len(p.Samples))}
+	for _, t := range p.Samples {
+		told.Samples = append(told.Samples, wire.PreviewTile{Key: pathJSON(t.Key), Label: t.Label, Error: t.Error})
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	payload := append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+	if payload, err = media.Encode(payload, p.Picture, media.EncodeOptions{Format: media.PNG}); err != nil {
+		return err
+	}
+	return s.conn.Send(wire.KindPreviewed, 0, payload)
+}
+
+// read is what OPEN and PREVIEW have in common.
+func (s *session) read(open wire.Open) (r recipe.Recipe, c headrace.Config, o headrace.Options, err error) {
+	if r, err = recipe.Parse(open.Recipe); err != nil {
+		return r, c, o, coded(wire.CodeRecipe, err)
+	}
+	if c, err = headrace.ParseConfig(open.Config); err != nil {
+		return r, c, o, coded(wire.CodeRecipe, err)
+	}
+	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer}
+	if s.engine.page != nil {
+		o.InFlight = func() headrace.InFlight {
+			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})
+		}
+	}
+	return r, c, o, nil
+}
