@@ -238,13 +238,14 @@ def run_python(code: str, *arguments: Any, timeout: float = 60, **environment: s
     )
 
 
-def start_python(code: str, *arguments: Any, **environment: str) -> subprocess.Popen[str]:
+def start_python(code: str, *arguments: Any, start_new_session: bool = False, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-u", "-c", textwrap.dedent(code), *map(str, arguments)],
         env=environment_of(**environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=start_new_session,
     )
 
 

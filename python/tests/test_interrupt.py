@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import textwrap
 import threading
 import time
 
@@ -163,3 +165,80 @@ def test_a_checkpoint_in_a_signal_handler(photos):
         assert 4 <= states[0]["sources"]["files"]["position"] <= 20
     finally:
         signal.signal(signal.SIGUSR1, old)
+
+
+CTRL_C = {
+    "in next(), which waits": """
+        loop = iter(loader)
+        next(loop)
+        os.kill(engine_pid(), signal.SIGSTOP)
+        print(engine_pid(), flush=True)
+        threading.Timer(3, os.kill, [engine_pid(), signal.SIGCONT]).start()
+        next_batch = [batch for batch in loop]  # the user's line
+    """,
+    "in the body of a loop": """
+        for batch in loader:
+            print(engine_pid(), flush=True)
+            time.sleep(60)  # the user's line
+    """,
+    "in the loop": """
+        print(engine_pid(), flush=True)
+        while True:
+            for batch in loader: pass  # the user's line
+    """,
+}
+
+
+@pytest.mark.parametrize("where", CTRL_C)
+@pytest.mark.parametrize("closed", ["with", "left open"])
+def test_ctrl_c_leaves_nothing(photos, where, closed):
+    """A terminal sends SIGINT to all processes of the group, the engine included. What is left is the program's own traceback."""
+    body = textwrap.indent(textwrap.dedent(CTRL_C[where]), "    ")
+    begin = (
+        "with augmented(sys.argv[1]).loader() as loader:" if closed == "with" else "loader = augmented(sys.argv[1]).loader()\nif loader:"
+    )
+    program = start_python(
+        f"import os, signal, sys, threading, time\nfrom conftest import augmented, engine_pid\n{begin}\n{body}",
+        photos,
+        start_new_session=True,
+    )
+    pid = int(program.stdout.readline())
+    time.sleep(0.2)
+    os.killpg(program.pid, signal.SIGINT)
+    _, err = program.communicate(timeout=20)
+    assert program.returncode == -signal.SIGINT
+    assert err.count("Traceback") == 1, err
+    assert re.match(r'Traceback \(most recent call last\):\n  File "<string>", line \d+, in <module>\n', err), err
+    assert err.rstrip().endswith("KeyboardInterrupt"), err
+    assert within(4, lambda: not running(pid))
+
+
+def test_ctrl_c_while_files_are_listed(tmp_path):
+    """Within loader(): here among more folders than can be listed."""
+    for i in range(40):
+        (tmp_path / str(i)).mkdir()
+        for name in "ab":
+            (tmp_path / str(i) / name).symlink_to(f"../{i + 1}")
+    (tmp_path / "40").mkdir()
+    program = start_python(
+        """
+        import sys, threading
+        import headrace as hr
+        from conftest import children, within
+        def tell():
+            within(9, children)
+            print(*children(), flush=True)
+        threading.Thread(target=tell, daemon=True).start()
+        hr.files(sys.argv[1] + "/0/**/*.jpg").decode_image().resize((8, 8)).batch(2).loader()
+        """,
+        tmp_path,
+        start_new_session=True,
+    )
+    pid = int(program.stdout.readline())
+    time.sleep(0.3)
+    os.killpg(program.pid, signal.SIGINT)
+    _, err = program.communicate(timeout=20)
+    assert program.returncode == -signal.SIGINT
+    assert err.rstrip().endswith("KeyboardInterrupt"), err
+    assert err.count("Traceback") == 1, err
+    assert within(4, lambda: not running(pid))

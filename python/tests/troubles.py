@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from PIL import Image
+
 import headrace as hr
 from conftest import DEBUG_ENGINE, ROOT, engine_pid
 
@@ -277,6 +279,21 @@ def _() -> None:
     for _epoch in range(2):
         for _batch in loader:
             pass
+
+
+@trouble("An epoch that is too short")
+def _() -> None:
+    for number in (0, 3, 6, 9):
+        spoil(f"ant/{number:03d}.jpg", lambda b: b[:100])
+    list(train().loader(epochs=1, on_error="skip", steps_per_epoch=6))
+
+
+@trouble("Nothing moves", warns=True)
+def _() -> None:
+    os.makedirs("data/large")
+    Image.effect_noise((5000, 5000), 64).convert("RGB").save("data/large/0.jpg")
+    with hr.files("data/large").decode_image().resize((8, 8)).batch(1).loader(epochs=1, workers=1, stall_after=0.03) as loader:
+        assert len(list(loader)) == 1
 
 
 @trouble("An older loop")

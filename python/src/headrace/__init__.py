@@ -32,7 +32,7 @@ from .errors import (
     StateMismatch,
     TooManyErrors,
 )
-from .pipeline import Pipeline, files, load, merge, source
+from .pipeline import Pipeline, files, load, merge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from ._crash import InFlight
     from ._loader import Errors, Field, Loader, LostSample
+    from ._preview import Preview, PreviewSample
     from ._profile import Headspace, Profile, StageProfile, Trial, headspace
     from ._replay import Replayed, replay
     from ._stats import Stats
@@ -69,6 +70,8 @@ __all__ = [
     "LostSample",
     "MemoryRefused",
     "Pipeline",
+    "Preview",
+    "PreviewSample",
     "Profile",
     "ProtocolError",
     "RecipeError",
@@ -89,7 +92,6 @@ __all__ = [
     "load",
     "merge",
     "replay",
-    "source",
     "version_info",
 ]
 
@@ -101,6 +103,8 @@ _LATER = {
     "InFlight": "_crash",
     "Loader": "_loader",
     "LostSample": "_loader",
+    "Preview": "_preview",
+    "PreviewSample": "_preview",
     "Profile": "_profile",
     "StageProfile": "_profile",
     "Replayed": "_replay",

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 from . import _arrays, _failures, _fork, _wire
 from ._engine import manager
 from ._frontier import Frontier, Identity, lost_in
-from ._functions import is_main
 from ._memory import Lease, Return
 from ._recovery import Recovery
-from ._session import Gone, Session, log, warn
+from ._session import Gone, Session, warn
 from ._stats import Stats
 from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError, StateMismatch
 from .pipeline import check_format
@@ -25,15 +24,15 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ._frontier import Place
-    from ._main import MainSteps
+    from ._preview import Preview
     from ._profile import Profile
     from ._trace import Trace
-    from .pipeline import Pipeline
 
 T = TypeVar("T")
 
 _KEPT = 1000  # lost samples that are remembered by name
 _MOST_WORKERS = 256
+_GLANCE = 0.5  # seconds that the engine has to answer where people only look
 
 
 class LostSample:
@@ -114,28 +113,23 @@ class Loop:
     def __iter__(self) -> Loop:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> dict[str, Any]:
         loader = self._loader
-        loader._check()
-        with loader._lock:
-            hand = loader._take(self)
+        try:
+            loader._check()
+            with loader._lock:
+                hand = loader._take(self)
+        except HeadraceError as error:
+            raise error.with_traceback(None) from None  # the message has all there is to know; above it stands who called
         # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
         # thread was quicker, it has counted this batch already.
         if loader._hand is hand:
-            loader._frontier = hand.frontier
+            loader._frontier = hand[1]
             loader._hand = None
-        return hand.batch
+        return hand[0]
 
 
-class Hand(NamedTuple):
-    """A batch that was taken from the engine's side and is not yet counted on ours."""
-
-    batch: Any
-    frontier: Frontier  # where the run stands after it
-    thread: int  # that asked for it
-    done: bool  # steps with where="main" have done their part
-    epoch: int
-    number: int  # in its epoch
+Hand = tuple[dict[str, Any], Frontier, int]  # a batch, where the run stands after it, the thread that asked for it
 
 
 class Loader:
@@ -148,18 +142,14 @@ class Loader:
         errors (Errors): the samples that were lost.
     """
 
-    def __init__(
-        self, session: Session, pipeline: Pipeline, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None
-    ) -> None:
-        self._pipeline, self._recipe, self._config, self._python = pipeline, recipe, config, python
-        format, main = pipeline._format, [step for step in pipeline._steps if is_main(step)]
+    def __init__(self, session: Session, recipe: dict[str, Any], config: dict[str, Any], format: str) -> None:
+        self._recipe, self._config = recipe, config
         _arrays.load(format)
         self._opened = self._open(session)
         self._session: Session | None = session
         try:
             self._layout = _arrays.Layout(self._opened["fields"])
             self._convert = _arrays.converter(format, self._layout)
-            self._main = _main_steps(main, pipeline._seed, config["rank"])
         except BaseException:
             session.drop()
             raise
@@ -186,6 +176,12 @@ class Loader:
 
     def __iter__(self) -> Loop:
         """Begin the next epoch. An epoch of which no batch was taken yet is begun again."""
+        try:
+            return self._begin()
+        except HeadraceError as error:
+            raise error.with_traceback(None) from None  # the message has all there is to know; above it stands who called
+
+    def _begin(self) -> Loop:
         self._check()
         with self._lock:
             frontier = self._frontier
@@ -361,25 +357,12 @@ class Loader:
     # The way of a batch.
 
     def _take(self, loop: Loop) -> Hand:
-        """The next batch of a loop, as the loop gets it."""
-        hand = self._receive(loop)
-        if self._main is None or hand.done:
-            return hand
-        hand = hand._replace(batch=self._main(hand.batch, hand.epoch, hand.number), thread=get_ident(), done=True)
-        self._hand = hand
-        return hand
-
-    def _receive(self, loop: Loop) -> Hand:
-        """The next batch of a loop, as the engine has made it."""
+        """The next batch of a loop."""
         hand = self._hand
         if hand is not None:
-            # An exception came between this batch and its being counted, be it of a step that was to do its part with it.
-            if not hand.done:
-                self._stream(loop)
+            if hand[2] == get_ident():  # an exception came between this batch and its being counted
                 return hand
-            if hand.thread == get_ident():
-                return hand
-            self._frontier = hand.frontier  # another thread is about to return it
+            self._frontier = hand[1]  # another thread is about to return it
         self._inside = True
         try:
             told = False
@@ -431,7 +414,7 @@ class Loader:
     def _deliver(self, session: Session, frame: tuple[int, int, bytearray, int, int], told: bool) -> Hand:
         """Make a batch of a BATCH frame."""
         _, _, buffer, start, end = frame
-        number, slot, rows, flags, step, own_epoch, epoch, size, _ = _wire.BATCH_FRAME.unpack_from(buffer, start)
+        number, slot, rows, flags, _, own_epoch, epoch, size, _ = _wire.BATCH_FRAME.unpack_from(buffer, start)
         layout = self._layout
         extents = layout.extents.unpack_from(buffer, start + 48)
         begin = start + 48 + layout.extents.size
@@ -445,7 +428,7 @@ class Loader:
         batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, bytes(buffer[texts:end]))
         if self._convert is not None:
             batch = self._convert(batch)
-        hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self._main is None, own_epoch, step)
+        hand = (batch, Frontier(epoch, place, epoch == own_epoch), get_ident())
         channel = session.channel
         # Nothing is called between these lines: see _wire.
         channel.start = end
@@ -494,8 +477,6 @@ class Loader:
             session.channel.skip(end)
             if kind == _wire.NOTE:
                 warn(payload, 4)
-            elif kind == _wire.LOG:
-                log(payload)
 
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
@@ -568,7 +549,7 @@ class Loader:
         self._recovery.passed(record["epoch"], record["sources"])
         serial_until = self._recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        session = Session(connection, self._recipe, self._config, record, serial_until, None, self._python)
+        session = Session(connection, self._recipe, self._config, record, serial_until)
         self._open(session)
         self._session = session
         self._adrift = False
@@ -606,14 +587,13 @@ class Loader:
             self._refused = LoaderClosed
             session.channel.shut()  # next() finds the end, and lets go
         with self._lock:
-            if not self._inside:
-                self._refused = LoaderClosed
-                session, self._session = self._session, None
-                self._hand = None
-                if session is not None:
-                    self._stats = session.finish() or self._stats
-            if self._main is not None:
-                self._main.close()
+            if self._inside:
+                return
+            self._refused = LoaderClosed
+            session, self._session = self._session, None
+            self._hand = None
+            if session is not None:
+                self._stats = session.finish() or self._stats
 
     def __enter__(self) -> Loader:
         self._check()
@@ -662,11 +642,10 @@ class Loader:
         Args:
             format: `"yaml"` or `"json"`.
         """
-        return self._written(format)
+        from . import _recipe
 
-    def _written(self, format: str, main: bool = True) -> str:
         given = {name: value for name, value in self._config.items() if value is not None and name not in _OF_THE_PROCESS}
-        return self._pipeline._written(given, format, main)
+        return _recipe.write(self._recipe, given, format)
 
     @property
     def classes(self) -> list[str] | None:
@@ -682,17 +661,48 @@ class Loader:
             schema[field["name"]] = Field(field["kind"], field.get("dtype"), sizes)
         return schema
 
-    def stats(self) -> Stats:
-        """What every stage and queue did so far; also after the end."""
-        if self._refused is ForkedLoader:
+    def stats(self, since: Stats | dict[str, Any] | None = None) -> Stats:
+        """What every stage and queue did so far, and what its processes use; also after the end.
+
+        Args:
+            since: what an earlier call gave: then the numbers are of the time since.
+
+        Raises:
+            ValueError: if `since` is of another loader, or of an engine that has died since.
+        """
+        if self._refused is ForkedLoader or (since is not None and self._refused is not None):
             self._refuse()
         with self._lock:
+            if since is not None:
+                return self._stats_since(since)
             if self._session is not None and not self._inside:
                 try:
                     self._stats = self._session.statistics() or self._stats
                 except Gone:
                     pass  # the next batch will tell; until then the last statistics are the best there are
         return Stats(self._stats)
+
+    def _stats_since(self, since: dict[str, Any]) -> Stats:
+        if not hasattr(since, "items") or "stages" not in since:
+            raise ValueError(f"headrace: stats(since={type(since).__name__}): takes what stats() gave before")
+        earlier = {key: value for key, value in since.items() if key != "text"}
+        answer = self._ask("cannot ask for statistics", lambda session: session.statistics(earlier))
+        assert answer is not None
+        if "error" in answer:
+            raise ValueError(f"headrace: stats(since=…): these are no earlier statistics of this loader and its engine: {answer['error']}")
+        return Stats(answer)
+
+    def _glance(self) -> dict[str, Any]:
+        """Statistics without waiting: of now, where nobody is in next() and the engine answers at once, else the last ones."""
+        if self._refused is None and not self._inside and self._lock.acquire(blocking=False):
+            try:
+                if self._session is not None and not self._inside:
+                    self._stats = self._session.statistics(None, _GLANCE) or self._stats
+            except Gone:
+                pass  # the next batch will tell
+            finally:
+                self._lock.release()
+        return self._stats
 
     def profile(self, items: int | None = None, workers: Sequence[int] | None = None, *, fuse: bool | None = None) -> Profile:
         """Measure each stage alone, as fast as it can, on what the stages before have made, with each number of workers in turn.
@@ -713,7 +723,7 @@ class Loader:
         from ._profile import profile
 
         self._check()
-        return profile(self._written("json", main=False), items, workers, fuse)
+        return profile(self.recipe("json"), items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
         """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev.
@@ -767,19 +777,78 @@ class Loader:
             except Gone:
                 return None  # the next batch will tell
 
+    def preview(self, n: int = 16, *, epoch: int | None = None, columns: int | None = None, tile: int | None = None) -> Preview:
+        """Show what training gets: the first samples of an epoch on a contact sheet, each with its label and key.
+
+            loader.preview()  # in a notebook, the sheet
+            loader.preview(60, epoch=1).save("sheet.png")
+
+        The pixels are those of the batches, with all that is random. Values that `normalize` made are turned back by its mean and std. A
+        sample that fails has a tile as well, with the reason in it. The samples are those of all ranks together. What is done to whole
+        batches is not shown.
+
+        An engine of its own draws it, which ends then: this loader goes on from where it stands, and no batch of it is taken.
+
+        Args:
+            n: how many samples.
+            epoch: of which epoch; by default the one in which the loader is.
+            columns: pictures side by side; by default so that the sheet is wider than high.
+            tile: the longest side of a picture, in pixels; by default its own, between 128 and 256.
+
+        Raises:
+            RecipeError: if samples have no picture, or a number makes no sense.
+        """
+        from ._preview import preview
+
+        self._check()
+        return preview(self._recipe, self._config, n, self._frontier.epoch if epoch is None else epoch, columns, tile)
+
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}: {_shown(field)}" for name, field in self.schema.items())
+        from . import _draw
+
+        lines = [f"<headrace.Loader of {{{', '.join(map(': '.join, self._fields()))}}} × {self._opened['rows']} rows, {self._length()}>"]
+        if self._refused is not ForkedLoader:
+            stats = self._glance()
+            lines += [f"  {line}" for text in self._standing(stats) for line in _draw.broken(text)]
+            lines += [f"  {text}" for text in _draw.stage_lines(self._opened["stages"], stats)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from . import _draw
+
+        length = f"{_draw.html(self._length())}, {self._opened['rows']} rows a batch"
+        pieces = [f"<p><b>headrace.Loader</b> · {length}<br>{_draw.fields_html(self._fields())}</p>"]
+        if self._refused is not ForkedLoader:
+            stats = self._glance()
+            pieces.append(f"<p>{'<br>'.join(map(_draw.html, self._standing(stats)))}</p>")
+            pieces += [_draw.stages_html(self._opened["stages"], stats), _draw.LEGEND]
+            if stats:
+                pieces.append(_draw.details("statistics", stats["text"]))
+        pieces.append(_draw.details("pipeline", "\n".join(_draw.lines(self._recipe["steps"], self._recipe["seed"]))))
+        return _draw.page(*pieces)
+
+    def _fields(self) -> list[tuple[str, str]]:
+        return [(name, _shown(field)) for name, field in self.schema.items()]
+
+    def _length(self) -> str:
         bound = "" if self._opened["exact"] else "at most "
-        state = " (closed)" if self._refused is LoaderClosed else ""
-        return f"<headrace.Loader of {{{fields}}} × {self._opened['rows']} rows, {bound}{self.max_batches} batches per epoch{state}>"
+        epochs = self._config["epochs"]
+        count = "" if epochs is None else f", {epochs} epoch{'s' * (epochs != 1)}"
+        return f"{bound}{self.max_batches} batches per epoch{count}{' (closed)' * (self._refused is LoaderClosed)}"
 
-
-def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps | None:
-    if not steps:
-        return None
-    from ._main import MainSteps
-
-    return MainSteps(steps, seed, rank)
+    def _standing(self, stats: dict[str, Any]) -> list[str]:
+        """Where the run is, how fast it is, and what limits it."""
+        frontier = self._frontier
+        given = self._identity.place(frontier).get("batches", 0)
+        told = [f"in epoch {frontier.epoch}, {given:,} of {self.max_batches:,} batches given"]
+        if self.errors.total:
+            told[0] += f"; {self.errors.total - self.errors.replaced:,} samples lost, {self.errors.replaced:,} replaced"
+        if stats.get("stages") and stats.get("yielded"):
+            made, what = stats["yielded"], "items"
+            if stats["stages"][-1]["kind"] in ("batch", "fill"):
+                made, what = stats["stages"][-1]["in"], "samples"
+            told.append(f"{made / max(stats['elapsed_ns'] / 1e9, 1e-9):,.0f} {what}/s. {stats['verdict']}")
+        return told
 
 
 _OF_THE_PROCESS = ("rank", "world_size", "local_world_size")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._arguments import _integer
 from .errors import HeadraceError, RecipeError, StateMismatch
-from .pipeline import Pipeline, load
+from .pipeline import Pipeline, _integer, load
 
 if TYPE_CHECKING:
     from .pipeline import Path

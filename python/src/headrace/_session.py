@@ -32,18 +32,6 @@ def warn(payload: bytes, level: int) -> None:
     warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=level + 1)
 
 
-def log(payload: bytes) -> None:
-    """Hand on what a LOG frame has: what a worker logged, warned of or printed."""
-    import logging
-
-    told = json.loads(payload)
-    level = logging.getLevelName(told["level"])
-    extra = {"worker_logger": told["logger"]}
-    logging.getLogger(f"headrace.worker.{told['stage']}").log(
-        level if isinstance(level, int) else logging.INFO, told["message"], extra=extra
-    )
-
-
 class Session:
     """Sends what a loader wants and waits for what comes."""
 
@@ -55,7 +43,7 @@ class Session:
         state: dict[str, Any] | None = None,
         serial_until: dict[str, Any] | None = None,
         replay: int | None = None,
-        python: dict[str, Any] | None = None,
+        preview: dict[str, Any] | None = None,
     ) -> None:
         self.connection = connection
         self.channel = connection.channel
@@ -72,11 +60,21 @@ class Session:
         self._poller = select.poll()
         self._poller.register(self.channel.fd, select.POLLIN)
         self._poller.register(connection.engine.pidfd, select.POLLIN)
-        opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
-        self._send_json(_wire.OPEN, opening if python is None else {**opening, "python": python})
+        self._asked = 0  # for statistics
+        asked = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
+        self._send_json(_wire.OPEN if preview is None else _wire.PREVIEW, {**asked, **(preview or {})})
 
     def opened(self) -> dict[str, Any]:
         """Wait for OPENED."""
+        told: dict[str, Any] = json.loads(self._begun(_wire.OPENED))
+        return told
+
+    def previewed(self) -> bytes:
+        """Wait for PREVIEWED."""
+        return self._begun(_wire.PREVIEWED)
+
+    def _begun(self, wanted: int) -> bytes:
+        """Wait for the frame that answers the session's first one."""
         while True:
             frame = self.channel.peek()
             if frame is None:
@@ -89,17 +87,14 @@ class Session:
             kind, _, buffer, start, end = frame
             payload = bytes(buffer[start:end])
             self.channel.skip(end)
-            if kind == _wire.OPENED:
-                told: dict[str, Any] = json.loads(payload)
-                return told
+            if kind == wanted:
+                return payload
             if kind == _wire.ERROR:
                 raise _failures.parse(payload)[1]
             if kind == _wire.NOTE:
-                warn(payload, 5)
-            elif kind == _wire.LOG:
-                log(payload)
+                warn(payload, 6)
             else:
-                raise ProtocolError(f"headrace: a frame of kind {kind} came before OPENED")
+                raise ProtocolError(f"headrace: a frame of kind {kind} came before {wanted}")
 
     def _raise_refusal(self) -> None:
         """Raise what the engine said on the control connection before it ended this one."""
@@ -188,10 +183,18 @@ class Session:
                 break
         raise Gone
 
-    def statistics(self) -> dict[str, Any] | None:
-        """Ask for statistics. Frames that come before them stay to be read."""
-        self.channel.send(_wire.STATS, b"", self.stream)
-        return self._answer(_wire.STATISTICS, None)
+    def statistics(self, since: dict[str, Any] | None = None, seconds: float | None = None) -> dict[str, Any] | None:
+        """Ask for statistics; None where they do not come in time. Frames that come before them stay to be read.
+
+        The answers are numbered, so that one for which nobody waited any longer is not taken for the next.
+        """
+        self._asked += 1
+        number = self._asked
+        self._send_json(_wire.STATS, {"number": number} if since is None else {"number": number, "since": since})
+        while True:
+            answer = self._answer(_wire.STATISTICS, seconds)
+            if answer is None or answer.pop("number", number) == number:
+                return answer
 
     def gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
         """Ask for the record with which to go on from those of a run of another world size; or `{"error": why there is none}`."""
@@ -225,10 +228,7 @@ class Session:
                 self._send_json(_wire.TRACE, {"path": None})
                 self.traced = self._answer(_wire.TRACED, _CLOSING)
             self.channel.send(_wire.CLOSE, b"", self.stream)
-            closed = self._answer(_wire.CLOSED, _CLOSING)
-            for payload in iter(lambda: self.channel.find(_wire.LOG), None):
-                log(payload)
-            return closed
+            return self._answer(_wire.CLOSED, _CLOSING)
         except (Gone, ProtocolError):
             return None
         finally:

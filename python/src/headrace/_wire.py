@@ -17,7 +17,9 @@ from .errors import ProtocolError
 VERSION = 2
 
 HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER, WORKERS, TRACE = range(1, 11)
-OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED, ROWS, LOG = range(17, 31)
+PREVIEW = 14
+OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED, ROWS = range(17, 30)
+PREVIEWED = 32
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0
