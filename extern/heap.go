@@ -17,7 +17,7 @@ const (
 	chunkSize = 1 << 20   // pieces of one class lie together in a chunk; larger ones have several to themselves
 	punchSize = 256 << 10 // pieces from here on are given back to the system when many lie idle
 	idleKept  = 64 << 20  // bytes of them that may lie idle besides as many as are in use
-	classes   = 160
+	classes   = 148
 )
 
 // Heap is memory that the engine shares with its worker processes: one file without a name, sparse, sealed, mapped once here and once in each worker.
@@ -170,24 +170,28 @@ func (h *Heap) Give(b []byte) {
 	}
 	size := classSize(class)
 	at = chunk*chunkSize + (at-chunk*chunkSize)/size*size
-	punch := false
-	if size >= punchSize {
-		punch = h.idle.Load()+size > idleKept+h.held.Load()
-	}
 	s := &h.shelf[class]
-	if !punch {
-		if size >= punchSize {
-			h.idle.Add(size)
+	s.warm = append(s.warm, at)
+	h.held.Add(-size)
+	var punch [2]int64
+	n := 0
+	if size >= punchSize {
+		h.idle.Add(size)
+		// Two go for each that comes, so that what lies idle follows what is in use.
+		for n < len(punch) && len(s.warm) > 0 && h.idle.Load() > idleKept+h.held.Load() {
+			punch[n], s.warm = s.warm[len(s.warm)-1], s.warm[:len(s.warm)-1]
+			h.idle.Add(-size)
+			n++
 		}
-		s.warm = append(s.warm, at)
 	}
 	h.mu.Unlock()
-	h.held.Add(-size)
-	if punch {
+	for _, at := range punch[:n] {
 		// Not under the lock, for it takes long; the piece is nobody's meanwhile.
 		unix.Fallocate(int(h.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, size)
+	}
+	if n > 0 {
 		h.mu.Lock()
-		s.cold = append(s.cold, at)
+		s.cold = append(s.cold, punch[:n]...)
 		h.mu.Unlock()
 	}
 }

@@ -61,14 +61,14 @@ func (l *lane) serve() {
 		if len(l.jobs) == 0 {
 			return
 		}
-		began := time.Now()
-		if l.jobs[0].suspect {
+		began, alone := time.Now(), l.jobs[0].suspect
+		if alone {
 			proc.alone.Lock()
 		} else {
 			proc.alone.RLock()
 		}
 		err := l.exchange()
-		if l.jobs[0].suspect {
+		if alone {
 			proc.alone.Unlock()
 		} else {
 			proc.alone.RUnlock()
@@ -168,17 +168,21 @@ func (l *lane) bury(cause error) {
 	proc.mu.Lock()
 	limited, limitedItem := proc.limited, proc.item
 	proc.mu.Unlock()
-	if l.pack.single() {
+	if l.pack.single {
 		guilty = min(guilty, 0) // what it worked on is a part of the one call
 	}
 	if guilty >= 0 || reported > 0 {
 		proc.worked.Store(true)
 	}
+	first := reported // those before it may be part of other calls already
+	if l.pack.single {
+		first = 0
+	}
 	var again []*job
-	for i, j := range l.jobs {
+	for i, j := range l.jobs[first:] {
+		i += first
 		switch {
-		case j.place == finished:
-		case errors.Is(cause, wire.ErrProtocol) && i == max(reported, guilty):
+		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.single):
 			p.queue.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.pid, cause))
 		case l.pack.began && j.yield != nil:
 			// Samples of a stream have gone on already.
@@ -187,7 +191,7 @@ func (l *lane) bury(cause error) {
 			again = append(again, j)
 		case j.ctx.Err() != nil:
 			p.queue.complete(j, j.ctx.Err())
-		case limited == l && (limitedItem == i || l.pack.single()):
+		case limited == l && (limitedItem == i || l.pack.single):
 			p.queue.complete(j, l.verdict(j, limited))
 		case limited != nil:
 			again = append(again, j)

@@ -89,6 +89,7 @@ type pack struct {
 	borrowed [][]byte // copies in the heap of values that lay elsewhere
 	rooms    []room   // by sample and output
 	grants   []grant
+	single   bool // it is one call, whatever the worker counts in it
 	began    bool // a stream has given something
 	values   []Value
 }
@@ -109,14 +110,10 @@ func word(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b
 
 func (k *pack) pool() *Pool { return k.lane.process.pool }
 
-// single tells that the pack is one call, whatever the worker counts in it.
-func (k *pack) single() bool {
-	return k.jobs[0].yield != nil || k.pool().o.Kind == Collate
-}
-
 // begin writes the message.
 func (k *pack) begin(l *lane, number uint32) {
 	k.lane, k.jobs, k.began = l, l.jobs, false
+	k.single = k.jobs[0].yield != nil || k.pool().o.Kind == Collate
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
 	p := k.pool()
 	first := k.jobs[0].call
@@ -363,7 +360,7 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if k.single() {
+	if k.single {
 		return r.last, k.stream(r)
 	}
 	if r.first != int(k.lane.reported.Load()) || r.n > len(k.jobs)-r.first || r.last != (r.first+r.n == len(k.jobs)) {
@@ -472,6 +469,14 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		}
 		k.note(f, bytes)
 		v.Data = memory[:bytes]
+		if given != nil && &memory[0] != &given[0] { // the worker was not offered it, for it is small
+			defer p.heap.Give(memory)
+			if bytes > int64(len(given)) {
+				return Value{}, -1, tooLarge(r.fields[f], int(bytes), len(given))
+			}
+			v.Data = given[:copy(given, v.Data)]
+			return v, -1, nil
+		}
 		if t.Kind == sample.Text {
 			v.Text = string(v.Data)
 			p.heap.Give(memory)

@@ -1,5 +1,256 @@
 """What the tests of package extern have workers do."""
 
+import asyncio
+import ctypes
+import logging
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+
 
 def double(sample):
     return {"x": 2 * sample["x"]}
+
+
+def same(sample):
+    return sample
+
+
+def even(sample):
+    return sample["x"] % 2 == 0
+
+
+def trouble(sample):
+    """What the text says happens."""
+    what = sample["what"]
+    if what == "raise":
+        raise ValueError("no such crop")
+    if what == "library":
+        np.stack([])
+    if what == "exit":
+        os._exit(7)
+    if what == "sys.exit":
+        sys.exit("no more")
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "segfault":
+        ctypes.string_at(0)
+    if what == "hang":
+        time.sleep(1000)
+    if what == "child":
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(3)
+    if what == "stderr":
+        os.write(2, b"the last words\n")
+        os._exit(1)
+    return {"x": sample["x"]}
+
+
+def pixels(sample):
+    return {
+        "image": sample["image"] + 1,
+        "n": int(sample["image"].sum()),
+        "what": sample["what"].upper(),
+        "raw": bytes(sample["raw"])[::-1],
+    }
+
+
+def in_place(sample):
+    sample["image"] += 1
+    return sample
+
+
+def slow_in_place(sample):
+    sample["image"] += 1
+    time.sleep(0.002)
+    return sample
+
+
+def fresh(sample):
+    return {"image": sample["image"].copy()}
+
+
+def grow(sample):
+    return {"image": np.full(sample["n"], 7, np.float32)}
+
+
+def misfit(sample):
+    what = sample["what"]
+    good = {"a": np.zeros((2, 3), np.float32), "b": 1, "c": "text"}
+    bad = {
+        "dtype": {"a": np.zeros((2, 3), np.float64)},
+        "shape": {"a": np.zeros((3, 2), np.float32)},
+        "list": {"a": [1, 2]},
+        "object": {"a": object()},
+        "float": {"b": 1.5},
+        "large": {"b": 1 << 70},
+        "none": {"c": None},
+        "surrogate": {"c": "\ud800"},
+        "more": {"d": 1},
+    }
+    if what == "missing":
+        del good["b"]
+    elif what == "nothing":
+        return None
+    elif what in bad:
+        good.update(bad[what])
+    return good
+
+
+def weak(sample):
+    return {"a": np.float64(3), "b": 1, "c": np.bool_(True), "d": np.array(7, np.uint8), "e": 2}
+
+
+def views(image, x):
+    return image[::2, ::-1], x + 1
+
+
+def draws(sample, rng):
+    return {"r": rng.random(), "p": random.random(), "n": np.random.rand(), "pid": os.getpid()}
+
+
+class Counting:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, sample):
+        self.calls += 1
+        return {"x": self.calls}
+
+    def close(self):
+        print("closed after", self.calls)
+
+
+class Broken:
+    def __init__(self):
+        raise RuntimeError("no set-up")
+
+
+def talk(sample):
+    print("printed")
+    sys.stderr.write("written\n")
+    os.system("echo from a child")
+    logging.getLogger("augment").warning("logged %d", 7)
+    logging.getLogger("augment").debug("not asked for")
+    warnings.warn("take care", stacklevel=1)
+    return sample
+
+
+async def later(sample):
+    await asyncio.sleep(0.001)
+    return {"x": sample["x"] + 1}
+
+
+def parts(sample):
+    for i in range(sample["x"]):
+        yield {"x": i}
+
+
+async def async_parts(sample):
+    for i in range(sample["x"]):
+        await asyncio.sleep(0)
+        yield {"x": i}
+
+
+def failing_parts(sample):
+    yield {"x": 0}
+    yield {"x": 1}
+    raise ValueError("no third")
+
+
+def endless(sample):
+    i = 0
+    while True:
+        sys.stdout.write(f"{i}\n")
+        yield {"x": i}
+        i += 1
+
+
+def big_parts(sample):
+    for i in range(sample["x"]):
+        yield {"image": np.full((300, 300), i, np.float32)}
+
+
+class Pairs:
+    """Aggregates: two samples are one."""
+
+    def __init__(self):
+        self.held = []
+
+    def accumulate(self, sample):
+        self.held.append(sample["x"])
+        if len(self.held) == 2:
+            pair, self.held = self.held, []
+            return [{"x": sum(pair)}]
+        return None
+
+    def flush(self):
+        yield from ({"x": x} for x in self.held)
+        self.held = []
+
+    def state_dict(self):
+        return {"held": self.held}
+
+    def load_state_dict(self, state):
+        self.held = state["held"]
+
+
+class Squares:
+    """A source that can be indexed."""
+
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, i):
+        return {"x": i * i}
+
+
+class Numbers:
+    """A source that is iterated, and that can go on somewhere."""
+
+    def __init__(self):
+        self.at = 0
+
+    def __iter__(self):
+        while self.at < 10:
+            self.at += 1
+            yield {"x": self.at}
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+def sharded(rank, world):
+    return ({"x": i} for i in range(rank, 10, world))
+
+
+def mean(samples):
+    return {"x": sum(s["x"] for s in samples) // len(samples)}
+
+
+def pid(sample):
+    return {"x": os.getpid(), "thread": threading.get_ident()}
+
+
+def nap(sample):
+    time.sleep(0.3)
+    return sample
+
+
+def inner(x):
+    return undefined_name  # noqa: F821
+
+
+def nested(sample):
+    return {"x": inner(sample["x"])}

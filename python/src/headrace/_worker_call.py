@@ -8,7 +8,7 @@ import sys
 from itertools import repeat
 from time import monotonic_ns
 
-from ._worker_errors import Misfit
+from ._worker_errors import Misfit, code_of_call
 from ._worker_values import FULL, told
 
 TYPE_CHECKING = False
@@ -398,7 +398,7 @@ def _code(function: Any) -> Any:
     function = getattr(function, "__func__", function)
     code = getattr(function, "__code__", None)
     if code is None:
-        code = getattr(vars(type(function)).get("__call__"), "__code__", None)
+        code = code_of_call(function)
     return code
 
 

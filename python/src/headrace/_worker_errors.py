@@ -93,8 +93,13 @@ def where_is(function: Any) -> str:
     import inspect
 
     function = inspect.unwrap(function) if callable(function) else function
-    code = getattr(function, "__code__", None) or getattr(vars(type(function)).get("__call__"), "__code__", None)
+    code = getattr(function, "__code__", None) or code_of_call(function)
     if code is None:
         return getattr(function, "__qualname__", type(function).__qualname__)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{name.rpartition('<locals>.')[2]} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def code_of_call(function: Any) -> Any:
+    """The code of `__call__` of an object."""
+    return getattr(type(function).__call__, "__code__", None) if callable(function) else None

@@ -1,0 +1,105 @@
+package extern
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"headrace/sample"
+	"headrace/tensor"
+	"headrace/wire"
+)
+
+// message is a RESULTS payload of words, with data and a tail behind them.
+func message(words []int64, data, tail []byte) []byte {
+	var b []byte
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint64(b, uint64(w))
+	}
+	return append(append(b, data...), tail...)
+}
+
+var fuzzed = sample.Schema{
+	{Name: "image", Type: sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)},
+	{Name: "vector", Type: sample.TensorType(tensor.Float32, 2)},
+	{Name: "label", Type: sample.TensorType(tensor.Int64)},
+	{Name: "text", Type: sample.TextType},
+	{Name: "raw", Type: sample.BytesType},
+}
+
+// Whatever a worker sends, what the parser lets through lies within the message.
+func FuzzParseResults(f *testing.F) {
+	f.Add(message([]int64{0, 1, 1, 0, 8 * 25, 0, 0,
+		general, 0, 1, 1, 3, // image
+		rows, 16, 2, // vector
+		rows, 32, // label
+		general, 48, 4, // text
+		general, 2 << placeBits, 0, 0, 0, 0}, make([]byte, 64), nil))
+	f.Add(message([]int64{0, 1, 3, 17, 8 * 10, 0, 0, general, 0, 0}, nil, []byte(`{"fields":[]}    `)))
+	f.Add(message([]int64{3, 2, 0, 46, 8 * 8, 0, 1, 1}, nil, []byte(`{"failures":[{"item":3,"message":"no such crop"}]}`)))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		for _, gives := range []sample.Schema{fuzzed, nil, {}} {
+			r, err := parseResults(payload, gives)
+			if err != nil {
+				if !errors.Is(err, wire.ErrProtocol) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			for i := range r.n {
+				r.failure(r.first + i)
+				if r.status(i) != itemDone {
+					continue
+				}
+				for f := range r.fields {
+					where, at, shape, bytes := r.value(f, i)
+					if where == isSame {
+						continue
+					}
+					if where == inData {
+						_ = r.data[at:][:bytes]
+					}
+					if r.fields[f].Type.Kind == sample.Tensor && !fits(shape, r.fields[f].Type.Shape) {
+						t.Fatalf("%v is no %v", shape, r.fields[f].Type)
+					}
+					if bytes < 0 {
+						t.Fatalf("%d bytes", bytes)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestParseResultsRefuses(t *testing.T) {
+	one := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32, tensor.Unknown)}}
+	good := func() []int64 { return []int64{0, 1, 1, 0, 8 * 10, 0, 0, general, 0, 2} }
+	if _, err := parseResults(message(good(), make([]byte, 8), nil), one); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func([]int64) []int64{
+		"a negative number of samples": func(w []int64) []int64 { w[1] = -1; return w },
+		"more samples than there are":  func(w []int64) []int64 { w[1] = 4; return w },
+		"unknown flags":                func(w []int64) []int64 { w[2] = 4; return w },
+		"a tail beyond the end":        func(w []int64) []int64 { w[3] = 9; return w },
+		"data beyond the end":          func(w []int64) []int64 { w[4] = 1 << 40; return w },
+		"data that begins too early":   func(w []int64) []int64 { w[4] = 8; return w },
+		"an unknown state":             func(w []int64) []int64 { w[6] = 3; return w },
+		"an unknown mode":              func(w []int64) []int64 { w[7] = 3; return w },
+		"a place beyond the data":      func(w []int64) []int64 { w[8] = 4; return w },
+		"an unknown kind of place":     func(w []int64) []int64 { w[8] = 3 << placeBits; return w },
+		"an extent that is too large":  func(w []int64) []int64 { w[9] = 3; return w },
+		"an extent that is negative":   func(w []int64) []int64 { w[9] = -1; return w },
+		"an extent that overflows":     func(w []int64) []int64 { w[9] = 1 << 62; return w },
+		"rows that are too large":      func(w []int64) []int64 { w[7], w[9] = rows, 1<<61; return w },
+		"a missing column":             func(w []int64) []int64 { w[4] = 8 * 7; return w[:7] },
+		"half a column":                func(w []int64) []int64 { w[4] = 8 * 9; return w[:9] },
+	} {
+		if _, err := parseResults(message(change(good()), make([]byte, 8), nil), one); !errors.Is(err, wire.ErrProtocol) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := parseResults(message([]int64{0, 0, 1, 1, 48, 0}, nil, []byte("{")), one); !errors.Is(err, wire.ErrProtocol) {
+		t.Error(err)
+	}
+}

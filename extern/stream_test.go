@@ -1,0 +1,210 @@
+package extern_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"headrace/extern"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+var errEnough = errors.New("enough")
+
+// ints streams a call's samples into a list.
+func ints(t testing.TB, pool *extern.Pool, c *extern.Call) (all []int64, err error) {
+	t.Helper()
+	err = pool.Stream(within(t, time.Minute), c, func(vs []extern.Value) error {
+		all = append(all, toInt(vs[0]))
+		heapOf(pool).Give(vs[0].Data)
+		return nil
+	})
+	return all, err
+}
+
+func TestGenerators(t *testing.T) {
+	for _, function := range []string{"parts", "async_parts"} {
+		pool := open(t, extern.Options{Function: "functions:" + function, Kind: extern.FlatMap, In: intField, Gives: intField, Workers: 2})
+		var all sync.WaitGroup
+		for n := range 40 {
+			all.Go(func() {
+				got, err := ints(t, pool, &extern.Call{In: []extern.Value{number(int64(n * n))}})
+				if err != nil || len(got) != n*n {
+					t.Errorf("%d of %d, %v", len(got), n*n, err)
+				}
+				for i, x := range got {
+					if x != int64(i) {
+						t.Errorf("the %d-th is %d", i, x)
+					}
+				}
+			})
+		}
+		all.Wait()
+		pool.Close()
+	}
+}
+
+func TestLargeResultsOfGenerators(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:big_parts", Kind: extern.FlatMap, In: intField, Gives: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Float32, 300, 300)}}})
+	i := 0
+	err := pool.Stream(within(t, time.Minute), &extern.Call{In: []extern.Value{number(50)}}, func(vs []extern.Value) error {
+		data := vs[0].Data
+		last := math.Float32frombits(uint32(data[len(data)-4]) | uint32(data[len(data)-3])<<8 | uint32(data[len(data)-2])<<16 | uint32(data[len(data)-1])<<24)
+		if len(data) != 360000 || last != float32(i) {
+			t.Errorf("the %d-th has %d bytes and ends in %v", i, len(data), last)
+		}
+		heapOf(pool).Give(data)
+		i++
+		return nil
+	})
+	if err != nil || i != 50 {
+		t.Errorf("%d, %v", i, err)
+	}
+}
+
+func TestAGeneratorThatFailsGivesWhatCameBefore(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:failing_parts", Kind: extern.FlatMap, In: intField, Gives: intField})
+	got, err := ints(t, pool, &extern.Call{In: []extern.Value{number(0)}})
+	var e *extern.CallError
+	if !errors.As(err, &e) || e.Message != "no third" || !slices.Equal(got, []int64{0, 1}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A generator without end is ahead by a few samples, and ends when nobody wants more.
+func TestAGeneratorDoesNotRunAway(t *testing.T) {
+	var n notes
+	pool := open(t, extern.Options{Function: "functions:endless", Kind: extern.FlatMap, In: intField, Gives: intField, Log: n.add})
+	for range 3 {
+		before := len(n.all())
+		taken := 0
+		err := pool.Stream(within(t, time.Minute), &extern.Call{In: []extern.Value{number(0)}}, func(vs []extern.Value) error {
+			heapOf(pool).Give(vs[0].Data)
+			if taken++; taken == 5 {
+				time.Sleep(100 * time.Millisecond) // so that it can run ahead if it does
+				return errEnough
+			}
+			return nil
+		})
+		if !errors.Is(err, errEnough) || taken != 5 {
+			t.Errorf("%d, %v", taken, err)
+		}
+		if made := len(n.all()) - before; made > 5+3*16 {
+			t.Errorf("%d were made where 5 were taken", made)
+		}
+	}
+}
+
+func TestAggregators(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:Pairs", Kind: extern.Aggregate, In: intField, Gives: intField, States: true, Workers: 4})
+	var got []int64
+	var state []byte
+	for i := range 5 {
+		c := &extern.Call{In: []extern.Value{number(int64(i))}}
+		some, err := ints(t, pool, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, state = append(got, some...), c.State
+	}
+	if string(state) != `{"held": [4]}` {
+		t.Errorf("the state is %s", state)
+	}
+	some, err := ints(t, pool, &extern.Call{Flush: true})
+	if got = append(got, some...); err != nil || fmt.Sprint(got) != "[1 5 4]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	again, err := ints(t, pool, &extern.Call{State: state, In: []extern.Value{number(10)}})
+	if err != nil || fmt.Sprint(again) != "[14]" {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+func TestSources(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:Squares", Kind: extern.Index, In: sample.Schema{}, Gives: intField, Workers: 2})
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			c := &extern.Call{ID: sample.ID{Index: int64(i)}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != int64(i*i) {
+				t.Errorf("%d: %v, %v", i, c.Out, err)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+	pool.Close()
+
+	pool = open(t, extern.Options{Function: "functions:sharded", Kind: extern.Iterate, In: sample.Schema{}, Gives: intField, Rank: 1, World: 3})
+	for range 2 {
+		if got, err := ints(t, pool, &extern.Call{}); err != nil || fmt.Sprint(got) != "[1 4 7]" {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
+// A source with a state of its own goes on where it stood after the sample that the state came with.
+func TestASourceGoesOn(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:Numbers", Kind: extern.Iterate, In: sample.Schema{}, Gives: intField, States: true})
+	var states []string
+	read := func(c *extern.Call) (got []int64) {
+		t.Helper()
+		err := pool.Stream(within(t, time.Minute), c, func(vs []extern.Value) error {
+			got, states = append(got, toInt(vs[0])), append(states, vs[1].Text)
+			heapOf(pool).Give(vs[0].Data)
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return got
+	}
+	if got := read(&extern.Call{}); fmt.Sprint(got) != "[1 2 3 4 5 6 7 8 9 10]" || states[3] != `{"at": 4}` {
+		t.Errorf("%v, %v", got, states)
+	}
+	if got := read(&extern.Call{State: []byte(states[6])}); fmt.Sprint(got) != "[8 9 10]" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestCollate(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:mean", Kind: extern.Collate, In: intField, Gives: intField, Workers: 2})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			c := &extern.Call{Rows: 100}
+			for row := range 100 {
+				c.In = append(c.In, number(int64(i*1000+row*2)))
+			}
+			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != int64(i*1000+99) {
+				t.Errorf("%v, %v", c.Out, err)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+}
+
+func TestWhatIsWrongWithAStream(t *testing.T) {
+	for function, want := range map[string]string{"same": "returned a dict, not an iterable", "mean": "TypeError"} {
+		pool := open(t, extern.Options{Function: "functions:" + function, Kind: extern.FlatMap, In: intField, Gives: intField})
+		if _, err := ints(t, pool, &extern.Call{In: []extern.Value{number(1)}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", function, err)
+		}
+		pool.Close()
+	}
+	for _, kind := range []extern.Kind{extern.Aggregate, extern.Index} {
+		pool := open(t, extern.Options{Function: "functions:same", Kind: kind, In: sample.Schema{}, Gives: intField})
+		var e *extern.StartError
+		if err := pool.Call(within(t, time.Minute), &extern.Call{}); !errors.As(err, &e) || !strings.Contains(err.Error(), "functions:same") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		pool.Close()
+	}
+}

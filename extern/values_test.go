@@ -1,0 +1,445 @@
+package extern_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"headrace/arena"
+	"headrace/extern"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+func array(d tensor.DType, data []byte, shape ...int) extern.Value {
+	return extern.Value{Kind: sample.Tensor, DType: d, Shape: shape, Data: data}
+}
+
+// inHeap is a copy of data in the pool's heap.
+func inHeap(p *extern.Pool, data []byte) []byte {
+	b := heapOf(p).Take(len(data))
+	copy(b, data)
+	return b
+}
+
+var (
+	imageType = sample.TensorType(tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)
+	pixelsIn  = sample.Schema{{Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}, {Name: "raw", Type: sample.BytesType}}
+	pixelsOut = sample.Schema{{Name: "raw", Type: sample.BytesType}, {Name: "n", Type: intType}, {Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}}
+)
+
+// Values of every kind and size arrive and come back as they are, whether they lie in the heap or not, travel with the message or do not.
+func TestValues(t *testing.T) {
+	for _, threads := range []bool{false, true} {
+		for _, keep := range []bool{false, true} {
+			t.Run(fmt.Sprint(threads, keep), func(t *testing.T) {
+				pool := open(t, extern.Options{Function: "functions:pixels", In: pixelsIn, Gives: pixelsOut, Workers: 2, Threads: threads, Copy: keep})
+				var all sync.WaitGroup
+				for i := range 60 {
+					all.Go(func() {
+						random := rand.New(rand.NewPCG(1, uint64(i)))
+						h, w := random.IntN(40), random.IntN(40)
+						if i%7 == 0 {
+							h, w = 300+random.IntN(20), 200
+						}
+						data, raw := make([]byte, 3*h*w), make([]byte, random.IntN(40)*random.IntN(2000))
+						sum := int64(0)
+						for j := range data {
+							data[j] = byte(random.Uint32())
+							sum += int64(data[j])
+						}
+						for j := range raw {
+							raw[j] = byte(random.Uint32())
+						}
+						given := data
+						if i%2 == 0 {
+							given = inHeap(pool, data)
+							defer heapOf(pool).Give(given)
+						}
+						what := strings.Repeat("grün €", i)
+						c := &extern.Call{In: []extern.Value{array(tensor.Uint8, given, h, w, 3), text(what), {Kind: sample.Bytes, Data: raw}}}
+						if err := pool.Call(within(t, time.Minute), c); err != nil {
+							t.Error(err)
+							return
+						}
+						for j := range data {
+							data[j]++
+						}
+						for a, b := 0, len(raw)-1; a < b; a, b = a+1, b-1 {
+							raw[a], raw[b] = raw[b], raw[a]
+						}
+						if !bytes.Equal(c.Out[0].Data, raw) || toInt(c.Out[1]) != sum || !bytes.Equal(c.Out[2].Data, data) || !c.Out[2].Shape.Equal(tensor.Shape{h, w, 3}) || c.Out[3].Text != strings.ToUpper(what) {
+							t.Errorf("sample %d came back otherwise", i)
+						}
+						for f, v := range c.Out {
+							if c.Same[f] >= 0 || v.Kind != pixelsOut[f].Type.Kind || len(v.Data) > 0 && !heapOf(pool).Has(v.Data) {
+								t.Errorf("field %d of sample %d: same as %d, %v", f, i, c.Same[f], v.Kind)
+							}
+						}
+						give(pool, c)
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// What is returned as it was given costs nothing, and changes in place are seen.
+func TestInputsThatAreResults(t *testing.T) {
+	schema := sample.Schema{{Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}, {Name: "x", Type: intType}}
+	pool := open(t, extern.Options{Function: "functions:in_place", In: schema, Gives: schema})
+	for _, side := range []int{3, 200} {
+		for _, own := range []bool{true, false} {
+			data := bytes.Repeat([]byte{7}, side*side*3)
+			given := data
+			if own {
+				given = inHeap(pool, data)
+			}
+			c := &extern.Call{In: []extern.Value{array(tensor.Uint8, given, side, side, 3), text("text"), number(5)}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil {
+				t.Fatal(err)
+			}
+			same := own && side == 200
+			if (c.Same[0] == 0) != same || bytes.Count(c.Out[0].Data, []byte{8}) != len(data) || c.Out[1].Text != "text" || toInt(c.Out[2]) != 5 {
+				t.Errorf("side %d, own %v: same %v", side, own, c.Same)
+			}
+			if same && &c.Out[0].Data[0] != &given[0] || !same && given[0] != 7 {
+				t.Errorf("side %d, own %v: the memory is not the same", side, own)
+			}
+			give(pool, c)
+			heapOf(pool).Give(given)
+		}
+	}
+}
+
+func TestScalarsAreWeak(t *testing.T) {
+	gives := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32)}, {Name: "b", Type: sample.TensorType(tensor.Float64)}, {Name: "c", Type: sample.TensorType(tensor.Bool)},
+		{Name: "d", Type: sample.TensorType(tensor.Int16)}, {Name: "e", Type: sample.TensorType(tensor.BFloat16)}}
+	pool := open(t, extern.Options{Function: "functions:weak", In: sample.Schema{}, Gives: gives})
+	c := &extern.Call{}
+	if err := pool.Call(within(t, time.Minute), c); err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	if math.Float32frombits(le.Uint32(c.Out[0].Data)) != 3 || math.Float64frombits(le.Uint64(c.Out[1].Data)) != 1 || c.Out[2].Data[0] != 1 || le.Uint16(c.Out[3].Data) != 7 || le.Uint16(c.Out[4].Data) != 0x4000 {
+		t.Errorf("%v", c.Out)
+	}
+	give(pool, c)
+}
+
+func TestFunctionsOfValues(t *testing.T) {
+	in := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 4, 4)}, {Name: "x", Type: intType}}
+	gives := sample.Schema{{Name: "small", Type: sample.TensorType(tensor.Uint8, 2, 4)}, {Name: "next", Type: intType}}
+	pool := open(t, extern.Options{Function: "functions:views", In: in, Positional: true, To: []string{"small", "next"}, Gives: gives})
+	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 4, 4), number(41)}}
+	if err := pool.Call(within(t, time.Minute), c); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(c.Out[0].Data, []byte{3, 2, 1, 0, 11, 10, 9, 8}) || toInt(c.Out[1]) != 42 {
+		t.Errorf("%v", c.Out)
+	}
+	give(pool, c)
+}
+
+func TestFilter(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:even", Kind: extern.Filter, In: intField, Workers: 2})
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			c := &extern.Call{In: []extern.Value{number(int64(i))}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil || c.Keep != (i%2 == 0) || len(c.Out) != 0 {
+				t.Errorf("%d: %v, %v", i, c.Keep, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Results grow and shrink, and each has its own size.
+func TestResultsOfManySizes(t *testing.T) {
+	gives := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Float32, tensor.Unknown)}}
+	pool := open(t, extern.Options{Function: "functions:grow", In: sample.Schema{{Name: "n", Type: intType}}, Gives: gives, Workers: 2})
+	var all sync.WaitGroup
+	for _, n := range []int{0, 1, 1000, 4096, 5000, 100, 1 << 20, 3, 2 << 20, 70000, 0, 1 << 21} {
+		all.Go(func() {
+			c := &extern.Call{In: []extern.Value{number(int64(n))}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil {
+				t.Error(err)
+				return
+			}
+			if len(c.Out[0].Data) != 4*n || !c.Out[0].Shape.Equal(tensor.Shape{n}) || n > 0 && math.Float32frombits(binary.LittleEndian.Uint32(c.Out[0].Data[4*n-4:])) != 7 {
+				t.Errorf("%d elements are %v", n, c.Out[0].Shape)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+}
+
+// Results are written where the caller wants them: in a batch's row.
+func TestRoomInASegment(t *testing.T) {
+	fd := -1
+	a, err := arena.New(arena.Options{Slots: 1, SlotBytes: 1 << 20, Announce: func(s arena.Segment) (err error) {
+		fd, err = syscall.Dup(s.FD)
+		return err
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	defer func() { syscall.Close(fd) }()
+	slot, err := a.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range []int{2, 200} {
+		for _, function := range []string{"fresh", "in_place"} {
+			t.Run(fmt.Sprint(function, side), func(t *testing.T) {
+				schema := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, side, side, 3)}}
+				pool := open(t, extern.Options{Function: "functions:" + function, In: schema, Gives: schema})
+				memory := slot.Bytes()
+				if err := pool.Segment(fd, 3, memory); err != nil {
+					t.Fatal(err)
+				}
+				for row := range 4 {
+					n := side * side * 3
+					given := inHeap(pool, bytes.Repeat([]byte{byte(row + 1)}, n))
+					c := &extern.Call{In: []extern.Value{array(tensor.Uint8, given, side, side, 3)}, Room: [][]byte{memory[row*n : (row+1)*n]}}
+					if err := pool.Call(within(t, time.Minute), c); err != nil {
+						t.Fatal(err)
+					}
+					want := byte(row + 1)
+					if function == "in_place" {
+						want++
+					}
+					if c.Same[0] != -1 || &c.Out[0].Data[0] != &memory[row*n] || bytes.Count(memory[row*n:(row+1)*n], []byte{want}) != n {
+						t.Errorf("row %d is not where it should be", row)
+					}
+					heapOf(pool).Give(given)
+				}
+				c := &extern.Call{In: []extern.Value{array(tensor.Uint8, make([]byte, side*side*3), side, side, 3)}, Room: [][]byte{memory[:side]}}
+				var e *extern.CallError
+				if err := pool.Call(within(t, time.Minute), c); !errors.As(err, &e) || e.Field != "image" {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestProbe(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:pixels", In: pixelsIn})
+	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, make([]byte, 300*200*3), 300, 200, 3), text("a"), {Kind: sample.Bytes, Data: []byte("raw")}}}
+	if err := pool.Call(within(t, time.Minute), c); err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(c.Names) != "[image n what raw]" || !c.Out[0].Shape.Equal(tensor.Shape{300, 200, 3}) || c.Out[0].DType != tensor.Uint8 || c.Out[1].DType != tensor.Int64 || c.Out[2].Text != "A" || string(c.Out[3].Data) != "war" {
+		t.Errorf("%v %v", c.Names, c.Out)
+	}
+	give(pool, c)
+}
+
+func TestRandomness(t *testing.T) {
+	gives := sample.Schema{{Name: "r", Type: sample.TensorType(tensor.Float64)}, {Name: "p", Type: sample.TensorType(tensor.Float64)}, {Name: "n", Type: sample.TensorType(tensor.Float64)}, {Name: "pid", Type: intType}}
+	seen := map[int]string{}
+	for _, workers := range []int{1, 3} {
+		pool := open(t, extern.Options{Function: "functions:draws", In: sample.Schema{}, Gives: gives, Workers: workers, Seed: []string{"random", "numpy"}})
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		for i := range 50 {
+			all.Go(func() {
+				c := &extern.Call{Random: [2]uint64{uint64(i) << 60, 3}}
+				if err := pool.Call(within(t, time.Minute), c); err != nil {
+					t.Error(err)
+					return
+				}
+				drawn := fmt.Sprint(c.Out[0].Data, c.Out[1].Data, c.Out[2].Data)
+				give(pool, c)
+				mu.Lock()
+				defer mu.Unlock()
+				if old, ok := seen[i%16]; ok && old != drawn {
+					t.Errorf("sample %d has other numbers with %d workers", i, workers)
+				}
+				seen[i%16] = drawn
+			})
+		}
+		all.Wait()
+	}
+	distinct := map[string]bool{}
+	for _, drawn := range seen {
+		distinct[drawn] = true
+	}
+	if len(distinct) != 16 {
+		t.Errorf("16 keys have %d different draws", len(distinct))
+	}
+}
+
+// Numbers are those that NumPy's Philox gives for the key.
+func TestTheGeneratorIsPhilox(t *testing.T) {
+	gives := sample.Schema{{Name: "r", Type: sample.TensorType(tensor.Float64)}, {Name: "p", Type: sample.TensorType(tensor.Float64)}, {Name: "n", Type: sample.TensorType(tensor.Float64)}, {Name: "pid", Type: intType}}
+	pool := open(t, extern.Options{Function: "functions:draws", In: sample.Schema{}, Gives: gives})
+	c := &extern.Call{Random: [2]uint64{1, 2}}
+	if err := pool.Call(within(t, time.Minute), c); err != nil {
+		t.Fatal(err)
+	}
+	// numpy.random.Generator(numpy.random.Philox(key=numpy.array([1, 2], numpy.uint64))).random()
+	if got := math.Float64frombits(binary.LittleEndian.Uint64(c.Out[0].Data)); got != 0.30931491118583454 {
+		t.Errorf("got %v", got)
+	}
+	give(pool, c)
+}
+
+func TestAsync(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:later", In: intField, Gives: intField})
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			c := &extern.Call{In: []extern.Value{number(int64(i))}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != int64(i+1) {
+				t.Errorf("%d: %v, %v", i, c.Out, err)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+}
+
+// Kills at any moment cost the samples that were in work, and nothing else: what comes back is right, also where the function changes its input.
+func TestKillsAtAnyMoment(t *testing.T) {
+	schema := sample.Schema{{Name: "image", Type: imageType}, {Name: "x", Type: intType}}
+	for _, function := range []string{"slow_in_place", "in_place", "fresh"} {
+		t.Run(function, func(t *testing.T) {
+			gives := schema
+			if function == "fresh" {
+				gives = schema[:1]
+			}
+			pool := open(t, extern.Options{Function: "functions:" + function, In: schema, Gives: gives, Workers: 2})
+			ctx := within(t, 2*time.Minute)
+			var all sync.WaitGroup
+			var died, done atomic.Int64
+			for g := range 16 {
+				all.Go(func() {
+					random := rand.New(rand.NewPCG(uint64(g), 5))
+					for i := range 30 {
+						side := []int{3, 30, 60}[random.IntN(3)]
+						fill := byte(random.IntN(200))
+						n := side * side * 3
+						for {
+							given := inHeap(pool, bytes.Repeat([]byte{fill}, n))
+							c := &extern.Call{In: []extern.Value{array(tensor.Uint8, given, side, side, 3), number(int64(i))}}
+							err := pool.Call(ctx, c)
+							var e *extern.WorkerError
+							if errors.As(err, &e) {
+								if e.Signal != syscall.SIGKILL {
+									t.Error(err)
+								}
+								died.Add(1)
+								heapOf(pool).Give(given)
+								continue
+							}
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							want := fill + 1
+							if function == "fresh" {
+								want = fill
+							}
+							if bytes.Count(c.Out[0].Data, []byte{want}) != n || len(gives) > 1 && toInt(c.Out[1]) != int64(i) {
+								t.Errorf("side %d: %d is %d", side, fill, c.Out[0].Data[0])
+							}
+							give(pool, c)
+							heapOf(pool).Give(given)
+							done.Add(1)
+							break
+						}
+					}
+				})
+			}
+			stop := make(chan struct{})
+			var killer sync.WaitGroup
+			killer.Go(func() {
+				random := rand.New(rand.NewPCG(9, 9))
+				for seen := int64(0); ; {
+					select {
+					case <-stop:
+						return
+					case <-time.After(time.Duration(random.IntN(8000)) * time.Microsecond):
+					}
+					// Whoever kills workers that have not begun learns that none can start.
+					if now := done.Load(); now > seen+20 {
+						seen = now
+						if pids := pool.Stats().PIDs; len(pids) > 0 {
+							syscall.Kill(pids[random.IntN(len(pids))], syscall.SIGKILL)
+						}
+					}
+				}
+			})
+			all.Wait()
+			close(stop)
+			killer.Wait()
+			t.Logf("%d calls, %d of them were lost and made again; %+v", done.Load(), died.Load(), pool.Stats())
+			if pool.Stats().Restarts == 0 {
+				t.Error("nobody was killed")
+			}
+		})
+	}
+}
+
+func TestSetWorkers(t *testing.T) {
+	for _, threads := range []bool{false, true} {
+		pool := open(t, extern.Options{Function: "functions:pid", In: intField, Gives: sample.Schema{{Name: "x", Type: intType}, {Name: "thread", Type: sample.TensorType(tensor.Uint64)}}, Threads: threads})
+		ctx := within(t, time.Minute)
+		for _, n := range []int{3, 1, 2} {
+			pool.SetWorkers(n)
+			seen := map[string]bool{}
+			var mu sync.Mutex
+			for len(seen) < n {
+				var all sync.WaitGroup
+				for range 2 * n {
+					all.Go(func() {
+						c := &extern.Call{In: []extern.Value{number(1)}}
+						if err := pool.Call(ctx, c); err != nil {
+							t.Error(err)
+							return
+						}
+						mu.Lock()
+						seen[fmt.Sprint(c.Out[0].Data, c.Out[1].Data)] = true
+						mu.Unlock()
+						give(pool, c)
+					})
+				}
+				all.Wait()
+				if ctx.Err() != nil {
+					t.Fatalf("%d of %d workers", len(seen), n)
+				}
+			}
+			for want := map[bool]int{true: 1, false: n}[threads]; len(pool.Stats().PIDs) != want && ctx.Err() == nil; {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		pool.Close()
+	}
+}
+
+func TestAPickleIsPreferred(t *testing.T) {
+	python := interpreter(t)
+	// The pickle of operator.neg, protocol 0.
+	python.Functions = map[string][]byte{"mine:negative": []byte("c_operator\nneg\n.")}
+	pool := open(t, extern.Options{Function: "mine:negative", In: intField, Gives: intField, Positional: true, Interpreter: python})
+	c := &extern.Call{In: []extern.Value{number(5)}}
+	if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != -5 {
+		t.Errorf("%v, %v", c.Out, err)
+	}
+	give(pool, c)
+}
