@@ -83,6 +83,7 @@ type compiler struct {
 	trail    trail
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping map[string]bool // by stage, whether it skips
+	judges   map[string]bool // stages that skip, and have a limit of their own
 	groups   bool            // samples come into batches by what they are
 	drops    bool            // and some of them may be left out
 	programs bool
@@ -108,14 +109,14 @@ type op struct {
 func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	c := compiler{
 		work: &l.work, failing: l.failing(), groups: l.groups, sources: l.sources,
-		spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}},
+		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: places{homes: newHomes()}},
 	}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		return nil, nil, err
 	}
 	end := c.end(whole, p)
-	l.work.room, l.spending.own, l.skipping = c.trail.places.room, c.spending, c.skipping
+	l.work.room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.room, c.spending, c.skipping, c.judges
 	l.drops = c.programs || c.drops
 	if c.relabels {
 		l.info.Classes = nil // other labels than those of the source
@@ -191,8 +192,12 @@ func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo fu
 // limit notes what a stage does about bad samples.
 func (c *compiler) limit(name string, h handling) {
 	c.skipping[name] = h.skips
-	if h.replaces && h.policy != nil {
+	switch {
+	case h.policy == nil:
+	case h.replaces:
 		c.spending[name] = h.most
+	case h.policy.Skip:
+		c.judges[name] = true
 	}
 }
 

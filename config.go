@@ -29,6 +29,9 @@ type Config struct {
 	// stage of its own, with statistics of its own, which stores its pixels for the next: slower, to look for what an operation does or
 	// costs. In exact mode the pixels are the same.
 	Fuse *bool `json:"fuse" doc:"false: each operation on images runs by itself, with statistics of its own; null: true"`
+
+	// DeadLetters is a file that gets a line for each sample that is lost or replaced, behind what is in it; "": none.
+	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, behind what is in it; null: none"`
 }
 
 // Order is the order in which batches take samples.

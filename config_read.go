@@ -179,7 +179,7 @@ func (s setting) takes(field any) string {
 	switch field.(type) {
 	case *MaxErrors:
 		return "a whole number of samples or a rate like 0.01"
-	case *Order, *OnError:
+	case *Order, *OnError, *recipe.Path:
 		return "text"
 	case **float64:
 		return "a number of seconds"

@@ -74,7 +74,10 @@ func (f failing) of(s *recipe.Failures, n int64) handling {
 	if s == nil {
 		return handling{replaces: f.onError == Replace, skips: f.onError == Skip}
 	}
-	h := handling{retries: s.Retries, limit: time.Duration(s.TimeLimit * float64(time.Second))}
+	h := handling{retries: s.Retries}
+	if s.TimeLimit != nil {
+		h.limit = time.Duration(*s.TimeLimit * float64(time.Second))
+	}
 	if s.Wait != nil {
 		h.wait = time.Duration(*s.Wait * float64(time.Second))
 	}

@@ -351,7 +351,7 @@ func TestTimeLimits(t *testing.T) {
 		for _, memory := range []int64{1 << 30, 1 << 12} {
 			t.Run(fmt.Sprint(name, memory), func(t *testing.T) {
 				leak.Check(t)
-				c.failures.TimeLimit = 0.05
+				c.failures.TimeLimit = new(0.05)
 				do, calls := stuck(t, c.hangs)
 				l, err := Open(t.Context(), flow(root, telling(t, &c.failures, do)), Config{Epochs: new(1), Workers: new(3), Memory: &memory}, Options{})
 				if err != nil {
@@ -361,22 +361,13 @@ func TestTimeLimits(t *testing.T) {
 				if err := l.Start(State{}, nil); err != nil {
 					t.Fatal(err)
 				}
-				n := 0
-				for {
-					b, err := l.Next(t.Context())
-					if err == nil {
-						n += b.Rows()
-						b.Release()
-						continue
-					}
-					var late *pipe.LimitError
-					if err != io.EOF && (c.rows >= 0 || !errors.As(err, &late) || !late.Abandoned || !strings.Contains(err.Error(), photographs(t, root)[5])) {
-						t.Fatal(err)
-					}
-					if err == io.EOF && c.rows < 0 {
-						t.Fatal("it did not stop")
-					}
-					break
+				n, err := rowsUntilError(t, l)
+				var late *pipe.LimitError
+				if err != io.EOF && (c.rows >= 0 || !errors.As(err, &late) || !late.Abandoned || !strings.Contains(err.Error(), photographs(t, root)[5])) {
+					t.Fatal(err)
+				}
+				if err == io.EOF && c.rows < 0 {
+					t.Fatal("it did not stop")
 				}
 				if e := l.Epoch(); c.rows >= 0 && (n != c.rows || e.Lost != int64(c.lost) || e.Replaced != int64(c.replaced)) {
 					t.Errorf("%d rows, %+v", n, e)

@@ -19,6 +19,7 @@ import (
 	"headrace/internal/leak"
 	"headrace/internal/npy"
 	"headrace/internal/phototest"
+	"headrace/recipe"
 	"headrace/tensor"
 )
 
@@ -104,44 +105,150 @@ func TestGroupedBatchesResume(t *testing.T) {
 		`"decode_image","random_rotate90",{"resize_to_bucket":{"sizes":[[8,6],[6,8]]}},"random_flip",{"batch":{"size":4}}`:                     photos,
 		`"decode_image",{"resize_to_bucket":{"sizes":[[8,6],[6,8],7]}},{"batch":{"size":4,"drop_last":true}}`:                                  photos,
 	} {
-		r := parseRecipe(t, files+steps, root)
-		for _, fuse := range []bool{true, false} {
-			config := Config{Epochs: new(2), Workers: new(3), Fuse: &fuse}
-			l := openLoader(t, r, config, Options{})
-			first, states := epochOf(t, l)
-			second, _ := epochOf(t, l)
-			if len(first) < 4 || slices.Equal(first, second) {
-				t.Fatalf("%s: %d batches, in a random order", steps, len(first))
+		checkResumes(t, steps, parseRecipe(t, files+steps, root))
+	}
+}
+
+// checkResumes goes on behind each batch of an epoch, from the state there and from the one that Seek finds.
+func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
+	t.Helper()
+	for _, fuse := range []bool{true, false} {
+		config := Config{Epochs: new(2), Workers: new(3), Fuse: &fuse}
+		l := openLoader(t, r, config, Options{})
+		first, states := epochOf(t, l)
+		second, _ := epochOf(t, l)
+		if len(first) < 4 || slices.Equal(first, second) {
+			t.Fatalf("%s: %d batches, in a random order", steps, len(first))
+		}
+		if got := l.Epoch(); got.Batches != int64(len(second)) || int64(len(first)) > l.Info().BatchesPerEpoch || l.Info().Exact {
+			t.Errorf("%s: %+v, %d batches at most", steps, got, l.Info().BatchesPerEpoch)
+		}
+		if at, err := l.Seek(t.Context(), states[0], 2); err != nil || !reflect.DeepEqual(at, states[2]) {
+			t.Errorf("%s: two behind the first: %v, %+v, want %+v", steps, err, at, states[2])
+		}
+		for i, from := range states {
+			text, err := json.Marshal(from)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if got := l.Epoch(); got.Batches != int64(len(second)) || int64(len(first)) > l.Info().BatchesPerEpoch || l.Info().Exact {
-				t.Errorf("%s: %+v, %d batches at most", steps, got, l.Info().BatchesPerEpoch)
+			var back State
+			if err := json.Unmarshal(text, &back); err != nil {
+				t.Fatal(err)
 			}
-			for i, from := range states {
-				text, err := json.Marshal(from)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var back State
-				if err := json.Unmarshal(text, &back); err != nil {
-					t.Fatal(err)
-				}
-				if err := l.Start(back, nil); err != nil {
-					t.Fatal(err)
-				}
-				var got []string
-				if back.Epoch == 0 {
-					got, _ = epochOf(t, l)
-				}
-				if !slices.Equal(got, first[i+1:]) {
-					t.Fatalf("%s, fused %v: behind batch %d, %s:\n%v\nwant\n%v", steps, fuse, i, text, got, first[i+1:])
-				}
-				if again, _ := epochOf(t, l); !slices.Equal(again, second) {
-					t.Fatalf("%s: the epoch after is another", steps)
-				}
+			if err := l.Start(back, nil); err != nil {
+				t.Fatal(err)
 			}
-			l.Close()
-			if used := l.Stats().Memory.Used; used != 0 {
-				t.Errorf("%s: %d bytes are still held", steps, used)
+			var got []string
+			if back.Epoch == 0 {
+				got, _ = epochOf(t, l)
+			}
+			if !slices.Equal(got, first[i+1:]) {
+				t.Fatalf("%s, fused %v: behind batch %d, %s:\n%v\nwant\n%v", steps, fuse, i, text, got, first[i+1:])
+			}
+			if again, _ := epochOf(t, l); !slices.Equal(again, second) {
+				t.Fatalf("%s: the epoch after is another", steps)
+			}
+		}
+		l.Close()
+		if used := l.Stats().Memory.Used; used != 0 {
+			t.Errorf("%s: %d bytes are still held", steps, used)
+		}
+	}
+}
+
+// The same behind what joins ways.
+func TestGroupedBatchesBehindMergesAndRoutes(t *testing.T) {
+	leak.Check(t)
+	npys, others, photos := sequences(t, lengthsOfFiles...), sequences(t, 7, 7, 2, 5, 1, 9), phototest.Folder(t, 30)
+	merge := `{"merge":{"of":[[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"one"},{"shuffle":{"seed":5},"name":"first"}],` +
+		`[{"files":{"pattern":%q,"root":"/","label":"parent"},"name":"two"},{"shuffle":{"seed":6},"name":"second"}]],"order":"weights","weights":[3,1]}},`
+	route := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"shuffle":{"seed":5}},{"route":{"by":"label","branches":[{"when":[1],"steps":[%s]},{"steps":[%s]}]}},`
+	npy := `{"decode_npy":{"dtype":"int32","to":"x"}}`
+	for steps, r := range map[string]recipe.Recipe{
+		"pack":    parseRecipe(t, merge+npy+`,{"pack":{"length":10,"size":2,"open":2}}`, npys, others),
+		"buckets": parseRecipe(t, merge+npy+`,{"bucket_batch":{"lengths":[4,10],"size":3}}`, npys, others),
+		"images":  parseRecipe(t, route+`{"resize_to_bucket":{"sizes":[[8,6],[6,8]]}},{"batch":{"size":4}}`, photos, `"decode_image",{"rotate90":{"turns":1}}`, `"decode_image"`),
+	} {
+		checkResumes(t, steps, r)
+	}
+}
+
+// The ledger has every sample of a packed row, in the order in which they lie there.
+func TestOriginsOfPackedRows(t *testing.T) {
+	leak.Check(t)
+	root := sequences(t, lengthsOfFiles...)
+	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},{"shuffle":{"seed":5}},{"decode_npy":{"dtype":"int32","to":"x"}},{"pack":{"length":11,"size":2,"open":3}}`, root)
+	paths, err := filepath.Glob(filepath.Join(root, "*", "*.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(paths)
+	l := openLoader(t, r, Config{Epochs: new(1)}, Options{Ledger: true})
+	seen := map[int64]bool{}
+	for {
+		b, err := l.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := make([][]string, b.Rows())
+		for i, o := range b.Origins() {
+			rows[i] = append(rows[i], o.Key)
+			seen[o.ID.Index] = true
+			if key := paths[o.ID.Index]; key != o.Key {
+				t.Errorf("%+v, and there is %s", o, key)
+			}
+		}
+		for i, text := range b.Text("key") {
+			var keys []string
+			if err := json.Unmarshal([]byte(text), &keys); err != nil || !slices.Equal(keys, rows[i]) {
+				t.Errorf("%v: row %d has %v, the ledger %v", err, i, text, rows[i])
+			}
+		}
+		b.Release()
+	}
+	if len(seen) != len(lengthsOfFiles) {
+		t.Errorf("%d samples of %d", len(seen), len(lengthsOfFiles))
+	}
+}
+
+// What two ranks have packed, one that goes on alone does not pack again.
+func TestPackedRowsUnderAnotherWorldSize(t *testing.T) {
+	leak.Check(t)
+	root := sequences(t, lengthsOfFiles...)
+	for _, last := range []string{`{"pack":{"length":11,"size":1,"open":2}}`, `{"bucket_batch":{"lengths":[4,10],"size":2}}`} {
+		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},{"shuffle":{"seed":5}},{"decode_npy":{"dtype":"int32","to":"x"}},`+last, root)
+		seen := map[int64]int{}
+		var records []State
+		for _, world := range []int{2, 1} {
+			var next []State
+			for rank := range world {
+				l := openLoader(t, r, Config{Epochs: new(1), WorldSize: world, Rank: rank, StepsPerEpoch: new(4)}, Options{Ledger: true})
+				if records != nil {
+					s, err := l.Gather(records)
+					if err != nil || l.Start(s, nil) != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 2 {
+					b, err := l.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, o := range b.Origins() {
+						seen[o.ID.Index]++
+					}
+					b.Release()
+				}
+				next = append(next, l.State())
+			}
+			records = next
+		}
+		for index, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: sample %d came %d times", last, index, n)
 			}
 		}
 	}
@@ -217,13 +324,7 @@ func TestFailuresInGroupedBatches(t *testing.T) {
 		}
 	}
 	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1)}, Options{})
-	var err error
-	for err == nil {
-		var b *Batch
-		if b, err = l.Next(t.Context()); err == nil {
-			b.Release()
-		}
-	}
+	_, err := rowsUntilError(t, l)
 	if !strings.Contains(err.Error(), "class") || !strings.Contains(err.Error(), ".jpg") {
 		t.Error(err)
 	}

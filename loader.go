@@ -55,6 +55,14 @@ type Lost struct {
 	Replaced bool // another came in its place; otherwise it was dropped
 }
 
+// Cause is Err without the sample's name, which the other fields have.
+func (l Lost) Cause() error {
+	if bad := (*sample.Error)(nil); errors.As(l.Err, &bad) {
+		return bad.Err
+	}
+	return l.Err
+}
+
 // Info is what is known of a loader before it runs.
 type Info struct {
 	Fields          []Field       `json:"fields"`
@@ -91,7 +99,7 @@ type Stage struct {
 	Workers int      `json:"workers"` // samples in hand at once
 }
 
-// EpochSummary is what became of an epoch.
+// EpochSummary is what became of an epoch. What was finished of it under another world size is not in it.
 type EpochSummary struct {
 	Epoch    int
 	Batches  int64
@@ -135,6 +143,7 @@ type Loader struct {
 	serial  serial
 	tracing tracing
 	usage   *usage
+	dead    deadLetters
 	count   EpochSummary // of the epoch that Next is in
 	ended   EpochSummary // of the epoch that ended last
 
@@ -162,7 +171,7 @@ func (l *Loader) Check(from State) error {
 	if err := l.extent.fits(from); err != nil {
 		return err
 	}
-	if err := l.flow.Fits(l.extent.settled(from).resume()); err != nil {
+	if err := l.flow.Fits(l.extent.resume(l.extent.settled(from))); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)
 	}
 	return nil
@@ -185,7 +194,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		s.begin(from.Epoch, from.Sources[s.name].Done)
 	}
 	l.count, l.failure = l.countFrom(from), nil
-	l.spending.begin(from.Replaced)
+	l.spending.begin(from)
 	l.work.begin(from, l.options.InFlight)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,7 +205,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
-		Resume:   from.resume(),
+		Resume:   l.extent.resume(from),
 		Epochs:   left,
 		Failures: policy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
 		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
@@ -328,7 +337,7 @@ func (l *Loader) held(err *arena.HeldError) {
 func (l *Loader) endEpoch() {
 	l.ended = l.count
 	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
-	l.spending.begin(0)
+	l.spending.begin(State{})
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
 
@@ -354,6 +363,7 @@ func (l *Loader) State() State {
 		return s
 	}
 	s.Replaced = l.count.Replaced
+	l.spending.note(s.Errors)
 	if l.drops {
 		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch
 	}
@@ -383,6 +393,7 @@ func (l *Loader) Close() error {
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
+	l.dead.close()
 	return l.arena.Close()
 }
 
@@ -401,11 +412,19 @@ func (l *Loader) current() *pipe.Run[*Batch] {
 // lost counts a loss and passes it on, with the sample's name. Next calls it.
 func (l *Loader) lost(loss pipe.Loss) {
 	l.count.Lost++
-	if l.options.Lost == nil {
+	if l.options.Lost == nil && l.dead.file == nil {
 		return
 	}
 	id, key := l.source(loss.Source).identify(loss.Epoch, loss.Pos)
-	l.options.Lost(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+}
+
+// tell passes on what was lost or replaced.
+func (l *Loader) tell(lost Lost) {
+	l.dead.add(lost)
+	if l.options.Lost != nil {
+		l.options.Lost(lost)
+	}
 }
 
 // source returns that of a name.

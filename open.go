@@ -77,6 +77,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := l.limitSteps(); err != nil {
 		return nil, err
 	}
+	if err := l.openDeadLetters(); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 
@@ -242,7 +245,7 @@ func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i := &l.info
 	i.Fields, i.Rows, i.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
-	l.extent = extent{splits: map[string]order.Split{}, begin: State{
+	l.extent = extent{splits: map[string]order.Split{}, judges: l.extent.judges, begin: State{
 		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
@@ -252,6 +255,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		l.extent.begin.Sources[s.name] = SourceState{Samples: s.split.Samples}
 		i.Samples += s.split.Samples
 	}
+	l.extent.begin.Errors = l.counted()
 	for _, m := range p.Samples.Merges() {
 		if m.Order != "arrival" {
 			if l.extent.begin.Merges == nil {
@@ -282,6 +286,21 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i.State = l.extent.settled(State{})
 }
 
+// counted has a zero for each stage with a limit of its own; nil: there is none.
+func (l *Loader) counted() map[string]int64 {
+	errors := map[string]int64{}
+	for stage := range l.extent.judges {
+		errors[stage] = 0
+	}
+	for stage := range l.spending.own {
+		errors[stage] = 0
+	}
+	if len(errors) == 0 {
+		return nil
+	}
+	return errors
+}
+
 // epoch is how many samples an epoch of the line has, on this rank, when none is lost; where that is not exact, it is the most.
 func (n *line) epoch() (samples int64, exact bool) {
 	if n.source != nil {
@@ -305,7 +324,7 @@ func (n *line) epoch() (samples int64, exact bool) {
 
 // extentOf is what records of a rank of another world are held against.
 func (l *Loader) extentOf(world, rank int) (extent, error) {
-	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}, steps: l.extent.steps}
+	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}, judges: l.extent.judges, steps: l.extent.steps}
 	e.begin.WorldSize, e.begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error

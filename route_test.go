@@ -90,23 +90,27 @@ func TestMergesFailAtTheSample(t *testing.T) {
 	g := newGrove(t, 40, 6)
 	phototest.Spoil(t, g.root(1), "003.jpg")
 	l := openLoader(t, g.recipe("", `{"batch":{"size":2}}`), Config{Epochs: new(1)}, Options{})
-	n := 0
-	for {
-		b, err := l.Next(t.Context())
-		if err == nil {
-			n += b.Rows()
-			b.Release()
-			continue
-		}
-		var bad *sample.Error
-		var failed *pipe.StageError
-		if !errors.As(err, &bad) || !errors.As(err, &failed) || failed.Source != "second" || bad.Index != int64(slices.Index(g.paths[1], bad.Key)) || !strings.HasSuffix(bad.Key, "003.jpg") {
-			t.Fatal(err)
-		}
-		break
+	n, err := rowsUntilError(t, l)
+	var bad *sample.Error
+	var failed *pipe.StageError
+	if !errors.As(err, &bad) || !errors.As(err, &failed) || failed.Source != "second" || bad.Index != int64(slices.Index(g.paths[1], bad.Key)) || !strings.HasSuffix(bad.Key, "003.jpg") {
+		t.Fatal(err)
 	}
 	if want := 2 * slices.IndexFunc(g.paths[1], func(p string) bool { return strings.HasSuffix(p, "003.jpg") }); n != want {
 		t.Errorf("%d samples came before it, expected %d", n, want)
+	}
+}
+
+// rowsUntilError counts the rows before the first error, which may be the end of the epoch.
+func rowsUntilError(t *testing.T, l *Loader) (n int, err error) {
+	t.Helper()
+	for {
+		b, err := l.Next(t.Context())
+		if err != nil {
+			return n, err
+		}
+		n += b.Rows()
+		b.Release()
 	}
 }
 
@@ -126,13 +130,7 @@ func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
 				return nil
 			})
 			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
-			var err error
-			for err == nil {
-				var b *Batch
-				if b, err = l.Next(t.Context()); err == nil {
-					b.Release()
-				}
-			}
+			_, err := rowsUntilError(t, l)
 			if tooMany := errors.Is(err, ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
 				t.Errorf("%s, at most %d: %v", kind, own, err)
 			}
@@ -169,7 +167,7 @@ func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
 	root := phototest.Folder(t, 24)
 	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
 	cells := &cellsInUse{by: map[int]string{}, t: t}
-	r := flow(root, telling(t, &recipe.Failures{TimeLimit: 0.05, OnError: "skip"}, do))
+	r := flow(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
 	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() InFlight { return cells }})
 	if err != nil {
 		t.Fatal(err)

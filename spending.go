@@ -16,10 +16,30 @@ type spending struct {
 	by     map[string]int64
 }
 
-// begin begins an epoch, or goes on where n samples were replaced. In which stages is not known then: they count against the limit of all.
-func (s *spending) begin(n int64) {
-	s.shared = n
+// begin begins an epoch, or goes on in one.
+func (s *spending) begin(from State) {
+	s.shared = from.Replaced
 	clear(s.by)
+	for stage := range s.own {
+		if n := from.Errors[stage]; n > 0 {
+			s.add(stage, n)
+			s.shared = max(0, s.shared-n)
+		}
+	}
+}
+
+func (s *spending) add(stage string, n int64) {
+	if s.by == nil {
+		s.by = make(map[string]int64)
+	}
+	s.by[stage] += n
+}
+
+// note tells what has been counted in stages that have limits of their own.
+func (s *spending) note(errors map[string]int64) {
+	for stage := range s.own {
+		errors[stage] = s.by[stage]
+	}
 }
 
 // spend counts a sample. It reports whether it is one too many, and the limit.
@@ -29,10 +49,7 @@ func (s *spending) spend(stage string) (over bool, limit int) {
 		s.shared++
 		return s.shared > int64(s.limit), s.limit
 	}
-	if s.by == nil {
-		s.by = make(map[string]int64)
-	}
-	s.by[stage]++
+	s.add(stage, 1)
 	return s.by[stage] > int64(limit), limit
 }
 
@@ -58,9 +75,7 @@ func (l *Loader) tellReplaced(b *Batch, before State) error {
 	}
 	for _, lost := range all {
 		l.count.Replaced++
-		if l.options.Lost != nil {
-			l.options.Lost(*lost)
-		}
+		l.tell(*lost)
 	}
 	return nil
 }
@@ -68,6 +83,7 @@ func (l *Loader) tellReplaced(b *Batch, before State) error {
 // overspent ends the run at a state.
 func (l *Loader) overspent(last *Lost, limit int, at State) error {
 	l.Stop()
+	l.spending.begin(at)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.place = at

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -55,7 +56,41 @@ func (l *Loader) describeStall(r pipe.StallReport) string {
 		fmt.Fprintf(&b, ". No sample is being worked on: %s. Let go of batches, or raise memory", waits(r))
 	}
 	b.WriteString("; stall_after says how long is too long")
+	for _, s := range r.Stages {
+		if calls := operationCalls(r.Stacks, s.Name); len(s.Operations) > 0 && calls != nil {
+			fmt.Fprintf(&b, "\n%s is in %s", s.Name, strings.Join(calls, " < "))
+		}
+	}
 	return b.String()
+}
+
+// callsOfStage is how many calls of an operation a warning names.
+const callsOfStage = 6
+
+// operationCalls are the innermost calls of one of a stage's operations that have not returned, from stacks as runtime/pprof writes them: groups, with the stage as a label.
+func operationCalls(stacks, stage string) []string {
+	for group := range strings.SplitSeq(stacks, "\n\n") {
+		if !strings.Contains(group, fmt.Sprintf(`"stage":%q`, stage)) {
+			continue
+		}
+		calls, operates := []string(nil), false
+		for line := range strings.SplitSeq(group, "\n") {
+			f := strings.Split(line, "\t") // "#", the address, the function and an offset, the place
+			if len(f) < 4 || len(calls) == callsOfStage {
+				continue
+			}
+			name, _, _ := strings.Cut(f[2], "+0x")
+			if strings.HasPrefix(name, "headrace/pipe.") {
+				break // what called the operation, or waits for one
+			}
+			operates = operates || strings.Contains(name, "headrace")
+			calls = append(calls, fmt.Sprintf("%s (%s)", name, path.Base(f[len(f)-1])))
+		}
+		if operates {
+			return calls
+		}
+	}
+	return nil
 }
 
 func (l *Loader) describeOperation(o pipe.StalledOperation) string {

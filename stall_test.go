@@ -72,7 +72,7 @@ func TestStallsAreTold(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%q", all)
 	}
-	for _, want := range []string{"nothing has moved for 0.1", "and the program waits for a batch; the stage hangs has not finished", `005.jpg" (index 8, for 0.1`, "time_limit", "stall_after"} {
+	for _, want := range []string{"nothing has moved for 0.1", "and the program waits for a batch; the stage hangs has not finished", `005.jpg" (index 8, for 0.1`, "time_limit", "stall_after", "\nhangs is in headrace.(*hangs).Do (stall_test.go:"} {
 		if !strings.Contains(all[0], want) {
 			t.Errorf("%q is not in %q", want, all[0])
 		}

@@ -33,6 +33,7 @@ type State struct {
 	Parts    []pipe.PartState         `json:"parts,omitempty"`    // samples of which several were made, and some are finished
 	Replaced int64                    `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came in the place of others
 	Dropped  int64                    `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose
+	Errors   map[string]int64         `json:"errors,omitempty"`   // of stages that have a max_errors of their own: how many samples of this epoch were lost or replaced there
 
 	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
 }
@@ -76,6 +77,7 @@ func (u Until) passed(s State) bool {
 type extent struct {
 	begin  State                  // the beginning of the run, with the place of all sources and merges
 	splits map[string]order.Split // of an epoch, by source
+	judges map[string]bool        // stages whose losses the pipeline counts
 	from   State                  // what is gone on from; nil sources: the beginning
 	steps  int64                  // batches that an epoch must have; 0: as many as there are
 }
@@ -113,6 +115,11 @@ func (e extent) fits(from State) error {
 			return refuse("it quarantines index %d of %d samples", i, begin.samples())
 		}
 	}
+	for name, n := range from.Errors {
+		if n < 0 || n > maxEpoch {
+			return refuse("it counts %d errors in the stage %q", n, name)
+		}
+	}
 	settled := e.settled(from)
 	yielded := settled.yielded()
 	if from.Dropped < 0 || yielded < 0 {
@@ -127,7 +134,7 @@ func (e extent) fits(from State) error {
 // checkSources says what is wrong with the places. Those of merges and parts are the pipeline's to check.
 func (e extent) checkSources(from State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
-		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 {
+		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 || some(from.Errors) {
 			return refuse("it says nothing of its sources")
 		}
 		return nil
@@ -184,15 +191,29 @@ func (s SourceState) check(n int64) error {
 	return nil
 }
 
-// settled is the record as runs give it: whole, each loss once, and the end of an epoch as the beginning of the next.
+// some tells whether there is anything to count.
+func some(errors map[string]int64) bool {
+	for _, n := range errors {
+		if n != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// settled is the record as runs give it: whole, each loss once, and the end of an epoch as the beginning of the next. With another setting of fuse there are other stages: what
+// was counted in those that are not here is forgotten.
 func (e extent) settled(from State) State {
 	s := e.begin
-	s.Epoch, s.Quarantine = from.Epoch, from.Quarantine
+	s.Epoch, s.Quarantine, s.Errors = from.Epoch, from.Quarantine, maps.Clone(s.Errors)
 	if e.ended(from) {
 		s.Epoch++
 	} else if len(from.Sources) > 0 {
 		s.Sources, s.Merges, s.Parts = from.Sources, from.Merges, from.Parts
 		s.Dropped, s.Replaced, s.Batches = from.Dropped, from.Replaced, from.Batches
+		for name := range s.Errors {
+			s.Errors[name] = from.Errors[name]
+		}
 	}
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
@@ -220,10 +241,18 @@ func (e extent) ended(s State) bool {
 }
 
 // resume is where the pipeline goes on. The record is settled.
-func (s State) resume() pipe.State {
+func (e extent) resume(s State) pipe.State {
 	p := pipe.State{Version: pipe.StateVersion, Sources: make(map[string]pipe.SourceState, len(s.Sources)), Merges: s.Merges, Parts: s.Parts}
 	for name, at := range s.Sources {
 		p.Sources[name] = pipe.SourceState{Epoch: s.Epoch, Low: at.Position, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+	}
+	for name := range e.judges {
+		if n := s.Errors[name]; n > 0 {
+			if p.Losses == nil {
+				p.Losses = make(map[string]int64, len(e.judges))
+			}
+			p.Losses[name] = n
+		}
 	}
 	return p
 }
@@ -239,6 +268,10 @@ func (e extent) at(p pipe.State) State {
 			place.Done = e.from.Sources[name].Done
 		}
 		s.Sources[name] = place
+	}
+	s.Errors = maps.Clone(s.Errors)
+	for name := range e.judges {
+		s.Errors[name] = p.Losses[name]
 	}
 	return s
 }
@@ -280,7 +313,7 @@ func (s SourceState) finished(pos int64) bool {
 	return pos < s.Position || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
-// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from batches to replaced, but not what was lost. Unlike
+// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from batches to errors, but not what was lost. Unlike
 // encoding/json it needs no memory besides.
 func (s State) AppendPlace(dst []byte) []byte {
 	dst = append(dst, `{"sources":{`...)
@@ -320,6 +353,13 @@ func (s State) AppendPlace(dst []byte) []byte {
 	}
 	if s.Replaced != 0 {
 		dst = strconv.AppendInt(append(dst, `,"replaced":`...), s.Replaced, 10)
+	}
+	if len(s.Errors) > 0 {
+		dst = append(dst, `,"errors":{`...)
+		for i, name := range appendNames(names[:0], s.Errors) {
+			dst = strconv.AppendInt(appendKey(dst, i, name), s.Errors[name], 10)
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, '}')
 }

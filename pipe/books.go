@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -13,6 +14,7 @@ type books struct {
 	open  []*family            // those with children of which some are finished, and not all, in the order of their items
 	saved map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
 	due   []dueLoss            // losses that were finished with what they are a part of, and are to be told
+	own   map[string]int64     // of stages with a policy of their own, how many items of this epoch they have lost
 }
 
 // A dueLoss is a loss, and how many source items it has of which nothing was lost before.
@@ -22,7 +24,7 @@ type dueLoss struct {
 }
 
 func newBooks(resumed State) *books {
-	b := &books{turns: make(map[string]*family), saved: make(map[string]PartState)}
+	b := &books{turns: make(map[string]*family), saved: make(map[string]PartState), own: maps.Clone(resumed.Losses)}
 	for _, p := range resumed.Parts {
 		b.saved[p.Stage+partKey(p.Source, p.Item)] = p
 	}
@@ -47,7 +49,7 @@ func (b *books) finish(t *ticket) (n int64) {
 	}
 	for _, l := range t.rest.losses {
 		b.due = append(b.due, dueLoss{l, b.newlyLost(&l.ticket)})
-		b.lose(&l.ticket)
+		b.lose(&l)
 	}
 	return n
 }
@@ -113,9 +115,15 @@ func (b *books) newlyLost(t *ticket) (n int64) {
 	return n
 }
 
-// lose notes that of these source items something was lost.
-func (b *books) lose(t *ticket) {
-	t.origins(func(s span) {
+// lose notes that something was lost of the source items that it is about.
+func (b *books) lose(l *trouble) {
+	if l.news.final {
+		if b.own == nil {
+			b.own = make(map[string]int64)
+		}
+		b.own[l.news.stage.name]++
+	}
+	l.ticket.origins(func(s span) {
 		for at := s.lo; at < s.hi; at++ {
 			b.all[sourceOf(at)].lose(posOf(at))
 		}
@@ -130,6 +138,7 @@ func (b *books) next() {
 	clear(b.open)
 	b.open = b.open[:0]
 	clear(b.saved)
+	clear(b.own)
 	for name := range b.turns {
 		b.turns[name] = newTurns(name, Progress{})
 	}
@@ -147,6 +156,9 @@ func (b *books) state() State {
 		s.Merges[name] = f.done.progress()
 	}
 	s.Parts = b.parts()
+	if len(b.own) > 0 {
+		s.Losses = maps.Clone(b.own)
+	}
 	return s
 }
 

@@ -2,10 +2,12 @@ package pipe_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"headrace/pipe"
@@ -253,4 +255,123 @@ func ExampleProfile() {
 	// fmt.Print(report) shows all of it.
 	fmt.Println(report.Slowest().Name, "is the slowest, best with", report.Slowest().Best().Workers, "workers")
 	// Output: slow is the slowest, best with 4 workers
+}
+
+// Batches end where the caller says: here behind every number that divides by three. Rows are written where the store has reserved them.
+func ExampleFillGroups() {
+	write := func(_ context.Context, v int, b *page, row int) error { b.rows[row] = 10 * v; return nil }
+	ends := func(v int) bool { return v%3 == 0 }
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 8})
+	show(pipe.FillGroups(numbers, 4, ends, pages{4}, write, pipe.FillOpts{Name: "fill", Workers: 2}))
+	// Output: [0] [10 20 30] [40 50 60] [70]
+}
+
+// A page is a batch that knows how many of its rows are written.
+type page struct{ rows []int }
+
+func (p *page) String() string { return fmt.Sprint(p.rows) }
+
+// pages is a store of pages of so many rows.
+type pages struct{ n int }
+
+func (s pages) Reserve(context.Context) (*page, error)    { return &page{make([]int, s.n)}, nil }
+func (pages) Move(dst *page, to int, src *page, from int) { dst.rows[to] = src.rows[from] }
+func (pages) Seal(p *page, rows int) error                { p.rows = p.rows[:rows]; return nil }
+func (pages) Drop(*page)                                  {}
+
+func ExampleLookup() {
+	ages := map[string]int{"ann": 31, "bob": 57}
+	names := pipe.Map(pipe.From("positions", pipetest.Numbers{N: 2}), pipe.At([]string{"bob", "ann"}), pipe.Opts{Name: "name"})
+	show(pipe.Map(names, pipe.Lookup(ages), pipe.Opts{Name: "age"}))
+	// Output: 57 31
+}
+
+// Two stages of four workers each, and never more than two operations at once.
+func ExampleNewGate() {
+	var running, most atomic.Int64
+	op := func(_ context.Context, v int) (int, error) {
+		now := running.Add(1)
+		defer running.Add(-1)
+		for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+		}
+		return v, nil
+	}
+	gate := pipe.NewGate(2)
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 5}), op, pipe.Opts{Name: "first", Workers: 4, Ordered: true, Gate: gate})
+	show(pipe.Map(f, op, pipe.Opts{Name: "second", Workers: 4, Ordered: true, Gate: gate}))
+	fmt.Println(most.Load() <= 2)
+	// Output:
+	// 0 1 2 3 4
+	// true
+}
+
+// Two who want to know of the same losses.
+func ExampleTee() {
+	log := func(who string) pipe.Hooks {
+		return pipe.Hooks{Lost: func(l pipe.Loss) { fmt.Println(who, "hears of position", l.Pos) }}
+	}
+	odd := func(_ context.Context, v int) (int, error) {
+		if v == 2 {
+			return 0, errors.New("even")
+		}
+		return v, nil
+	}
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 4}), odd, pipe.Opts{Name: "odd"})
+	run, err := pipe.Start(context.Background(), f, pipe.Config{Failures: pipe.Policy{Skip: true, Count: 1}, Hooks: pipe.Tee(log("one"), log("other"))})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer run.Close()
+	for _, err := range run.All() {
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// one hears of position 2
+	// other hears of position 2
+}
+
+// How much faster a program would be if its items cost nothing.
+func ExampleMeasureHeadspace() {
+	slow := func(ctx context.Context, v int) (int, error) { return v, pipetest.Sleep(ctx, 5*time.Millisecond) }
+	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), slow, pipe.Opts{Name: "slow"})
+	step := func(context.Context, int) error { return nil } // a program that only waits
+	h, err := pipe.MeasureHeadspace(context.Background(), f, step, pipe.HeadspaceOpts{Items: 10, Cached: 2})
+	fmt.Println(err, h.Items, h.Flow > 10*h.Cached)
+	// Output: <nil> 10 true
+}
+
+// A run that ended, and its state as JSON, with which another goes on.
+func ExampleConfig_resume() {
+	f := pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 7}), 2, pipe.BatchOpts{Name: "batch"})
+	run, err := pipe.Start(context.Background(), f, pipe.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	first, _ := run.Next(context.Background())
+	saved, _ := json.Marshal(run.State())
+	run.Close()
+	fmt.Println(first, string(saved))
+
+	var state pipe.State
+	if err := json.Unmarshal(saved, &state); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if run, err = pipe.Start(context.Background(), f, pipe.Config{Resume: state}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer run.Close()
+	for rest, err := range run.All() {
+		fmt.Println(rest, err)
+	}
+	// Output:
+	// [0 1] {"version":1,"sources":{"numbers":{"epoch":0,"low":2}}}
+	// [2 3] <nil>
+	// [4 5] <nil>
+	// [6] <nil>
 }

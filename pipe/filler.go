@@ -63,9 +63,7 @@ func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Sto
 	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends, dropLast: dropLast}
 	f.turn.L = &f.mu
 	f.fit(int(s.number.Load()))
-	if s.policy != nil && s.policy.Skip {
-		f.judge = &tally{policy: *s.policy}
-	}
+	f.judge = s.newJudge()
 	s.onHalt, s.cleanUp = f.halt, f.dropAll
 	return f
 }

@@ -119,6 +119,27 @@ func TestFillGroupsPanicOfLast(t *testing.T) {
 	})
 }
 
+// What comes behind an item that ends the run does not pass it, however long it takes to dispose of the item.
+func TestFillGroupsEndBeforeWhatFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		numbers := pipe.Discard(pipe.From("numbers", pipetest.Numbers{N: 4}), func(int) { <-time.After(time.Second) })
+		last := func(v int) bool {
+			if v == 3 {
+				panic(errBad)
+			}
+			return v%2 == 1
+		}
+		s := &spyStore{n: 4}
+		write := func(_ context.Context, v int, b *numbered, row int) error { b.rows[row] = v; return nil }
+		run := start(t, pipe.FillGroups(numbers, 4, last, s, write, pipe.FillOpts{Name: "fill", Workers: 3}), pipe.Config{})
+		defer run.Close()
+		got, err := drain(run)
+		if stage := (*pipe.StageError)(nil); !errors.As(err, &stage) || stage.Pos != 3 || len(got) != 1 {
+			t.Errorf("%v, %v", got, err)
+		}
+	})
+}
+
 func TestFillGroupsMistakes(t *testing.T) {
 	f := groupsOf(&spyStore{n: 4}, 9, nil, writeUnless(), pipe.FillOpts{DropLast: true, Limit: -1})
 	err := f.Check()

@@ -2,6 +2,8 @@ package pipe
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	"time"
 )
@@ -14,7 +16,26 @@ type Backoff struct {
 	If    func(error) bool // whether an error may pass; nil: any, also a panic
 }
 
-// Retry returns an operation that calls f again when it has failed, for a Map. An item has failed when its last try has. The operation must
+// A RetryError is the failure of the last of several tries.
+type RetryError struct {
+	Tries int
+	Err   error // of the last one
+}
+
+func (e *RetryError) Error() string { return fmt.Sprintf("%v (tried %d times)", e.Err, e.Tries) }
+
+func (e *RetryError) Unwrap() error { return e.Err }
+
+// tried says of a failure how often its operation was tried, if more than once.
+func tried(err error, again int) error {
+	if err == nil || again == 0 || errors.Is(err, Skip) {
+		return err
+	}
+	return &RetryError{again + 1, err}
+}
+
+// Retry returns an operation that calls f again when it has failed, for a Map. An item has failed when its last try has: of several, with a
+// *RetryError. The operation must
 // leave its item as it was when it fails. While it waits it holds no permit of a gate. Skip is no failure.
 func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) func(context.Context, In) (Out, error) {
 	if f == nil {
@@ -25,13 +46,13 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 		for tries := 0; ; tries++ {
 			out, err = call(ctx, f, in)
 			if err == nil || tries >= b.Times || !failure(ctx, err) || b.If != nil && !b.If(err) {
-				return out, err
+				return out, tried(err, tries)
 			}
 			if b.Most > 0 {
 				wait = min(wait, b.Most)
 			}
 			if !pause(ctx, wait) {
-				return out, err
+				return out, tried(err, tries)
 			}
 			count(ctx, func(w *worker) { w.retried.Add(1) })
 			wait += min(wait, math.MaxInt64-wait)

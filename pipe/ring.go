@@ -87,9 +87,7 @@ func newRing[T any](s *stage, places int) *ring[T] {
 	r.board.Store(&board[T]{cells: newCells[T](places)})
 	r.free.Store(int64(places))
 	r.ready.cond.L, r.room.cond.L = &r.mu, &r.mu
-	if s.policy != nil && s.policy.Skip {
-		r.judge = &tally{policy: *s.policy}
-	}
+	r.judge = s.newJudge()
 	s.queue = r
 	return r
 }

@@ -72,7 +72,7 @@ func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind 
 		d.ends, join.mistakes = append(d.ends, end), append(join.mistakes, mistakes...)
 		join.ups = append(join.ups, end.node)
 		if bad := end.node.breaksOrder(fmt.Sprintf("%s/%d", o.Name, i)); o.Ordered && bad != nil {
-			router.mistake("branch %d cannot keep the order: stage %s may not make one item of each, in order", i, bad.label())
+			router.mistake("branch %d cannot keep the order: stage %s %s", i, bad.label(), bad.disorder())
 		}
 		if o.Ordered {
 			end.node.keepOrder(fmt.Sprintf("%s/%d", o.Name, i))
@@ -133,6 +133,14 @@ func (n *node) breaksOrder(branch string) *node {
 	return nil
 }
 
+// disorder says why a stage breaks the order.
+func (n *node) disorder() string {
+	if n.strict {
+		return fmt.Sprintf("has %d workers, and is not Ordered", n.workers)
+	}
+	return "may not make one item of each"
+}
+
 // keepOrder makes the stages between here and a branch's beginning keep the order, those with one worker too: they may be given more.
 func (n *node) keepOrder(branch string) {
 	if n == nil || n.kind == kindBranch && n.name == branch {
@@ -164,9 +172,7 @@ func (r *routeStage[In]) open(op *opening, n *node) {
 		r.rank = max(r.rank, b.owner.rank+1)
 	}
 	r.queue = noQueue{}
-	if n.policy != nil && n.policy.Skip {
-		r.judge = &tally{policy: *n.policy}
-	}
+	r.judge = r.newJudge()
 }
 
 // noQueue is the queue of a stage that has none.

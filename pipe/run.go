@@ -319,7 +319,7 @@ func (r *Run[T]) recordLost(m *msg[T]) (finished int64, within []dueLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	finished, within = r.books.finish(&m.ticket), r.books.takeDue()
-	r.books.lose(&m.ticket)
+	r.books.lose(&trouble{m.news, m.ticket})
 	return finished, within
 }
 

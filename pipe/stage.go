@@ -22,6 +22,7 @@ type stage struct {
 	times     histogram
 	sampled   atomic.Bool      // times holds only some of the operations
 	skip      skipping         // of a source
+	before    tally            // of its own policy, where the run goes on in an epoch
 	over      func(StageStats) // what its hook ends with; may be nil
 	crew
 }
@@ -42,6 +43,15 @@ func (s *stage) halt() {
 		s.onHalt()
 	}
 	s.haltAbove()
+}
+
+// newJudge counts the stage's failures by its own policy; nil: it has none that tolerates any.
+func (s *stage) newJudge() *tally {
+	if s.policy == nil || !s.policy.Skip {
+		return nil
+	}
+	t := s.before
+	return &t
 }
 
 // haltAbove stops what feeds this stage. The stage itself goes on with the items that it has taken.

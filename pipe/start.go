@@ -74,6 +74,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	s := &stage{node: n, engine: o.engine, below: below, raises: !o.config.Failures.Skip}
 	if n.policy != nil {
 		s.raises = !n.policy.Skip
+		s.before = o.lostBefore(n)
 	}
 	s.hire(n.workers)
 	parent := o.ctx
@@ -85,6 +86,16 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	s.ctx, s.cancel = context.WithCancel(parent)
 	o.stages = slices.Insert(o.stages, 0, s)
 	return s
+}
+
+// lostBefore is the count of a stage with a policy of its own, in the epoch that the run goes on in. What it has seen nobody counts: a share is judged as if that were
+// all items of the sources that are finished.
+func (o *opening) lostBefore(n *node) tally {
+	t := tally{policy: *n.policy, lost: o.config.Resume.Losses[n.name]}
+	for _, saved := range o.config.Resume.Sources {
+		t.seen += newLedger(saved).finished()
+	}
+	return t
 }
 
 // firstEpoch is the one that the run begins with.

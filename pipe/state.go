@@ -17,6 +17,7 @@ type State struct {
 	Sources map[string]SourceState `json:"sources"`
 	Merges  map[string]Progress    `json:"merges,omitempty"` // the turns of merges that go by turns
 	Parts   []PartState            `json:"parts,omitempty"`  // the items of which some outputs are finished, and not all
+	Losses  map[string]int64       `json:"losses,omitempty"` // of stages with a policy of their own: how many items of this epoch each has lost
 }
 
 // A SourceState is how far one source was read. All positions below Low are finished, and those in the half-open ranges
@@ -80,14 +81,15 @@ func (p Progress) check() error {
 
 // check tells whether a state fits a flow.
 func (s State) check(n *node) error {
-	if s.Version == 0 && len(s.Sources) == 0 && len(s.Merges) == 0 && len(s.Parts) == 0 {
+	if s.Version == 0 && len(s.Sources) == 0 && len(s.Merges) == 0 && len(s.Parts) == 0 && len(s.Losses) == 0 {
 		return nil
 	}
 	if s.Version != StateVersion {
 		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, StateVersion)
 	}
-	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]*node)}
+	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]*node), judges: make(map[string]bool)}
 	for _, at := range n.walk() {
+		c.judges[at.name] = at.policy != nil && at.policy.Skip
 		switch {
 		case at.kind == kindSource:
 			c.sources[at.name] = true
@@ -100,6 +102,7 @@ func (s State) check(n *node) error {
 	c.checkSources()
 	c.checkMerges()
 	c.checkParts()
+	c.checkLosses()
 	slices.SortFunc(c.all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return errors.Join(c.all...)
 }
@@ -142,6 +145,7 @@ type stateCheck struct {
 	State
 	sources, merges map[string]bool
 	makers          map[string]*node
+	judges          map[string]bool // stages that count their losses
 	all             []error
 }
 
@@ -208,6 +212,17 @@ func (c *stateCheck) checkParts() {
 			c.wrong("has outputs of stage %s of the item %v of source %s twice", part.Stage, part.Item, part.Source)
 		}
 		known[key] = true
+	}
+}
+
+func (c *stateCheck) checkLosses() {
+	for name, n := range c.Losses {
+		if !c.judges[name] {
+			c.wrong("has losses of a stage %s, and no stage of that name counts its own", name)
+		}
+		if n < 0 || n > maxPos {
+			c.wrong("is not valid: %d losses of the stage %s", n, name)
+		}
 	}
 }
 

@@ -165,7 +165,7 @@ func (c *checker) nested(i int, n nesting, in sample.Schema) sample.Schema {
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
 	if b, ok := c.steps[i].Args.(*Batch); ok {
-		return b.checkSizes(in, c.shapes(slices.Index(c.top, i)))
+		return b.checkSizes(in, c.shapes(slices.Index(c.top, i)), c.bucketsInside())
 	}
 	return c.steps[i].Args.Check(in)
 }

@@ -12,7 +12,7 @@ type Failures struct {
 	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace, how many samples of an epoch may be bad in this step: a whole number of them, or a share with a decimal point such as 0.01; by default what the loader says"`
 	Retries   int        `json:"retries,omitempty" min:"0" max:"100" doc:"tries after the first; by default none"`
 	Wait      *float64   `json:"wait,omitempty" min:"0" max:"30" doc:"seconds before the first retry, twice as many before each of the next, and 30 at most; by default 0.1"`
-	TimeLimit float64    `json:"time_limit,omitempty" min:"0" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default, and with 0, any number"`
+	TimeLimit *float64   `json:"time_limit,omitempty" min:"0.001" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default any number"`
 }
 
 // defaultWait is short enough to go unnoticed, and long enough for what hinders a read to pass.
@@ -55,7 +55,7 @@ func (f *Failures) checkFor(op Op) error {
 		return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op.Name)
 	case op.Name == flatMapOp.Name && (f.Retries != 0 || f.Wait != nil || f.OnError == "replace"):
 		return errors.New("tries again, or has another sample come, but what flat_map has made of a sample is on its way already: takes raise or skip for on_error, and no retries")
-	case op.Name == routeOp.Name && (f.Retries != 0 || f.Wait != nil || f.TimeLimit != 0):
+	case op.Name == routeOp.Name && (f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil):
 		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
 	}
 	return f.Check()

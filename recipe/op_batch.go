@@ -24,10 +24,10 @@ type Batch struct {
 }
 
 // Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text becomes a list.
-func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil) }
+func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil, false) }
 
-// checkSizes is Check, where the image has one of these shapes.
-func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape) (sample.Schema, error) {
+// checkSizes is Check, where the image has one of these shapes. Inside says that there is a resize_to_bucket in a chain of a merge or route.
+func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error) {
 	var errs []error
 	switch {
 	case b.Size == 0 && b.GlobalSize == 0:
@@ -37,7 +37,13 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape) (sample.Sche
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
 	for _, f := range in {
-		if !isImage(f.Type) || shapes == nil {
+		switch {
+		case !isImage(f.Type):
+			errs = append(errs, stackable(f))
+		case shapes != nil:
+		case inside && !f.Type.Fixed():
+			errs = append(errs, fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put resize_to_bucket behind the merge or route, and not into it", f.Name, f.Type))
+		default:
 			errs = append(errs, stackable(f))
 		}
 	}
@@ -47,6 +53,14 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape) (sample.Sche
 func checkRows(name string, n int) error {
 	if n < 0 || n > math.MaxInt32 {
 		return arg(name, "is %d: takes a number from 1 to %d", n, math.MaxInt32)
+	}
+	return nil
+}
+
+// checkSome asks for a number that has no default.
+func checkSome(name string, n int) error {
+	if n == 0 {
+		return fmt.Errorf("lacks the argument %s, or has 0 there: takes a number from 1 on", name)
 	}
 	return nil
 }

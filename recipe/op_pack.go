@@ -46,7 +46,7 @@ const (
 // sequence of the row an element belongs to, from 1, or 0, and its position there. A number of a sample is repeated for each of its elements. Text
 // is one JSON list a row.
 func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("length", p.Length != 0), checkGiven("size", p.Size != 0), checkRows("length", p.Length), checkRows("size", p.Size),
+	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
 		checkChoice(p, "fit", orWord(p.Fit, "best")), checkChoice(p, "overlong", orWord(p.Overlong, "error"))}
 	if p.Open < 0 || p.Open > math.MaxInt32 {
 		errs = append(errs, arg("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))

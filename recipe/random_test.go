@@ -96,7 +96,9 @@ func drawFailures(t *rapid.T) *recipe.Failures {
 		f.MaxErrors = new(rapid.SampledFrom([]recipe.MaxErrors{recipe.ErrorCount(3), recipe.ErrorRate(0.5)}).Draw(t, "errors"))
 	}
 	f.Retries = rapid.IntRange(0, 100).Draw(t, "retries")
-	f.TimeLimit = float64(rapid.IntRange(0, 100).Draw(t, "limit"))
+	if seconds := rapid.IntRange(0, 100).Draw(t, "limit"); seconds > 0 {
+		f.TimeLimit = new(float64(seconds))
+	}
 	return f
 }
 

@@ -70,7 +70,7 @@ step "decode_npy" (#2): to is "key": the samples have a field of this name alrea
 		`"decode_image",{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                `step "bucket_batch" (#3): has no sequences to put into buckets, only image uint8 [?, ?, 3], label int64, key text: they are arrays of which the first extent alone is not known`,
 		`{"bucket_batch":{"lengths":[3],"size":1}}`:                                                                               `step "bucket_batch" (#2): has no sequences to put into buckets, only bytes bytes, label int64, key text; put decode_npy before it`,
 		`{"decode_npy":{"dtype":"int8","to":"x"}},{"bucket_batch":{"lengths":[9223372036854775807],"bytes":9223372036854775807}}`: `step "bucket_batch" (#3): has too much in a row of length 9223372036854775807: the field "x" is int8 [?]`,
-		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length\nstep \"pack\" (#3): lacks the argument size",
+		tokens + `"pack"`: "step \"pack\" (#3): lacks the argument length, or has 0 there: takes a number from 1 on\nstep \"pack\" (#3): lacks the argument size, or has 0 there: takes a number from 1 on",
 		tokens + `{"pack":{"length":-1,"size":2147483648,"fit":"bets","open":-1,"overlong":"","pad":2147483648}}`: `step "pack" (#3): length is -1: takes a number from 1 to 2147483647
 step "pack" (#3): size is 2147483648: takes a number from 1 to 2147483647
 step "pack" (#3): fit is "bets": did you mean "best"? takes "best" or "first"

@@ -56,6 +56,16 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 	return all
 }
 
+// bucketsInside tells whether images are resized to buckets before their ways join.
+func (c *checker) bucketsInside() bool {
+	for i, s := range c.steps {
+		if _, ok := s.Args.(*ResizeToBucket); ok && !slices.Contains(c.top, i) {
+			return true
+		}
+	}
+	return false
+}
+
 // result is what step i makes of images of a form. It is not ok where their size is not known then.
 func (c *checker) result(i int, form media.Form) (media.Form, bool) {
 	if c.schemas[i] == nil {

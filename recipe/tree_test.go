@@ -55,7 +55,7 @@ func treeRecipe() recipe.Recipe {
 				{pattern("cats"), {Op: "shuffle"}, decode},
 				{
 					{Name: "canines", Args: &recipe.Merge{Order: "arrival", Of: []recipe.Chain{{pattern("dogs")}, {pattern("wolves")}}}},
-					{Args: &recipe.DecodeImage{Mode: "fast"}, Failures: &recipe.Failures{OnError: "replace", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 1, TimeLimit: 2.5}},
+					{Args: &recipe.DecodeImage{Mode: "fast"}, Failures: &recipe.Failures{OnError: "replace", MaxErrors: new(recipe.ErrorRate(0.5)), Retries: 1, TimeLimit: new(2.5)}},
 				},
 			},
 			Weights: []float64{3, 1}, Seed: new(uint64(7)),
@@ -361,16 +361,16 @@ func TestWhatCheckRefusesInTrees(t *testing.T) {
 		{steps(files, failing(decode, recipe.Failures{OnError: "raise", MaxErrors: new(recipe.ErrorCount(1))})), []string{`step "decode_image" (#2): failures.max_errors has no meaning with on_error="raise": the first bad sample stops the run`}},
 		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorCount(-1))})), []string{`step "decode_image" (#2): failures.max_errors is -1: takes a number of samples from 0 on`}},
 		{steps(files, failing(decode, recipe.Failures{MaxErrors: new(recipe.ErrorRate(1.5))})), []string{`step "decode_image" (#2): failures.max_errors is 1.5: a rate lies in (0, 1]`}},
-		{steps(files, failing(decode, recipe.Failures{Retries: 101, Wait: new(31.0), TimeLimit: -1})), []string{
+		{steps(files, failing(decode, recipe.Failures{Retries: 101, Wait: new(31.0), TimeLimit: new(-1.0)})), []string{
 			`step "decode_image" (#2): failures.retries is 101: takes a number from 0 to 100`,
 			`step "decode_image" (#2): failures.wait is 31: takes a number from 0 to 30`,
-			`step "decode_image" (#2): failures.time_limit is -1: takes a number from 0 to 86400`,
+			`step "decode_image" (#2): failures.time_limit is -1: takes a number from 0.001 to 86400`,
 		}},
 		{steps(files, failing(decode, recipe.Failures{Wait: new(1.0)})), []string{`step "decode_image" (#2): failures.wait is 1, but retries is 0: there is nothing to wait for`}},
 		{steps(files, failing(recipe.Step{Op: "shuffle"}, recipe.Failures{Retries: 1})), []string{`step "shuffle" (#2): failures is given, but no sample fails in shuffle: takes it at the steps that read or change samples`}},
 		{steps(files, decode, crop, failing(batch, recipe.Failures{Retries: 1})), []string{`step "batch" (#4): failures is given, but no sample fails in batch: takes it at the steps that read or change samples`}},
 		{steps(failing(merge(recipe.Chain{files}), recipe.Failures{Retries: 1})), []string{`step "merge" (#1): failures is given, but no sample fails in merge: takes it at the steps that read or change samples`}},
-		{steps(files, failing(route("key", rest), recipe.Failures{TimeLimit: 1})), []string{`step "route" (#2): failures is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches`}},
+		{steps(files, failing(route("key", rest), recipe.Failures{TimeLimit: new(1.0)})), []string{`step "route" (#2): failures is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches`}},
 
 		// names
 		{steps(merge(recipe.Chain{files}, recipe.Chain{{Name: "files", Args: unlabelled.Args}})), []string{
@@ -558,7 +558,7 @@ func TestTreesThatCannotBeWritten(t *testing.T) {
 		t.Errorf("NaN in a branch: %v", err)
 	}
 	r = treeRecipe()
-	r.Steps[0].Args.(*recipe.Merge).Of[0][0].Failures = &recipe.Failures{TimeLimit: math.Inf(1)}
+	r.Steps[0].Args.(*recipe.Merge).Of[0][0].Failures = &recipe.Failures{TimeLimit: new(math.Inf(1))}
 	_, err = json.Marshal(r)
 	if e := (*recipe.Error)(nil); !errors.As(err, &e) || e.Step != 2 || e.Path != "failures" {
 		t.Errorf("an infinite limit: %v", err)

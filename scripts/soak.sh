@@ -1,12 +1,31 @@
 #!/usr/bin/env bash
 # The long versions of the tests: runs that are cut at every batch and killed at random ones, models with many more histories, and
-# every fuzz target for a minute.
+# every fuzz target for a minute. One that was interrupted goes on with the step that it was at: build/soak has those that are done.
+# HOURS is how long the models run.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+HOURS="${HOURS:-1}"
+done="$ROOT/build/soak"
+mkdir -p "$done"
 
+# once NAME COMMAND... is a step that is left out if it was done since the last soak that came to its end.
+once() {
+	local mark
+	mark="$done/$(tr -c 'a-z0-9\n' '-' <<<"$1")"
+	if [[ -e "$mark" ]]; then
+		say "── $1: done before"
+		return
+	fi
+	step "$@"
+	touch "$mark"
+}
+
+# models tries histories for so many hours: half of them under the race detector, which makes them slow.
 models() {
-	local package
+	local package seconds
+	seconds=$(awk "BEGIN{print int($HOURS*1800)}")
+	scripts/models.sh "$seconds" && scripts/models.sh "$seconds" race || return 1
 	for package in $(grep -rl --include='*_test.go' 'rapid\.Check' . | xargs -r dirname | sort -u); do
-		go test -race -timeout 60m "$package" -rapid.checks=1000 || return 1
+		[[ "$package" == ./pipe ]] || go test -race -timeout 60m "$package" -rapid.checks=1000 || return 1
 	done
 }
 
@@ -29,8 +48,9 @@ fuzz_c() {
 }
 
 step "build" scripts/build.sh
-step "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
-step "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
-step "models" models
-step "fuzzing" fuzz .
-step "fuzzing what calls C, AddressSanitizer" fuzz_c
+once "photographs" "$PYTHON" examples/demo/photographs.py .demo/photographs
+once "cut and killed" env HEADRACE_ENGINE="$ROOT/bin/headrace-debug" PYTHONPATH="$ROOT/python/src" "$PYTHON" scripts/soak.py .demo/photographs
+once "models, $HOURS h" models
+once "fuzzing" fuzz .
+once "fuzzing what calls C, AddressSanitizer" fuzz_c
+rm -r "$done"

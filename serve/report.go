@@ -45,10 +45,11 @@ func code(err error) wire.Code {
 	var held *arena.HeldError
 	var bad *sample.Error
 	var mistake *recipe.Error
+	var setting *headrace.Mistake
 	switch {
 	case errors.As(err, &known):
 		return known.code
-	case errors.As(err, &mistake):
+	case errors.As(err, &mistake), errors.As(err, &setting):
 		return wire.CodeRecipe
 	case errors.Is(err, wire.ErrProtocol):
 		return wire.CodeProtocol

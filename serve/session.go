@@ -16,7 +16,6 @@ import (
 	"headrace/internal/version"
 	"headrace/media"
 	"headrace/recipe"
-	"headrace/sample"
 	"headrace/stats"
 	"headrace/wire"
 )
@@ -301,12 +300,8 @@ func (s *session) announce(g arena.Segment) error {
 func (s *session) held(err *arena.HeldError) { s.report(err) }
 
 func (s *session) lost(l headrace.Lost) {
-	cause := l.Err
-	if bad := (*sample.Error)(nil); errors.As(cause, &bad) {
-		cause = bad.Err // the frame names the sample already
-	}
 	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{
-		Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: cause.Error(), Replaced: l.Replaced,
+		Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: l.Cause().Error(), Replaced: l.Replaced,
 	})
 }
 

@@ -1,8 +1,6 @@
 package stats_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"headrace/pipe"
 	"headrace/stats"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -36,20 +33,7 @@ func profiles() map[string]pipe.Report {
 
 func TestProfileTexts(t *testing.T) {
 	for name, r := range profiles() {
-		file := filepath.Join("testdata", name+".txt")
-		got := stats.ProfileText(r) + "\n"
-		if *rewrite {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("%s (go test -rewrite, then read the diff):\n%s", file, diff)
-		}
+		compareText(t, name, stats.ProfileText(r))
 	}
 }
 

@@ -107,20 +107,26 @@ func cases() map[string]stats.Snapshot {
 
 func TestTexts(t *testing.T) {
 	for name, s := range cases() {
-		file := filepath.Join("testdata", name+".txt")
-		got := stats.Text(s) + "\n"
-		if *rewrite {
-			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
+		compareText(t, name, stats.Text(s))
+	}
+}
+
+// compareText holds a text against that in testdata.
+func compareText(t *testing.T, name, text string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	got := text + "\n"
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-			t.Errorf("%s (go test -rewrite, then read the diff):\n%s", file, diff)
-		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (go test -rewrite, then read the diff):\n%s", file, diff)
 	}
 }
 

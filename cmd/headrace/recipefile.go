@@ -29,6 +29,8 @@ type recipeOptions struct {
 	order     string
 	fuse      bool
 
+	deadLetters string // of commands that have the flag; others write none
+
 	flags   []*pflag.Flag
 	command *cobra.Command
 }
@@ -149,6 +151,9 @@ func (o *recipeOptions) variables() (map[string]string, error) {
 func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error) {
 	if config, err = headrace.FileConfig(f); err != nil {
 		return config, err
+	}
+	if flag := o.command.Flags().Lookup("dead-letters"); flag == nil || flag.Changed {
+		config.DeadLetters = recipe.Path(o.deadLetters)
 	}
 	put := map[string]func(){
 		"workers":  func() { config.Workers = &o.workers },

@@ -53,6 +53,7 @@ A file that crashes a C decoder ends the program by a signal: the first goroutin
 		Example: `  headrace run recipe.yaml
   headrace run recipe.yaml --set root=/data/train --epochs 3 --workers 8
   headrace run recipe.yaml --on-error skip --json > run.jsonl
+  headrace run recipe.yaml --on-error replace --dead-letters bad.jsonl
   headrace run recipe.yaml --out tar:shards/train-%06d.tar --shard-size 500MB
   headrace run recipe.yaml --out npy:arrays
   headrace run recipe.yaml --trace trace.json`,
@@ -65,6 +66,7 @@ A file that crashes a C decoder ends the program by a signal: the first goroutin
 	o.recipe = recipeFlags(c)
 	o.out.addFlags(c)
 	o.trace.addFlags(c)
+	c.Flags().StringVar(&o.recipe.deadLetters, "dead-letters", "", "append a line of JSON to this `file` for each sample that is lost or replaced")
 	c.Flags().BoolVar(&o.json, "json", false, "print what happens as JSON, an object a line")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print mistakes and failures only")
 	return c

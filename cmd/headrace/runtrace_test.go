@@ -108,7 +108,7 @@ func TestTraceOfARunThatIsStopped(t *testing.T) {
 		}
 		t.Cleanup(func() { c.Process.Kill() })
 		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if s, err := os.Stat(name); err == nil && s.Size() > 100_000 {
+			if s, err := os.Stat(name); err == nil && s.Size() > 1_000_000 {
 				break
 			}
 			if time.Now().After(end) {

@@ -290,12 +290,12 @@ func (e *Export) Complete() (Manifest, bool) { return e.manifest, e.complete }
 // Saved is the number of samples that the next run need not make again.
 func (e *Export) Saved() int64 { return e.saved }
 
-// WrittenIn is the number of samples of an epoch that have been written, by earlier runs too.
+// WrittenIn is the number of samples of an epoch that have been written, by earlier runs too; of rows into which several are packed, all of them.
 func (e *Export) WrittenIn(epoch int) int64 {
 	if epoch >= len(e.journal.Epochs) {
 		return 0
 	}
-	return e.journal.Epochs[epoch].Samples
+	return e.journal.Epochs[epoch].Samples + e.journal.Epochs[epoch].Packed
 }
 
 func (e *Export) written() (n int64) {
@@ -310,7 +310,9 @@ func (e *Export) Write(b *headrace.Batch, state headrace.State) error {
 	if err := e.format.write(columns(b, e.run.Info.Fields), b.Rows(), b.Epoch()); err != nil {
 		return err
 	}
-	e.epoch(b.Epoch()).Samples += int64(b.Rows())
+	epoch := e.epoch(b.Epoch())
+	epoch.Samples += int64(b.Rows())
+	epoch.Packed += b.Samples() - int64(b.Rows())
 	e.reach(state)
 	return nil
 }

@@ -38,7 +38,8 @@ type Identity struct {
 
 // Epoch is what became of an epoch.
 type Epoch struct {
-	Samples  int64 `json:"samples"` // written
+	Samples  int64 `json:"samples"`          // written: where several are packed into a row, rows
+	Packed   int64 `json:"packed,omitempty"` // samples besides, of rows that have several
 	Lost     int64 `json:"lost"`
 	Replaced int64 `json:"replaced,omitempty"` // of those written, samples that came in the place of others
 }
@@ -68,7 +69,7 @@ func checkEpochs(epochs []Epoch, run Identity) error {
 	}
 	var samples int64
 	for _, e := range epochs {
-		if e.Samples < 0 || e.Lost < 0 || e.Replaced < 0 || e.Replaced > e.Samples || e.Samples > maxSamples-samples || e.Lost > maxSamples {
+		if e.Samples < 0 || e.Packed < 0 || e.Lost < 0 || e.Replaced < 0 || e.Samples > maxSamples-samples || e.Packed > maxSamples || e.Replaced > e.Samples+e.Packed || e.Lost > maxSamples {
 			return fmt.Errorf("an epoch has %d samples and lost %d", e.Samples, e.Lost)
 		}
 		samples += e.Samples

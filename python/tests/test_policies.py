@@ -354,3 +354,91 @@ def test_the_engine_lives_on(tmp_path):
     thread.start()
     assert within(30, done.is_set)
     thread.join()
+
+
+# Dead letters.
+
+
+def letters(file):
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace"])
+def test_dead_letters_have_what_errors_has(own_photos, tmp_path, monkeypatch, on_error):
+    (own_photos / "ant" / "002.jpg").write_bytes(b"nothing")
+    (own_photos / "bee" / "005.jpg").write_bytes(b"")
+    file = tmp_path / "bad.jsonl"
+    file.write_text('{"was": "there"}\n')
+    monkeypatch.chdir(tmp_path)
+    pipeline = hr.files(own_photos).shuffle().decode_image().resize(16).center_crop(16).batch(4)
+    with pipeline.loader(epochs=2, on_error=on_error, dead_letters="bad.jsonl") as loader:
+        for _ in range(2):
+            list(loader)
+        errors = [{"rank": 0} | {name: getattr(e, name) for name in type(e).__slots__} for e in loader.errors]
+    assert len(errors) == 4
+    assert letters(file) == [{"was": "there"}, *errors]
+
+
+def test_dead_letters_of_a_recipe_and_of_no_folder(own_photos, tmp_path):
+    pipeline = hr.files(own_photos).decode_image().resize(16).center_crop(16).batch(4)
+    with pytest.raises(hr.RecipeError, match=r"dead_letters cannot be written: open .*: no such file"):
+        pipeline.loader(dead_letters=tmp_path / "none" / "bad.jsonl")
+    with pytest.raises(hr.RecipeError, match="dead_letters is 3: takes the name of a file"):
+        pipeline.loader(dead_letters=3)
+    recipe = tmp_path / "recipe.yaml"
+    with pipeline.loader(epochs=1, on_error="skip", dead_letters=tmp_path / "bad.jsonl") as loader:
+        recipe.write_text(loader.recipe())
+    (own_photos / "ant" / "002.jpg").write_bytes(b"nothing")
+    assert letters(tmp_path / "bad.jsonl") == []
+    with hr.load(recipe).loader() as loader:
+        list(loader)
+    (one,) = letters(tmp_path / "bad.jsonl")
+    assert one["key"].endswith("ant/002.jpg")
+    assert not one["replaced"]
+
+
+# Limits of steps, over a resume.
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace"])
+def test_a_step_keeps_count_over_a_resume(own_photos, on_error):
+    for name in ("ant/000", "bee/001", "bee/002"):
+        (own_photos / f"{name}.jpg").write_bytes(b"nothing")
+    pipeline = hr.files(own_photos).decode_image().failures(on_error=on_error, max_errors=2).resize(16).center_crop(16).batch(2)
+    with pipeline.loader(epochs=1) as loader:
+        assert list(loader.state_dict()["errors"].values()) == [0]
+        states = [loader.state_dict()]
+        with pytest.raises(hr.TooManyErrors) as whole:
+            states.extend(loader.state_dict() for _ in loader)
+    assert any(list(state["errors"].values()) == [1] for state in states)
+    for state in states:
+        with pipeline.loader(epochs=1) as loader:
+            loader.load_state_dict(json.loads(json.dumps(state)))
+            with pytest.raises(hr.TooManyErrors) as rest:
+                list(loader)
+        assert (rest.value.key, rest.value.position) == (whole.value.key, whole.value.position)
+
+
+def test_numbers_of_the_loader_are_numbers(photos):
+    pipeline = hr.files(photos).decode_image().resize(16).center_crop(16).batch(4)
+    for options, text in (
+        ({"max_errors": float("inf")}, "max_errors is inf: takes a number"),
+        ({"max_errors": "many"}, "max_errors is 'many': takes a number"),
+        ({"stall_after": float("nan")}, "stall_after is nan: takes a number"),
+        ({"stall_after": "soon"}, "stall_after is 'soon': takes a number"),
+    ):
+        with pytest.raises(hr.RecipeError, match=text):
+            pipeline.loader(on_error="skip", **options)
+    with pipeline.loader(epochs=1, on_error="skip", max_errors=np.int64(3), stall_after=np.float32(2.5)) as loader:
+        assert loader._config["max_errors"] == 3
+        assert loader._config["stall_after"] == 2.5
+        list(loader)
+    with pytest.raises(hr.RecipeError, match=r"time_limit is 0: takes a number from 0\.001 to 86400"):
+        hr.files(photos).decode_image().failures(time_limit=0).center_crop(16).batch(4).loader()
+
+
+def test_a_failure_says_how_often_it_was_tried(own_photos):
+    (own_photos / "ant" / "000.jpg").write_bytes(b"nothing")
+    pipeline = hr.files(own_photos).decode_image().failures(retries=2, wait=0).center_crop(16).batch(4)
+    with pipeline.loader(epochs=1) as loader, pytest.raises(hr.SampleError, match=r"ant/000\.jpg.*\(tried 3 times\)"):
+        list(loader)

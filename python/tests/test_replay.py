@@ -116,8 +116,16 @@ def test_what_cannot_be_replayed(photos):
         state = loader.state_dict()
     with pytest.raises(hr.StateMismatch, match="another recipe"):
         hr.replay(cropped(photos), state)
-    with pytest.raises(hr.StateMismatch, match="no state of a loader: it has no 'recipe'"):
+    with pytest.raises(hr.StateMismatch, match="no state of a loader: it has no 'version', 'order', 'recipe'"):
         hr.replay(pipeline(photos), {"world_size": 1, "rank": 0, "epoch": 0, "sources": {}})
+    for wrong, why in (
+        (None, "it is None: takes what state_dict"),
+        ({**state, "sources": []}, "its sources are"),
+        ({**state, "epoch": 1.5}, "its epoch is 1.5"),
+        ({**state, "dropped": -1}, "its dropped is -1"),
+    ):
+        with pytest.raises(hr.StateMismatch, match=why):
+            hr.replay(pipeline(photos), wrong)
     with pytest.raises(hr.RecipeError, match="batch -1 to replay"):
         hr.replay(pipeline(photos), state, -1)
     with pytest.raises(hr.RecipeError, match=r"batch is 1\.5: takes a whole number"):

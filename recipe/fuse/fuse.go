@@ -180,7 +180,7 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 // end makes the part that ends with the batch. A part with a time limit does not: when that is over, its operation may still be writing.
 func (c *chain) end(s recipe.Step) Part {
 	p := c.last()
-	if p == nil || p.Images == nil || p.Failures != nil && p.Failures.TimeLimit > 0 {
+	if p == nil || p.Images == nil || p.Failures != nil && p.Failures.TimeLimit != nil {
 		return Part{Names: []string{s.Name}}
 	}
 	c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]

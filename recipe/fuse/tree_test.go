@@ -53,7 +53,7 @@ func TestTrees(t *testing.T) {
 		return recipe.Step{Args: r}
 	}
 	failing := func(s recipe.Step, f recipe.Failures) recipe.Step { s.Failures = &f; return s }
-	skip, late := recipe.Failures{OnError: "skip"}, recipe.Failures{TimeLimit: 1}
+	skip, late := recipe.Failures{OnError: "skip"}, recipe.Failures{TimeLimit: new(1.0)}
 	for _, c := range []struct {
 		steps       []recipe.Step
 		fused, text string // text: as passes

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     Place = tuple[int, str, int]  # of one sample: epoch, source, position
 
-_PLACE = ("batches", "sources", "merges", "parts", "dropped", "replaced")  # what BATCH brings of a record
+_PLACE = ("batches", "sources", "merges", "parts", "dropped", "replaced", "errors")  # what BATCH brings of a record
 
-_EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "dropped": 0}
+_EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "dropped": 0, "replaced": 0, "errors": {}}
 _EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [], "done": []}
 
 _EXPLAINED = {
@@ -74,12 +74,7 @@ class Identity:
 
     def plain(self, state: Any) -> dict[str, Any]:
         """A state with what this run reads of it, as JSON has it: NumPy's numbers are plain ones, and nothing is shared."""
-        try:
-            items = dict(state.items())
-        except (AttributeError, TypeError, ValueError):
-            raise _none(f"it is {_short(state)}: takes what state_dict() gave") from None
-        read = {*self._keys, *_PLACE, "decoder", "quarantine", *_OF_A_RANK}
-        return {key: _plain(key, value) for key, value in items.items() if key in read and value is not None}
+        return plain(state, {*self._keys, *_PLACE, "decoder", "quarantine", *_OF_A_RANK})
 
     def own(self, state: dict[str, Any]) -> bool:
         """Whether a record is of this rank in this world size."""
@@ -87,13 +82,12 @@ class Identity:
 
     def check(self, state: dict[str, Any]) -> str | None:
         """Raise StateMismatch where going on from a state would be a guess; the return value is a warning."""
-        missing = [key for key in (*_EXPLAINED, *_OF_A_RANK) if key not in state]
-        if missing and state.get("version") in (None, self._keys["version"]):
-            raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
+        if state.get("version") in (None, self._keys["version"]):
+            check_keys(state)
         for key, why in _EXPLAINED.items():
             if state.get(key) != self._keys[key]:
                 raise _mismatch(f"{key} is {state.get(key)!r}, this loader's is {self._keys[key]!r}: {why}")
-        _check_place(state)
+        check_place(state)
         try:
             theirs = {name: source["samples"] for name, source in state["sources"].items()}
         except (AttributeError, KeyError, TypeError):
@@ -106,6 +100,23 @@ class Identity:
                 " pixels may differ by a few levels from here on"
             )
         return None
+
+
+def plain(state: Any, read: Iterable[str]) -> dict[str, Any]:
+    """These keys of a state, as JSON has them: NumPy's numbers are plain ones, and nothing is shared."""
+    try:
+        items = dict(state.items())
+    except (AttributeError, TypeError, ValueError):
+        raise _none(f"it is {_short(state)}: takes what state_dict() gave") from None
+    return {key: _plain(key, value) for key, value in items.items() if key in read and value is not None}
+
+
+def whole(state: Any) -> dict[str, Any]:
+    """A state for an engine that is yet to be opened, with all that a record may have; the engine says whether it fits."""
+    found = plain(state, {*_EXPLAINED, *_OF_A_RANK, *_PLACE, "decoder", "in_step", "quarantine"})
+    check_keys(found)
+    check_place(found)
+    return found
 
 
 def _mismatch(what: str) -> StateMismatch:
@@ -139,7 +150,14 @@ def _plain(name: str, value: Any) -> Any:
         raise _none(f"its {name} is {_short(value)}: takes whole numbers, text, and lists and mappings of them") from None
 
 
-def _check_place(state: dict[str, Any]) -> None:
+def check_keys(state: dict[str, Any]) -> None:
+    """Raise StateMismatch where something is missing that every record has."""
+    missing = [key for key in (*_EXPLAINED, *_OF_A_RANK) if key not in state]
+    if missing:
+        raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
+
+
+def check_place(state: dict[str, Any]) -> None:
     """Raise StateMismatch where a plain record has something that cannot be."""
     for key in ("epoch", "batches", "dropped", "replaced"):
         _check_count(key, state.get(key, 0))
@@ -155,6 +173,11 @@ def _check_place(state: dict[str, Any]) -> None:
                 _check_list(several, place.get(several, []))
             for several in ("ahead", "done"):
                 _check_list(several, place.get(several, []), ranges=True)
+    errors = state.get("errors", {})
+    if not isinstance(errors, dict):
+        raise _none(f"its errors are {_short(errors)}: takes numbers by stage")
+    for stage, count in errors.items():
+        _check_count(f"number of errors in {stage}", count)
     parts = state.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         raise _none(f"its parts are {_short(parts)}: takes a list of places")

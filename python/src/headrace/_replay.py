@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._frontier import whole
 from .errors import HeadraceError, RecipeError, StateMismatch
 from .pipeline import Pipeline, _integer, load
 
@@ -50,9 +51,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
     batch = _integer("batch", batch)
     if not isinstance(pipeline, Pipeline):
         pipeline = load(os.fspath(pipeline))
-    missing = [key for key in ("recipe", "world_size", "rank", "epoch", "sources") if key not in state]
-    if missing:
-        raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
+    state = whole(state)
     said = {name: value for name, value in {**pipeline._defaults, **options}.items() if name in _OPTIONS and value is not None}
     config = {"on_error": "raise", **said, "rank": state["rank"], "world_size": state["world_size"], "prefetch": 1}
     try:

@@ -71,7 +71,9 @@ def raise_if_refused(told: dict[str, object], path: str) -> None:
     """Raise what a TRACED frame says went wrong."""
     reason = told.get("error")
     if reason:
-        raise OSError(told.get("errno") or 0, f"headrace: the trace cannot be written: {reason}", path)
+        text = f"headrace: the trace cannot be written: {reason}"
+        number = told.get("errno")
+        raise OSError(number, text, path) if number else OSError(f"{text}: {path!r}")
 
 
 def absolute(path: str | os.PathLike[str] | bytes) -> str:

@@ -240,7 +240,7 @@ class Pipeline:
             raise RecipeError("headrace: failures: there is no step before it")
         given = {
             "on_error": on_error,
-            "max_errors": None if max_errors is None else _count_or_share("max_errors", max_errors),
+            "max_errors": _count_or_share("max_errors", max_errors),
             "retries": _optional("retries", retries),
             "wait": None if wait is None else _number("wait", wait),
             "time_limit": None if time_limit is None else _number("time_limit", time_limit),
@@ -608,6 +608,7 @@ class Pipeline:
         max_errors: int | float | None = DEFAULT,
         steps_per_epoch: int | None = DEFAULT,
         stall_after: float | None = DEFAULT,
+        dead_letters: Path | None = DEFAULT,
         fuse: bool = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
@@ -632,6 +633,9 @@ class Pipeline:
                 `EpochTooShort`. Where samples may be lost or dropped, several ranks need it. None, the default: as many as there are.
             stall_after: seconds in which nothing moves before a warning says which stage has not finished which samples; 0: never; None,
                 the default: 300.
+            dead_letters: a file that gets a line for each sample that is lost or replaced, a JSON object with the attributes of
+                `LostSample` and the rank, behind what is in it. Lines are written up to two batches ahead of the loop, and again
+                by a run that goes on from a state before the loss. None, the default: none.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
 
@@ -655,9 +659,10 @@ class Pipeline:
             "memory": _bytes("memory", said("memory", memory)),
             "hold_limit": _bytes("hold_limit", said("hold_limit", hold_limit)),
             "on_error": said("on_error", on_error, "raise"),
-            "max_errors": said("max_errors", max_errors),
+            "max_errors": _count_or_share("max_errors", said("max_errors", max_errors)),
             "steps_per_epoch": _optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
             "stall_after": _seconds("stall_after", said("stall_after", stall_after)),
+            "dead_letters": _whole("dead_letters", said("dead_letters", dead_letters)),
             "fuse": bool(said("fuse", fuse, True)),
         }
         if "prefetch" in self._defaults:
@@ -718,6 +723,14 @@ def _path(path: Any) -> str:
         raise RecipeError(f"headrace: files: {path!r} is no path; takes str, bytes or os.PathLike") from None
 
 
+def _whole(name: str, path: Any) -> str | None:
+    """A file's whole name: the engine may have been started in another folder."""
+    try:
+        return None if path is None else os.path.abspath(os.fsdecode(path))
+    except TypeError:
+        raise RecipeError(f"headrace: {name} is {path!r}: takes the name of a file") from None
+
+
 def _integer(name: str, value: Any) -> int:
     try:
         return int(value.__index__())
@@ -767,10 +780,11 @@ def _number(name: str, value: Any) -> float:
     return number
 
 
-def _seconds(name: str, value: Any) -> Any:
-    if isinstance(value, float) and value - value != 0:  # infinite, or no number at all
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a number of seconds")
-    return value
+def _seconds(name: str, value: Any) -> float | None:
+    try:
+        return None if value is None else _number(name, value)
+    except RecipeError as error:
+        raise RecipeError(f"{error} of seconds") from None
 
 
 def _dtype(value: Any) -> str:
@@ -828,5 +842,7 @@ def _when(i: int, value: Any) -> str | int:
         raise RecipeError(f"headrace: route: branch {i} takes {value!r}: takes patterns of text, or whole numbers") from None
 
 
-def _count_or_share(name: str, value: Any) -> int | float:
+def _count_or_share(name: str, value: Any) -> int | float | None:
+    if value is None:
+        return None
     return _integer(name, value) if hasattr(value, "__index__") else _number(name, value)

@@ -1,0 +1,154 @@
+package headrace
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"headrace/internal/leak"
+	"headrace/internal/phototest"
+	"headrace/pipe"
+	"headrace/recipe"
+)
+
+// lettersIn reads a file line by line, each strictly.
+func lettersIn(t *testing.T, file string) (all []deadLetter) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		d := json.NewDecoder(strings.NewReader(lines.Text()))
+		d.DisallowUnknownFields()
+		var l deadLetter
+		if err := d.Decode(&l); err != nil {
+			t.Fatalf("%v: %s", err, lines.Text())
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// What is told is in the file, in the same order, and what was there before stays.
+func TestDeadLetters(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 23)
+	for _, name := range []string{"003.jpg", "017.jpg"} {
+		phototest.Spoil(t, root, name)
+	}
+	file := filepath.Join(t.TempDir(), "bad\xff.jsonl")
+	var told []deadLetter
+	for _, c := range []Config{{OnError: Skip}, {OnError: Replace, WorldSize: 2, Rank: 1}, {OnError: Replace, Fuse: new(false)}} {
+		c.Epochs, c.DeadLetters = new(2), recipe.Path(file)
+		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
+			told = append(told, deadLetter{c.Rank, l.ID.Epoch, l.ID.Source, l.ID.Pos, l.ID.Index, recipe.Path(l.Key), l.Stage, l.Cause().Error(), l.Replaced})
+		}})
+		drain(t, l)
+		drain(t, l)
+	}
+	if len(told) < 9 || told[0].Replaced || !told[len(told)-1].Replaced {
+		t.Fatalf("%+v", told)
+	}
+	if got := lettersIn(t, file); !reflect.DeepEqual(got, told) {
+		t.Errorf("%+v\nnot %+v", got, told)
+	}
+}
+
+func TestDeadLettersThatCannotBeWritten(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 8)
+	phototest.Spoil(t, root, "003.jpg")
+	r := augmented(t, root, `{"size":4}`)
+	folder := t.TempDir()
+	for path, want := range map[string]error{filepath.Join(folder, "none", "bad.jsonl"): fs.ErrNotExist, folder: nil} {
+		_, err := Open(t.Context(), r, Config{DeadLetters: recipe.Path(path)}, Options{})
+		mistake := (*Mistake)(nil)
+		if !errors.As(err, &mistake) || mistake.Key != "dead_letters" || want != nil && !errors.Is(err, want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	var warned []string
+	l := openLoader(t, r, Config{Epochs: new(2), OnError: Skip, DeadLetters: "/dev/full"}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
+	if n := len(drain(t, l)) + len(drain(t, l)); n != 4 {
+		t.Errorf("%d batches", n)
+	}
+	if len(warned) != 1 || !strings.Contains(warned[0], "dead_letters cannot be written any more") || !strings.Contains(warned[0], "003.jpg") || !strings.Contains(warned[0], "no space") {
+		t.Errorf("%q", warned)
+	}
+}
+
+// A step that has a limit of its own holds to it in an epoch that was cut and gone on with, at whatever batch.
+func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
+	leak.Check(t)
+	root := phototest.Folder(t, 24)
+	for _, name := range []string{"003.jpg", "009.jpg", "014.jpg", "020.jpg"} {
+		phototest.Spoil(t, root, name)
+	}
+	for _, kind := range []OnError{Skip, Replace} {
+		for most, fails := range map[int]bool{3: true, 4: false} {
+			r := augmented(t, root, `{"size":3}`)
+			r.Steps[2].Failures = &recipe.Failures{OnError: string(kind), MaxErrors: new(ErrorCount(most))}
+			name := fmt.Sprint(kind, most)
+			c := Config{Epochs: new(1), OnError: kind, MaxErrors: ErrorCount(0)}
+			whole := openLoader(t, r, c, Options{})
+			var states []State
+			end := error(nil)
+			for end == nil {
+				states = append(states, whole.State())
+				var b *Batch
+				if b, end = whole.Next(t.Context()); end == nil {
+					b.Release()
+				}
+			}
+			if tooMany := errors.Is(end, ErrTooManyLost); tooMany != fails {
+				t.Fatalf("%s: %v", name, end)
+			}
+			if last := states[len(states)-1]; fails && !slices.Contains([]string{"map[decode_image+random_resized_crop+random_flip+batch:3]", "map[decode_image+random_resized_crop+random_flip+batch:2]"}, fmt.Sprint(last.Errors)) {
+				t.Errorf("%s: %+v", name, last)
+			}
+			for i, s := range states {
+				text, err := json.Marshal(s)
+				var from State
+				if err := errors.Join(err, json.Unmarshal(text, &from)); err != nil {
+					t.Fatal(err)
+				}
+				l := openLoader(t, r, c, Options{})
+				if err := l.Start(from, nil); err != nil {
+					t.Fatal(err)
+				}
+				_, again := rowsUntilError(t, l)
+				if again == nil || again.Error() != end.Error() && !(errors.Is(end, pipe.ErrDone) || errors.Is(again, pipe.ErrDone)) {
+					t.Errorf("%s, from batch %d: %v, not %v", name, i, again, end)
+				}
+			}
+		}
+	}
+}
+
+// What another setting of fuse counted in stages that are not here is forgotten; what cannot be is refused.
+func TestErrorsOfOtherStages(t *testing.T) {
+	r := augmented(t, phototest.Folder(t, 8), `{"size":3}`)
+	r.Steps[2].Failures = &recipe.Failures{OnError: "skip", MaxErrors: new(ErrorCount(2))}
+	l := openLoader(t, r, Config{}, Options{})
+	s := l.State()
+	s.Errors = map[string]int64{"elsewhere": 2}
+	if err := l.Check(s); err != nil {
+		t.Error(err)
+	}
+	for stage := range l.State().Errors {
+		s.Errors = map[string]int64{stage: -1}
+		if err := l.Check(s); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "counts -1 errors") {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package pipe
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Who is about to sleep until a message comes does not miss one that comes at that very moment. The message is put without a lock, so that the moment is a
+// few instructions long: here it is tried for at every distance.
+func TestNobodySleepsOverAMessage(t *testing.T) {
+	const rounds = 30_000
+	e := newEngine(context.Background(), Config{})
+	defer e.cancel()
+	s := &stage{node: new(node), engine: e, ctx: e.ctx}
+	r := newRing[int](s, 2)
+	e.stages = []*stage{s}
+	taker, maker := s.newWorker(), s.newWorker()
+	var asked atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		random := rand.New(rand.NewPCG(1, 2))
+		for round := int64(1); round <= rounds; round++ {
+			for asked.Load() < round {
+				runtime.Gosched()
+			}
+			for n := random.IntN(300); n > 0; n-- {
+				asked.Load()
+			}
+			if !r.reserve(maker) {
+				return
+			}
+			r.put(&msg[int]{kind: item}, 0)
+		}
+	}()
+	go func() {
+		defer close(done)
+		var buf [1]msg[int]
+		for round := int64(1); round <= rounds; round++ {
+			asked.Store(round)
+			for len(r.tryTake(taker, buf[:]).msgs) == 0 {
+				if !r.wait(taker, 0) {
+					return
+				}
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Errorf("it sleeps in round %d, and there is a message", asked.Load())
+		r.abort()
+		<-done
+	}
+}
