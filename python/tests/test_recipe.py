@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import yaml
 
+import functions
 import headrace as hr
 from conftest import pipeline
 from headrace._engine import find_program
@@ -91,6 +92,15 @@ RANDOM = {
         ]
     ),
     "batch": lambda r: r.choice([{"size": 3}, {"global_size": 8}, {"size": 1, "drop_last": True}]),
+    "map": lambda r: r.choice(
+        [
+            {"function": functions.brighter, **of_workers(r), "gives": r.choice([None, {"image": ("uint8", (8, None, 3)), "é: #": str}])},
+            {"function": functions.noisy, "fields": "image", "to": r.choice([None, ["image"], "no"]), **of_workers(r)},
+            {"function": functions.Counter, "gives": {"a": bytes, "b": int, "c": (np.float16, ())}},
+        ]
+    ),
+    "filter": lambda r: {"function": functions.is_dark, "fields": r.choice(["image", ["image"]]), **of_workers(r)},
+    "flat_map": lambda r: {"function": functions.halves, "gives": r.choice([None, {"image": ("uint8", (8, 8, 3))}]), **of_workers(r)},
     "decode_npy": lambda r: {
         "dtype": r.choice(["int32", "float16", "bool"]),
         "shape": r.choice([None, [None], (None, 4)]),
@@ -115,7 +125,8 @@ RANDOM = {
         "drop_last": r.choice([False, True]),
     },
 }
-LAST = ("normalize", "layout", "batch")  # may only follow what is of one size, or be last
+FUNCTIONS = ("map", "filter", "flat_map")
+LAST = ("normalize", "layout", "batch", *FUNCTIONS)  # may only follow what is of one size, or be last
 SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
 
 
@@ -129,6 +140,15 @@ def failures_of(r):
         "max_errors": r.choice([None, 3, np.int32(3), 0.5, 1.0]),
         "retries": r.choice([None, 0, 7]),
         "time_limit": r.choice([None, 1, 0.25]),
+    }
+
+
+def of_workers(r):
+    return {
+        "workers": r.choice([None, 1, np.int64(7)]),
+        "where": r.choice(["process", "thread"]),
+        "seed": r.choice([(), "random", ["torch", "numpy"]]),
+        "copy": r.choice([False, True]),
     }
 
 
@@ -199,22 +219,23 @@ def drawn(r, name):
             args.update(dtype="int32", shape=None, field=None)
         p = p.decode_npy(**args)
         return p if name == "decode_npy" else getattr(p, name)(**RANDOM[name](r))
-    p = p.decode_image(**RANDOM["decode_image"](r))
+    decoded = RANDOM["decode_image"](r)
+    p = p.decode_image(**decoded | ({"to": None} if name in FUNCTIONS else {}))
     for middle in r.sample(sorted(RANDOM), 3):
         if middle not in (*LAST, *SEQUENCES, "shuffle", "decode_image", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
-    if name == "batch":
+    if name in ("batch", *FUNCTIONS):
         p = p.center_crop(8)
-    if r.random() < 0.3:
+    if r.random() < 0.3 and "route" not in p._steps[-1]:
         p = p.failures(**failures_of(r))
     return p if name in ("decode_image", "merge") else getattr(p, name)(**RANDOM[name](r))
 
 
 def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
-    assert steps - {"to", "recipe", "loader", "failures"} == set(RANDOM)
+    assert steps - {"to", "recipe", "loader", "failures", "aggregate"} == set(RANDOM)
     schema = json.loads(subprocess.check_output([find_program(), "schema"]))
-    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {"files", "merge", "map", "filter", "flat_map"}
+    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {"files", "merge"}
 
 
 @pytest.mark.parametrize("name", ["merge", *RANDOM])
@@ -266,6 +287,10 @@ def same(op, name, asked, got):
         return got == asked % 4
     if name == "frame":
         return got is None
+    if op in FUNCTIONS and name == "to":
+        return got == asked or (got is None and asked == ["image"])
+    if name == "gives":
+        return got == {field: kind if isinstance(kind, str) else {"shape": [], **kind} for field, kind in asked.items()}
     if name in ("retries", "pad") and asked == 0:
         return got is None
     if name in ("size", "mean", "std", "fill") and isinstance(asked, list) and len(set(asked)) == 1:

@@ -32,7 +32,7 @@ from .errors import (
     StateMismatch,
     TooManyErrors,
 )
-from .pipeline import Pipeline, files, load, merge
+from .pipeline import Pipeline, files, load, merge, source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ __all__ = [
     "load",
     "merge",
     "replay",
+    "source",
     "version_info",
 ]
 

@@ -78,9 +78,16 @@ def _taken(branch: dict[str, Any]) -> str:
     return ", ".join(map(repr, when)) if len(when) <= 4 else f"{', '.join(map(repr, when[:3]))}, … {len(when)} in all"
 
 
-def call(name: str, args: dict[str, Any]) -> str:
+def call(op: str, args: dict[str, Any]) -> str:
     """A call as people write it."""
-    return f"{name}({', '.join(f'{k}={_short(v)}' for k, v in args.items())})"
+    return f"{op}({', '.join(argument(name, value, '=') for name, value in args.items())})"
+
+
+def argument(name: str, value: Any, equals: str) -> str:
+    """An argument of a call; of a function its name."""
+    if name == "function":
+        return str(value)
+    return f"{name}{equals}{value['function'] if name == 'collate' else _short(value)}"
 
 
 def _short(value: Any) -> str:
@@ -129,7 +136,7 @@ def chain_html(steps: Iterable[dict[str, Any]], seed: int = 0) -> str:
     row: list[str] = []
     for step in steps:
         op, given, branches = parts(step, seed)
-        said = [f"<div>{html(name)} = {html(_short(value))}</div>" for name, value in given.items()]
+        said = [f"<div>{html(argument(name, value, ' = '))}</div>" for name, value in given.items()]
         if "failures" in step:
             said.append(f"<div>{html(call('failures', step['failures']))}</div>")
         box = f'<div class="hr-box"><b>{html(op)}</b>{_faint("".join(said))}</div>'

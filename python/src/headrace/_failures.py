@@ -19,6 +19,7 @@ _KINDS: dict[str, type[errors.HeadraceError]] = {
     "memory": errors.MemoryRefused,
     "internal": errors.EngineFailed,
 }
+_WHERE = ("stage", "source", "key", "index", "epoch", "position", "remote_type", "remote_message", "remote_traceback")
 _OF_SAMPLES: dict[str, type[errors.SampleError]] = {"sample": errors.SampleError, "budget": errors.TooManyErrors}
 
 
@@ -27,7 +28,7 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
     told: dict[str, Any] = json.loads(payload)
     code, message = told["code"], told["message"]
     if code in _OF_SAMPLES:
-        where = {name: told.get(name) for name in ("stage", "source", "key", "index", "epoch", "position")}
+        where = {name: told.get(name) for name in _WHERE}
         return code, _OF_SAMPLES[code](message, **where)
     return code, _KINDS.get(code, errors.EngineFailed)(message)
 
@@ -36,4 +37,5 @@ def again(error: errors.HeadraceError) -> errors.HeadraceError:
     """The same error, to be raised once more. One that is kept is not raised itself: its traceback would keep whoever keeps it."""
     fresh = type(error)(*error.args)
     fresh.__dict__.update(error.__dict__)
+    fresh.__cause__ = error.__cause__
     return fresh

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 from . import _arrays, _failures, _fork, _wire
 from ._engine import manager
 from ._frontier import Frontier, Identity, lost_in
+from ._functions import is_main
 from ._memory import Lease, Return
 from ._recovery import Recovery
-from ._session import Gone, Session, warn
+from ._session import Gone, Session, log, warn
 from ._stats import Stats
 from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError, StateMismatch
 from .pipeline import check_format
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ._frontier import Place
+    from ._main import MainSteps
     from ._preview import Preview
     from ._profile import Profile
     from ._trace import Trace
+    from .pipeline import Pipeline
 
 T = TypeVar("T")
 
@@ -113,7 +116,7 @@ class Loop:
     def __iter__(self) -> Loop:
         return self
 
-    def __next__(self) -> dict[str, Any]:
+    def __next__(self) -> Any:
         loader = self._loader
         try:
             loader._check()
@@ -124,12 +127,20 @@ class Loop:
         # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
         # thread was quicker, it has counted this batch already.
         if loader._hand is hand:
-            loader._frontier = hand[1]
+            loader._frontier = hand.frontier
             loader._hand = None
-        return hand[0]
+        return hand.batch
 
 
-Hand = tuple[dict[str, Any], Frontier, int]  # a batch, where the run stands after it, the thread that asked for it
+class Hand(NamedTuple):
+    """A batch that was taken from the engine's side and is not yet counted on ours."""
+
+    batch: Any
+    frontier: Frontier  # where the run stands after it
+    thread: int  # that asked for it
+    done: bool  # steps with where="main" have done their part
+    epoch: int
+    number: int  # in its epoch
 
 
 class Loader:
@@ -142,14 +153,18 @@ class Loader:
         errors (Errors): the samples that were lost.
     """
 
-    def __init__(self, session: Session, recipe: dict[str, Any], config: dict[str, Any], format: str) -> None:
-        self._recipe, self._config = recipe, config
+    def __init__(
+        self, session: Session, pipeline: Pipeline, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None
+    ) -> None:
+        self._pipeline, self._recipe, self._config, self._python = pipeline, recipe, config, python
+        format, main = pipeline._format, [step for step in pipeline._steps if is_main(step)]
         _arrays.load(format)
         self._opened = self._open(session)
         self._session: Session | None = session
         try:
             self._layout = _arrays.Layout(self._opened["fields"])
             self._convert = _arrays.converter(format, self._layout)
+            self._main = _main_steps(main, pipeline._seed, config["rank"])
         except BaseException:
             session.drop()
             raise
@@ -357,12 +372,25 @@ class Loader:
     # The way of a batch.
 
     def _take(self, loop: Loop) -> Hand:
-        """The next batch of a loop."""
+        """The next batch of a loop, as the loop gets it."""
+        hand = self._receive(loop)
+        if self._main is None or hand.done:
+            return hand
+        hand = hand._replace(batch=self._main(hand.batch, hand.epoch, hand.number), thread=get_ident(), done=True)
+        self._hand = hand
+        return hand
+
+    def _receive(self, loop: Loop) -> Hand:
+        """The next batch of a loop, as the engine has made it."""
         hand = self._hand
         if hand is not None:
-            if hand[2] == get_ident():  # an exception came between this batch and its being counted
+            # An exception came between this batch and its being counted, be it of a step that was to do its part with it.
+            if not hand.done:
+                self._stream(loop)
                 return hand
-            self._frontier = hand[1]  # another thread is about to return it
+            if hand.thread == get_ident():
+                return hand
+            self._frontier = hand.frontier  # another thread is about to return it
         self._inside = True
         try:
             told = False
@@ -414,7 +442,7 @@ class Loader:
     def _deliver(self, session: Session, frame: tuple[int, int, bytearray, int, int], told: bool) -> Hand:
         """Make a batch of a BATCH frame."""
         _, _, buffer, start, end = frame
-        number, slot, rows, flags, _, own_epoch, epoch, size, _ = _wire.BATCH_FRAME.unpack_from(buffer, start)
+        number, slot, rows, flags, step, own_epoch, epoch, size, _ = _wire.BATCH_FRAME.unpack_from(buffer, start)
         layout = self._layout
         extents = layout.extents.unpack_from(buffer, start + 48)
         begin = start + 48 + layout.extents.size
@@ -428,7 +456,7 @@ class Loader:
         batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, bytes(buffer[texts:end]))
         if self._convert is not None:
             batch = self._convert(batch)
-        hand = (batch, Frontier(epoch, place, epoch == own_epoch), get_ident())
+        hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self._main is None, own_epoch, step)
         channel = session.channel
         # Nothing is called between these lines: see _wire.
         channel.start = end
@@ -477,6 +505,8 @@ class Loader:
             session.channel.skip(end)
             if kind == _wire.NOTE:
                 warn(payload, 4)
+            elif kind == _wire.LOG:
+                log(payload)
 
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
@@ -549,7 +579,7 @@ class Loader:
         self._recovery.passed(record["epoch"], record["sources"])
         serial_until = self._recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        session = Session(connection, self._recipe, self._config, record, serial_until)
+        session = Session(connection, self._recipe, self._config, record, serial_until, None, self._python)
         self._open(session)
         self._session = session
         self._adrift = False
@@ -587,13 +617,14 @@ class Loader:
             self._refused = LoaderClosed
             session.channel.shut()  # next() finds the end, and lets go
         with self._lock:
-            if self._inside:
-                return
-            self._refused = LoaderClosed
-            session, self._session = self._session, None
-            self._hand = None
-            if session is not None:
-                self._stats = session.finish() or self._stats
+            if not self._inside:
+                self._refused = LoaderClosed
+                session, self._session = self._session, None
+                self._hand = None
+                if session is not None:
+                    self._stats = session.finish() or self._stats
+            if self._main is not None:
+                self._main.close()
 
     def __enter__(self) -> Loader:
         self._check()
@@ -642,10 +673,11 @@ class Loader:
         Args:
             format: `"yaml"` or `"json"`.
         """
-        from . import _recipe
+        return self._written(format)
 
+    def _written(self, format: str, main: bool = True) -> str:
         given = {name: value for name, value in self._config.items() if value is not None and name not in _OF_THE_PROCESS}
-        return _recipe.write(self._recipe, given, format)
+        return self._pipeline._written(given, format, main)
 
     @property
     def classes(self) -> list[str] | None:
@@ -723,7 +755,7 @@ class Loader:
         from ._profile import profile
 
         self._check()
-        return profile(self.recipe("json"), items, workers, fuse)
+        return profile(self._written("json", main=False), items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
         """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev.
@@ -801,7 +833,8 @@ class Loader:
         from ._preview import preview
 
         self._check()
-        return preview(self._recipe, self._config, n, self._frontier.epoch if epoch is None else epoch, columns, tile)
+        epoch = self._frontier.epoch if epoch is None else epoch
+        return preview(self._recipe, self._config, self._python, n, epoch, columns, tile)
 
     def __repr__(self) -> str:
         from . import _draw
@@ -824,7 +857,7 @@ class Loader:
             pieces += [_draw.stages_html(self._opened["stages"], stats), _draw.LEGEND]
             if stats:
                 pieces.append(_draw.details("statistics", stats["text"]))
-        pieces.append(_draw.details("pipeline", "\n".join(_draw.lines(self._recipe["steps"], self._recipe["seed"]))))
+        pieces.append(_draw.details("pipeline", repr(self._pipeline)))
         return _draw.page(*pieces)
 
     def _fields(self) -> list[tuple[str, str]]:
@@ -849,6 +882,14 @@ class Loader:
                 made, what = stats["stages"][-1]["in"], "samples"
             told.append(f"{made / max(stats['elapsed_ns'] / 1e9, 1e-9):,.0f} {what}/s. {stats['verdict']}")
         return told
+
+
+def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps | None:
+    if not steps:
+        return None
+    from ._main import MainSteps
+
+    return MainSteps(steps, seed, rank)
 
 
 _OF_THE_PROCESS = ("rank", "world_size", "local_world_size")

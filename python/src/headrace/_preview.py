@@ -7,11 +7,11 @@ import os
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._arguments import _integer
 from ._draw import visible
 from ._engine import manager
 from ._session import Gone, Session
 from .errors import RecipeError
-from .pipeline import _integer
 
 if TYPE_CHECKING:
     from .pipeline import Path
@@ -86,7 +86,15 @@ class Preview:
         return "\n".join(lines)
 
 
-def preview(recipe: dict[str, Any], config: dict[str, Any], n: int, epoch: int, columns: int | None, tile: int | None) -> Preview:
+def preview(
+    recipe: dict[str, Any],
+    config: dict[str, Any],
+    python: dict[str, Any] | None,
+    n: int,
+    epoch: int,
+    columns: int | None,
+    tile: int | None,
+) -> Preview:
     """Have the first samples of an epoch drawn, by an engine of its own: what happens there does not touch any loader."""
     asked: dict[str, Any] = {"samples": _integer("n", n), "epoch": _integer("epoch", epoch)}
     for name, value, most in (("columns", columns, 10_000), ("tile", tile, 4096)):
@@ -99,7 +107,7 @@ def preview(recipe: dict[str, Any], config: dict[str, Any], n: int, epoch: int, 
     if asked["epoch"] < 0:
         raise RecipeError(f"headrace: preview(epoch={epoch!r}): epochs count from 0")
     asked["title"] = f"the first {asked['samples']:,} samples of epoch {asked['epoch']}"
-    session = Session(manager.connect(alone=True), recipe, config, preview=asked)
+    session = Session(manager.connect(alone=True), recipe, config, python=python, preview=asked)
     try:
         payload = session.previewed()
     except Gone:

@@ -12,9 +12,9 @@ from itertools import cycle, islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._arguments import _integer, _is_several
 from ._engine import find_program
 from .errors import EngineFailed, HeadraceError, RecipeError
-from .pipeline import _integer, _is_several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

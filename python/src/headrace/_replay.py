@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._arguments import _integer
 from ._frontier import whole
 from .errors import HeadraceError, RecipeError, StateMismatch
-from .pipeline import Pipeline, _integer, load
+from .pipeline import Pipeline, load
 
 if TYPE_CHECKING:
     from .pipeline import Path

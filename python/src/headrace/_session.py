@@ -32,6 +32,18 @@ def warn(payload: bytes, level: int) -> None:
     warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=level + 1)
 
 
+def log(payload: bytes) -> None:
+    """Hand on what a LOG frame has: what a worker logged, warned of or printed."""
+    import logging
+
+    told = json.loads(payload)
+    level = logging.getLevelName(told["level"])
+    extra = {"worker_logger": told["logger"]}
+    logging.getLogger(f"headrace.worker.{told['stage']}").log(
+        level if isinstance(level, int) else logging.INFO, told["message"], extra=extra
+    )
+
+
 class Session:
     """Sends what a loader wants and waits for what comes."""
 
@@ -43,6 +55,7 @@ class Session:
         state: dict[str, Any] | None = None,
         serial_until: dict[str, Any] | None = None,
         replay: int | None = None,
+        python: dict[str, Any] | None = None,
         preview: dict[str, Any] | None = None,
     ) -> None:
         self.connection = connection
@@ -61,8 +74,10 @@ class Session:
         self._poller.register(self.channel.fd, select.POLLIN)
         self._poller.register(connection.engine.pidfd, select.POLLIN)
         self._asked = 0  # for statistics
-        asked = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
-        self._send_json(_wire.OPEN if preview is None else _wire.PREVIEW, {**asked, **(preview or {})})
+        opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
+        if python is not None:
+            opening["python"] = python
+        self._send_json(_wire.OPEN if preview is None else _wire.PREVIEW, {**opening, **(preview or {})})
 
     def opened(self) -> dict[str, Any]:
         """Wait for OPENED."""
@@ -93,6 +108,8 @@ class Session:
                 raise _failures.parse(payload)[1]
             if kind == _wire.NOTE:
                 warn(payload, 6)
+            elif kind == _wire.LOG:
+                log(payload)
             else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came before {wanted}")
 
@@ -228,7 +245,10 @@ class Session:
                 self._send_json(_wire.TRACE, {"path": None})
                 self.traced = self._answer(_wire.TRACED, _CLOSING)
             self.channel.send(_wire.CLOSE, b"", self.stream)
-            return self._answer(_wire.CLOSED, _CLOSING)
+            closed = self._answer(_wire.CLOSED, _CLOSING)
+            for payload in iter(lambda: self.channel.find(_wire.LOG), None):
+                log(payload)
+            return closed
         except (Gone, ProtocolError):
             return None
         finally:

@@ -58,6 +58,9 @@ class SampleError(HeadraceError):
         index (int | None): its index in the source.
         epoch (int | None): the epoch.
         position (int | None): its position in this rank's epoch of the source.
+        remote_type (str | None): of what a function of the program raised in a worker, its type, such as `"ValueError"`.
+        remote_message (str | None): likewise, its text.
+        remote_traceback (str | None): likewise, the traceback, as the worker had it.
     """
 
     def __init__(
@@ -70,6 +73,9 @@ class SampleError(HeadraceError):
         index: int | None = None,
         epoch: int | None = None,
         position: int | None = None,
+        remote_type: str | None = None,
+        remote_message: str | None = None,
+        remote_traceback: str | None = None,
     ) -> None:
         super().__init__(message)
         self.stage = stage
@@ -78,6 +84,18 @@ class SampleError(HeadraceError):
         self.index = index
         self.epoch = epoch
         self.position = position
+        self.remote_type = remote_type
+        self.remote_message = remote_message
+        self.remote_traceback = remote_traceback
+        if remote_traceback:
+            self.__cause__ = RemoteTraceback(remote_traceback)
+
+
+class RemoteTraceback(Exception):  # as in Python's own libraries
+    """Shows a worker's traceback above the error that comes of it."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0].rstrip()}\n"
 
 
 class TooManyErrors(SampleError):

@@ -4,6 +4,25 @@ from __future__ import annotations
 
 import os
 
+from ._arguments import (
+    _bytes,
+    _count_or_share,
+    _dtype,
+    _given,
+    _integer,
+    _integers,
+    _number,
+    _numbers,
+    _optional,
+    _padding,
+    _path,
+    _range,
+    _seconds,
+    _size,
+    _when,
+    _whole,
+)
+from ._functions import Function, Names, has_functions, importable, is_main, operation, spelled
 from .errors import HeadraceError, RecipeError
 
 TYPE_CHECKING = False
@@ -19,8 +38,13 @@ if TYPE_CHECKING:
     Jitter = float | tuple[float, float] | list[float]
     When = str | int | Iterable[str] | Iterable[int] | None
     Branch = Callable[["Pipeline"], "Pipeline"]
+    Some = str | Iterable[str]
+    Seeds = Iterable[Literal["random", "numpy", "torch"]]
+    Where = Literal["process", "thread"]
 
-__all__ = ["Pipeline", "files", "load", "merge"]
+__all__ = ["Pipeline", "files", "load", "merge", "source"]
+
+_LAST = ("batch", "bucket_batch", "pack")
 
 _FORMATS = ("numpy", "torch")
 
@@ -61,6 +85,37 @@ def files(
     if label is not None:
         args["label"] = label
     return Pipeline(_integer("seed", seed), ({"files": args},), "numpy")
+
+
+def source(obj: Any, *, fields: Some | None = None, gives: Any = None, seed: int = 0) -> Pipeline:
+    """Take samples from an object of this program: the first step of a pipeline.
+
+        loader = hr.source(dataset, fields=["image", "label"]).shuffle().batch(32).loader()
+
+    The object is copied to worker processes, which read it there: change it before, not meanwhile. It is one of these:
+
+    - a list, a PyTorch Dataset, or anything else with `__getitem__` and `__len__`: read by number, in any order, by several workers; it
+      can be shuffled, divided among ranks and resumed like files. The name of sample 12 is `"12"`.
+    - something to iterate over, a generator function, or another function that returns such a thing, also an async one: read from the
+      beginning to the end by one worker, once an epoch. Resuming needs its own `state_dict` and `load_state_dict`. A function is given
+      `rank` and `world_size` where there are several ranks.
+
+    Each item is a sample, a dict of fields; with `fields`, a tuple of their values. [Bring your own Python](own-python.md) says which
+    values there are.
+
+    Args:
+        obj: where samples come from.
+        fields: the names of what an item has, where that is a tuple, or of the one thing that it is.
+        gives: the types of the fields, as for `Pipeline.map`; by default they are those of the first sample.
+        seed: of all random operations, as for `files`.
+
+    Returns:
+        A pipeline with the field `key`, and those of the samples.
+    """
+    from ._checks import source_arguments
+
+    given = {name: value for name, value in source_arguments(obj, fields, gives).items() if value is not None}
+    return Pipeline(_integer("seed", seed), ({"source": given},), "numpy")
 
 
 def merge(
@@ -107,6 +162,9 @@ def merge(
                 raise RecipeError(f"headrace: merge: pipeline {i} has {name} {mine!r}, but pipeline 0 has {first!r}: takes the same of all")
     if not given:
         raise RecipeError("headrace: merge: there is nothing to merge: takes pipelines")
+    for i, pipeline in enumerate(given):
+        if any(map(is_main, pipeline._steps)):
+            raise RecipeError(f'headrace: merge: pipeline {i} has a step with where="main": put that behind the batch of what is merged')
     args = {
         "of": [list(pipeline._steps) for pipeline in given],
         "order": order,
@@ -170,6 +228,17 @@ class Pipeline:
 
     def _with(self, op: str, args: dict[str, Any]) -> Pipeline:
         given = {name: value for name, value in args.items() if value is not None}
+        before: dict[str, Any] = self._steps[-1] if self._steps else {}
+        if given.get("where") == "main":
+            if not is_main(before) and not set(_LAST) & set(before):
+                text = (
+                    f'headrace: {op}: where="main" is for functions of batches, which come last: put it behind batch, bucket_batch or pack'
+                )
+                raise RecipeError(f'{text}; a function of samples has where="process" or "thread"')
+        elif is_main(before):
+            raise RecipeError(f'headrace: {op}: comes behind map with where="main", which is done when the engine is done with a batch')
+        elif isinstance(given.get("function"), Function) and set(_LAST) & set(before):
+            raise RecipeError(f'headrace: {op}: comes behind {operation(before)}: put it before, or say where="main" for a map of batches')
         return Pipeline(self._seed, (*self._steps, {op: given}), self._format, self._defaults)
 
     def shuffle(self, seed: int | None = None) -> Pipeline:
@@ -246,6 +315,8 @@ class Pipeline:
             "time_limit": None if time_limit is None else _number("time_limit", time_limit),
         }
         (*before, last) = self._steps
+        if is_main(last):
+            raise RecipeError('headrace: failures: is not about map with where="main": its errors are raised by the loop as they are')
         failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
         return Pipeline(self._seed, (*before, last | {"failures": failures}), self._format, self._defaults)
 
@@ -470,7 +541,155 @@ class Pipeline:
         """
         return self._with("layout", {"layout": layout})
 
-    def batch(self, size: int | None = None, *, global_size: int | None = None, drop_last: bool = False) -> Pipeline:
+    def map(
+        self,
+        function: Callable[..., Any],
+        *,
+        fields: Some | None = None,
+        to: Some | None = None,
+        gives: Any = None,
+        workers: int | None = None,
+        where: Literal["process", "thread", "main"] = "process",
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Apply a function of this program to each sample, in worker processes; or to each batch, in this one.
+
+            def augment(sample, rng):
+                image = sample["image"]
+                return {**sample, "image": image[:, ::-1] if rng.random() < 0.5 else image}
+
+            loader = hr.files("data/train").decode_image().resize((64, 64)).map(augment, workers=4).batch(32).loader()
+
+        The function is given a sample, a dict of its fields, and returns one: what is not in that is gone, what is new is new. With
+        `fields` it is given their values and returns values, and the other fields stay. Arrays are views on the engine's memory, valid
+        until the function returns. A parameter `rng` is given a `numpy.random.Generator` that draws the same numbers for the same
+        sample in each run. The function may be async. Of a class, each worker makes an object and calls that.
+        [Bring your own Python](own-python.md) tells all of this at length.
+
+        Args:
+            function: a function, a class whose `__init__` takes no arguments, or another object that can be called.
+            fields: the fields that it is given, as positional arguments.
+            to: the fields that it gives, as many values as there are names; by default those of `fields`.
+            gives: what it gives, by field: `(dtype, shape)`, with None for an extent that differs, a dtype for single numbers, `str`,
+                `bytes`, or `object` for anything that can be pickled. Of one field in `fields`, its type is enough. By default,
+                the first sample is tried when the loader is made.
+            workers: how many samples are worked on at once; by default as many as `loader(workers=…)` says.
+            where: `"process"`: in worker processes, each with one sample at a time. `"thread"`: in threads of one worker process, for
+                functions that let go of the GIL. `"main"`: in this process, when the loop asks for a batch, of which the function gets all
+                fields and returns anything: behind `batch` only, and at the end.
+            seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
+            copy: True gives copies of arrays, which may be kept when the function has returned.
+        """
+        from ._checks import arguments
+
+        given = arguments("map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
+        return self._with("map", given)
+
+    def filter(
+        self,
+        function: Callable[..., Any],
+        *,
+        fields: Some | None = None,
+        workers: int | None = None,
+        where: Where = "process",
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Keep the samples for which a function of this program returns something true: `.filter(is_large, fields="image")`.
+
+        Those that are left out are no errors, and are not counted as lost. How many batches there are is known by a bound
+        alone then, and several ranks need `steps_per_epoch`.
+
+        Args:
+            function: as for `map`, but of what it returns only the truth counts.
+            fields: as for `map`.
+            workers: as for `map`.
+            where: as for `map`.
+            seed: as for `map`.
+            copy: as for `map`.
+        """
+        from ._checks import arguments
+
+        return self._with("filter", arguments("filter", function, fields=fields, workers=workers, where=where, seed=seed, copy=copy))
+
+    def flat_map(
+        self,
+        function: Callable[..., Any],
+        *,
+        fields: Some | None = None,
+        to: Some | None = None,
+        gives: Any = None,
+        workers: int | None = None,
+        where: Where = "process",
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Make several samples of each, or none: the function is a generator, or returns a list.
+
+            def crops(sample, rng):
+                for _ in range(4):
+                    y, x = rng.integers(0, 32, 2)
+                    yield {**sample, "image": sample["image"][y:y + 224, x:x + 224]}
+
+            .flat_map(crops)
+
+        Each is handed on when it is yielded. How many batches there are is known by a bound alone, if at all.
+
+        Args:
+            function: as for `map`, but each thing that it yields is a sample, or with `fields` what `map` would return.
+            fields: as for `map`.
+            to: as for `map`.
+            gives: as for `map`.
+            workers: as for `map`.
+            where: as for `map`.
+            seed: as for `map`.
+            copy: as for `map`.
+        """
+        from ._checks import arguments
+
+        given = arguments("flat_map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
+        return self._with("flat_map", given)
+
+    def aggregate(self, aggregator: Any, *, gives: Any = None, seed: Seeds = ()) -> Pipeline:
+        """Make new samples of several: an object collects them, and says when something is ready.
+
+            class Pairs:
+                def __init__(self):
+                    self.first = None
+                def accumulate(self, sample):
+                    if self.first is None:
+                        self.first = sample["x"].copy()
+                    else:
+                        yield {"pair": np.stack([self.first, sample["x"]])}
+                        self.first = None
+                def flush(self):
+                    ...  # the end of an epoch: what is left over, if it is to be given
+
+            .aggregate(Pairs)
+
+        `accumulate` is given each sample in turn, by one worker, and `flush` ends an epoch. Both give an iterable of samples, or None. An
+        epoch begins with a new object. Resuming takes what it held from its own `state_dict()`, by `load_state_dict(state)`; without these
+        methods the samples that it held are read again.
+
+        Args:
+            aggregator: a class with these methods, of which `__init__` takes no arguments.
+            gives: as for `map`.
+            seed: as for `map`.
+        """
+        from ._checks import aggregate_arguments
+
+        return self._with("aggregate", aggregate_arguments(aggregator, gives=gives, seed=seed))
+
+    def batch(
+        self,
+        size: int | None = None,
+        *,
+        global_size: int | None = None,
+        drop_last: bool = False,
+        collate: Callable[[list[dict[str, Any]]], dict[str, Any]] | None = None,
+        gives: Any = None,
+    ) -> Pipeline:
         """Stack samples to batches.
 
         Where images have several sizes, behind `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
@@ -481,8 +700,16 @@ class Pipeline:
             global_size: samples of a batch on all ranks together, of which each takes a contiguous part. Only these batches are
                 the same for another world size.
             drop_last: whether to leave out an epoch's last batch where it is not full.
+            collate: a function that is given the list of samples and returns the batch, a dict of fields, in a worker process; by default
+                arrays of one shape are stacked.
+            gives: with `collate`, what it gives, as for `map`.
         """
-        return self._with("batch", {"size": size, "global_size": global_size, "drop_last": drop_last})
+        args: dict[str, Any] = {"size": size, "global_size": global_size, "drop_last": drop_last}
+        if collate is not None or gives is not None:
+            from ._checks import collate_arguments
+
+            args["collate"] = collate_arguments(collate, gives)
+        return self._with("batch", args)
 
     def bucket_batch(
         self,
@@ -582,18 +809,28 @@ class Pipeline:
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
 
-        It is complete: all defaults are written out, so that it keeps its meaning when one of them changes.
+        It is complete: all defaults are written out, so that it keeps its meaning when one of them changes. Functions stand in it by
+        name, `module:function`, and are imported where the recipe runs.
 
         Args:
             format: `"yaml"` or `"json"`.
+
+        Raises:
+            RecipeError: if there is a mistake in it, or a function that cannot be imported by name, such as a lambda.
         """
+        return self._written(self._defaults, format)
+
+    def _written(self, loader: dict[str, Any], format: str, main: bool = True) -> str:
+        """The text of a recipe with a section `loader`. `main` is whether steps of the program's loop matter, which it cannot have."""
         from . import _recipe
 
-        return _recipe.write(self._described(), self._defaults, format)
+        if main and any(map(is_main, self._steps)):
+            raise RecipeError('headrace: a recipe has what the engine does: leave out map with where="main", and add it behind load()')
+        return _recipe.write(self._described(importable), loader, format)
 
-    def _described(self) -> dict[str, Any]:
-        """What the engine is sent."""
-        return {"headrace": 1, "seed": self._seed, "steps": list(self._steps)}
+    def _described(self, spell: Callable[[Function], str] | None = None) -> dict[str, Any]:
+        """What the engine is sent; `spell` says how functions are called."""
+        return {"headrace": 1, "seed": self._seed, "steps": spelled(self._steps, spell or Names())}
 
     def loader(
         self,
@@ -681,11 +918,21 @@ class Pipeline:
         connection = manager.connect()
         from ._session import Session
 
-        recipe = self._described()
-        session = Session(connection, recipe, config, state, None, replay)
+        names = Names()
+        recipe = self._described(names)
+        python = None
+        if has_functions(recipe["steps"]):
+            from ._interpreter import interpreter
+
+            try:
+                python = interpreter(names.functions)
+            except BaseException:
+                connection.close()
+                raise
+        session = Session(connection, recipe, config, state, None, replay, python)
         from ._loader import Loader
 
-        return Loader(session, recipe, config, self._format)
+        return Loader(session, self, recipe, config, python)
 
     def __repr__(self) -> str:
         from . import _draw
@@ -714,135 +961,3 @@ def check_format(format: str) -> str:
     if format not in _FORMATS:
         raise RecipeError(f"headrace: to({format!r}): takes {' or '.join(map(repr, _FORMATS))}")
     return format
-
-
-def _path(path: Any) -> str:
-    try:
-        return os.fsdecode(path)
-    except TypeError:
-        raise RecipeError(f"headrace: files: {path!r} is no path; takes str, bytes or os.PathLike") from None
-
-
-def _whole(name: str, path: Any) -> str | None:
-    """A file's whole name: the engine may have been started in another folder."""
-    try:
-        return None if path is None else os.path.abspath(os.fsdecode(path))
-    except TypeError:
-        raise RecipeError(f"headrace: {name} is {path!r}: takes the name of a file") from None
-
-
-def _integer(name: str, value: Any) -> int:
-    try:
-        return int(value.__index__())
-    except AttributeError:
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a whole number") from None
-
-
-def _optional(name: str, value: Any) -> int | None:
-    return None if value is None else _integer(name, value)
-
-
-def _given(name: str, value: int | None, environment: str | None, default: int, least: int = 0) -> int:
-    if value is not None:
-        given = _integer(name, value)
-    elif environment is None:
-        given = default
-    else:
-        try:
-            given = int(environment)
-        except ValueError:
-            text = f"headrace: {name.upper()} in the environment is {environment!r}: takes a whole number; or give {name}="
-            raise RecipeError(text) from None
-    if given < least:
-        raise RecipeError(f"headrace: {name} is {given}: takes a number from {least} on")
-    return given
-
-
-def _size(size: Any) -> int | list[int]:
-    if _is_several(size):
-        if len(size) == 1:
-            return _integer("size", size[0])
-        return [_integer("size", n) for n in size]
-    return _integer("size", size)
-
-
-def _integers(name: str, value: Any) -> int | list[int]:
-    return [_integer(name, n) for n in value] if _is_several(value) else _integer(name, value)
-
-
-def _number(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a number") from None
-    if number - number != 0:  # infinite, or no number at all
-        raise RecipeError(f"headrace: {name} is {value!r}: takes a number")
-    return number
-
-
-def _seconds(name: str, value: Any) -> float | None:
-    try:
-        return None if value is None else _number(name, value)
-    except RecipeError as error:
-        raise RecipeError(f"{error} of seconds") from None
-
-
-def _dtype(value: Any) -> str:
-    """The name of a dtype, which may be NumPy's."""
-    for name in (value, getattr(value, "name", None), getattr(value, "__name__", None)):
-        if isinstance(name, str):
-            return str(name)
-    raise RecipeError(f"headrace: dtype is {value!r}: takes the name of a dtype, such as 'int32'")
-
-
-def _numbers(name: str, value: Any) -> float | list[float]:
-    return [_number(name, n) for n in value] if _is_several(value) else _number(name, value)
-
-
-def _padding(value: Any) -> float | dict[str, float]:
-    if hasattr(value, "items"):
-        return {name: _number("pad", number) for name, number in value.items()}
-    return _number("pad", value)
-
-
-def _is_several(value: Any) -> bool:
-    """Tells lists, tuples and arrays from single numbers, of which NumPy's scalars are iterable in name only."""
-    return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
-
-
-def _range(name: str, pair: tuple[float, float] | None) -> list[float] | None:
-    if pair is None:
-        return None
-    if not _is_several(pair):
-        raise RecipeError(f"headrace: {name} is {pair!r}: takes (least, greatest)")
-    return [_number(name, x) for x in pair]
-
-
-_UNITS = {"": 1, "B": 1} | {f"{p}B": 1000**i for i, p in enumerate("KMGT", 1)} | {f"{p}IB": 1024**i for i, p in enumerate("KMGT", 1)}
-
-
-def _bytes(name: str, amount: int | str | None) -> int | None:
-    if not isinstance(amount, str):
-        return _optional(name, amount)
-    text = amount.strip().upper()
-    digits = text.rstrip("BIKMGT ")
-    unit = text[len(digits) :].strip()
-    try:
-        return int(float(digits) * _UNITS[unit])
-    except (ValueError, KeyError):
-        raise RecipeError(f"headrace: {name} is {amount!r}: takes a number of bytes, or text like '512MiB' or '2GB'") from None
-
-
-def _when(i: int, value: Any) -> str | int:
-    if hasattr(value, "__index__") and not isinstance(value, bool):
-        return _integer("when", value)
-    try:
-        return os.fsdecode(value)
-    except TypeError:
-        raise RecipeError(f"headrace: route: branch {i} takes {value!r}: takes patterns of text, or whole numbers") from None
-
-
-def _count_or_share(name: str, value: Any) -> int | float | None:
-    if value is None:
-        return None
-    return _integer(name, value) if hasattr(value, "__index__") else _number(name, value)
