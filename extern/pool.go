@@ -181,8 +181,8 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if want := len(p.o.In) * p.rows(c); len(c.In) != want && !c.Flush {
-		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))
+	if err := p.check(c); err != nil {
+		return err
 	}
 	j := jobs.Get().(*job)
 	j.call, j.yield, j.ctx = c, yield, ctx
@@ -206,6 +206,29 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 		p.calls.Add(1)
 	}
 	return err
+}
+
+// check refuses values that are not what the pool's options say.
+func (p *Pool) check(c *Call) error {
+	if c.Flush {
+		return nil
+	}
+	if want := len(p.o.In) * p.rows(c); len(c.In) != want || c.Rows < 0 {
+		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))
+	}
+	for i := range c.In {
+		v, f := &c.In[i], &p.o.In[i%len(p.o.In)]
+		fit := v.Kind == f.Type.Kind
+		if fit && v.Kind == sample.Tensor {
+			n, err := v.Shape.Bytes(v.DType)
+			fit = err == nil && v.DType == f.Type.DType && fits(v.Shape, f.Type.Shape) && n == int64(len(v.Data))
+		}
+		if !fit {
+			is := sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}
+			return fmt.Errorf("extern: %s is given %q as %v of %d bytes: it is to be %v", p.o.Stage, f.Name, is, len(v.Data), f.Type)
+		}
+	}
+	return nil
 }
 
 // patience is how long a call may go on that nobody waits for any more.

@@ -39,8 +39,14 @@ func (k *keeper) keep() {
 	p := k.pool
 	defer p.done.Done()
 	for {
+		select {
+		case starts <- struct{}{}:
+		case <-k.stop:
+			return
+		}
 		proc, err := p.start(k)
 		if err != nil {
+			<-starts
 			p.fail(&StartError{Stage: p.o.Stage, Cause: err})
 			return
 		}
@@ -85,6 +91,12 @@ func (p *Pool) died(proc *process) time.Duration {
 	}
 	return backOff << p.barren
 }
+
+// starts has an entry for each process that is on its way to its first sample. So many at once as there are cores are soonest ready: if more start together, all are late.
+var starts = make(chan struct{}, max(2, machine.CPUs()))
+
+// startTime is how long others wait for a process that starts; one that takes longer waits itself, for a disk or a network.
+const startTime = time.Second
 
 // process is one worker process. It has a lane for each of its threads.
 type process struct {
@@ -266,6 +278,14 @@ func (proc *process) run() {
 	if p.o.Limit > 0 {
 		go proc.watch(p.o.Limit)
 	}
+	go func() {
+		select {
+		case <-proc.ready:
+		case <-proc.exited:
+		case <-time.After(startTime):
+		}
+		<-starts
+	}()
 	keeper := proc.lanes[0].keeper
 	stopped := make(chan struct{})
 	go func() {

@@ -208,3 +208,22 @@ func TestWhatIsWrongWithAStream(t *testing.T) {
 		pool.Close()
 	}
 }
+
+// Who takes a stream's samples may take his time: the limit is on making them.
+func TestASlowReaderIsNoHungGenerator(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:parts", Kind: extern.FlatMap, In: intField, Gives: intField, Limit: 200 * time.Millisecond})
+	if _, err := ints(t, pool, &extern.Call{In: []extern.Value{number(1)}}); err != nil { // it has started
+		t.Fatal(err)
+	}
+	taken := 0
+	err := pool.Stream(within(t, time.Minute), &extern.Call{In: []extern.Value{number(100)}}, func(vs []extern.Value) error {
+		heapOf(pool).Give(vs[0].Data)
+		if taken++; taken < 4 || taken > 97 {
+			time.Sleep(300 * time.Millisecond)
+		}
+		return nil
+	})
+	if err != nil || taken != 100 {
+		t.Errorf("%d, %v", taken, err)
+	}
+}

@@ -443,3 +443,63 @@ func TestAPickleIsPreferred(t *testing.T) {
 	}
 	give(pool, c)
 }
+
+func TestValuesThatAreNotWhatWasSaid(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:same", In: intField, Gives: intField})
+	for name, in := range map[string][]extern.Value{
+		"none":      nil,
+		"two":       {number(1), number(2)},
+		"text":      {text("1")},
+		"dtype":     {array(tensor.Float64, make([]byte, 8))},
+		"shape":     {array(tensor.Int64, make([]byte, 8), 1)},
+		"too short": {array(tensor.Int64, make([]byte, 7))},
+	} {
+		if err := pool.Call(within(t, time.Minute), &extern.Call{In: in}); err == nil || !strings.HasPrefix(err.Error(), "extern: step ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// All of what NumPy, torch and Pillow make comes as arrays.
+func TestWhatOtherLibrariesMake(t *testing.T) {
+	bf := sample.TensorType(tensor.BFloat16, 2)
+	gives := sample.Schema{{Name: "torch", Type: sample.TensorType(tensor.Float32, 3, 2)}, {Name: "bfloat16", Type: bf}, {Name: "pil", Type: sample.TensorType(tensor.Uint8, 2, 3, 3)},
+		{Name: "big", Type: sample.TensorType(tensor.Int32, 2)}, {Name: "turned", Type: sample.TensorType(tensor.Uint8, 300, 200)}, {Name: "scalar", Type: sample.TensorType(tensor.Float64)}, {Name: "ml", Type: bf}}
+	for _, probe := range []bool{false, true} {
+		o := extern.Options{Function: "libraries:make", In: sample.Schema{}, Gives: gives}
+		if probe {
+			o.Gives = nil
+		}
+		pool := open(t, o)
+		c := &extern.Call{}
+		if err := pool.Call(within(t, 2*time.Minute), c); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range c.Out {
+			if is := (sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}); !is.Equal(gives[i].Type) {
+				t.Errorf("%s is %v", gives[i].Name, is)
+			}
+		}
+		want := [][]byte{
+			{0, 0, 0, 0, 0, 0, 64, 64, 0, 0, 128, 63, 0, 0, 128, 64, 0, 0, 0, 64, 0, 0, 160, 64},
+			{0x80, 0x3f, 0, 0x40},
+			bytes.Repeat([]byte{1, 2, 3}, 6),
+			{1, 0, 0, 0, 2, 0, 0, 0},
+			nil,
+			{0, 0, 0, 0, 0, 0, 4, 64},
+			{0x40, 0x40, 0x80, 0x40},
+		}
+		for i, w := range want {
+			if w != nil && !bytes.Equal(c.Out[i].Data, w) {
+				t.Errorf("%s is %v", gives[i].Name, c.Out[i].Data)
+			}
+		}
+		for i, x := range c.Out[4].Data {
+			if int(x) != (i%200*300+i/200)%251 {
+				t.Fatalf("pixel %d of what was turned is %d", i, x)
+			}
+		}
+		give(pool, c)
+		pool.Close()
+	}
+}

@@ -322,3 +322,22 @@ func TestOnline(t *testing.T) {
 		}
 	}
 }
+
+func TestMemoryKills(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		n     int64
+		file  string
+	}{
+		"nobody counts": {nil, 0, ""},
+		"the machine":   {map[string]string{"proc/vmstat": "nr_free_pages 5\noom_kill 3\n"}, 3, "/proc/vmstat"},
+		"version 2": {map[string]string{"proc/self/mountinfo": mountV2, "proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.events": "low 0\noom 9\noom_kill 4\n", "proc/vmstat": "oom_kill 7\n"},
+			4, "/sys/fs/cgroup/a/memory.events"},
+		"version 1": {map[string]string{"proc/self/mountinfo": mountV1Mem, "proc/self/cgroup": "4:memory:/b\n", "sys/fs/cgroup/memory/b/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"},
+			5, "/sys/fs/cgroup/memory/b/memory.oom_control"},
+	} {
+		if n, file := memoryKills(tree(c.files)); n != c.n || file != c.file {
+			t.Errorf("%s: %d in %q, want %d in %q", name, n, file, c.n, c.file)
+		}
+	}
+}

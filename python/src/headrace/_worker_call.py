@@ -285,6 +285,7 @@ class _Streams:
         except TypeError as e:  # a state that JSON cannot hold
             writer.fail(item, e)
             writer.send(True)
+        lane.resting()  # the engine may be long in taking it
 
     def _pass_on(self) -> bool:
         """Send what is ready where the engine takes it; wait where too much is. False: the engine wants no more."""

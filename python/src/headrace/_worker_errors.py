@@ -83,7 +83,7 @@ _LIBRARIES = tuple(
 
 
 def _is_library(file: str) -> bool:
-    if file.startswith("<") or "site-packages" in file or "dist-packages" in file:
+    if file.startswith(("<frozen ", "<__array_function__")) or "site-packages" in file or "dist-packages" in file:
         return True
     return file.startswith(_OURS) or os.path.realpath(file).startswith(_LIBRARIES)
 

@@ -325,7 +325,7 @@ class _Arrays:
         room = writer.offered.get((item, self.index)) if writer.offered else None
         if type(value) is not np.ndarray:
             value = self._convert(value)
-        if value.dtype is not self.dtype and value.dtype != self.dtype:
+        if value.dtype is not self.dtype and value.dtype.newbyteorder("=") != self.dtype:
             raise self._misfit(value)
         shape = value.shape
         if shape != self.shape:
