@@ -19,7 +19,7 @@ func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case program, *recipe.DecodeNPY:
+		case program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap:
 			continue
 		}
 		for n, s := range r.All() {
@@ -54,6 +54,8 @@ type stage struct {
 	asks    bool // for bytes, though perhaps only where a sample fails
 	buffers bool // as many results are kept ready as it has workers
 	losses  *pipe.Policy
+	python  *python // whose workers work; nil: the engine's own
+	flat    *flat   // that makes several samples of one; nil: op makes one
 }
 
 // routing divides samples among branches.
@@ -85,7 +87,8 @@ type compiler struct {
 	skipping map[string]bool // by stage, whether it skips
 	judges   map[string]bool // stages that skip, and have a limit of their own
 	groups   bool            // samples come into batches by what they are
-	drops    bool            // and some of them may be left out
+	drops    bool            // some samples may be left out
+	makes    bool            // and others may be made into several
 	programs bool
 	relabels bool
 }
@@ -117,7 +120,7 @@ func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	}
 	end := c.end(whole, p)
 	l.work.room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.room, c.spending, c.skipping, c.judges
-	l.drops = c.programs || c.drops
+	l.drops, l.makes = c.programs || c.drops, c.makes
 	if c.relabels {
 		l.info.Classes = nil // other labels than those of the source
 	}
@@ -176,6 +179,9 @@ func (c *compiler) beginLeg() {
 func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo func(*item)) {
 	t := &c.trail
 	h := c.failing.of(f, t.samples)
+	if s.python != nil {
+		h.limit = 0 // they end a worker that takes longer
+	}
 	s.losses = h.policy
 	c.limit(s.name, h)
 	s.asks = s.asks || h.replaces || h.retries > 0 && h.limit > 0
@@ -185,7 +191,7 @@ func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo fu
 		s.op = c.work.replacing(a, s.name, t.way)
 	}
 	s.op = named(s.op)
-	t.way = append(slices.Clip(t.way), op{a, s.waits})
+	t.way = append(slices.Clip(t.way), op{a, s.waits || s.python != nil})
 	n.steps = append(n.steps, step{stage: s})
 }
 
@@ -270,10 +276,19 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 
 // add appends a part whose result is stored.
 func (c *compiler) add(n *line, p fuse.Part) (err error) {
+	if p.Step != nil {
+		if _, several := p.Step.Args.(*recipe.FlatMap); several {
+			return c.flatMap(n, p)
+		}
+	}
 	c.reach(n, p)
+	s := &stage{name: p.Name(), steps: p.Names}
 	var next part
 	if p.Step == nil {
 		next = c.images(p)
+	} else if isPython(p.Step.Args) {
+		s.python, err = c.python(*p.Step)
+		next = s.python
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
 		next = c.array(args)
 	} else {
@@ -283,7 +298,7 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 		return err
 	}
 	c.trail.leg.parts = append(c.trail.leg.parts, next)
-	c.push(n, &stage{name: p.Name(), steps: p.Names}, p.Failures, c.work.carry(next), func(it *item) { it.values.sweep() })
+	c.push(n, s, p.Failures, c.work.carry(next), func(it *item) { it.values.sweep() })
 	return nil
 }
 

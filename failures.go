@@ -153,7 +153,7 @@ type tries struct {
 
 // again is the same sample, not read yet.
 func (it *item) again() *item {
-	return &item{source: it.source, id: it.id, key: it.key, replaced: it.replaced, drawn: it.drawn}
+	return &item{source: it.source, id: it.id, key: it.key, replaced: it.replaced, drawn: it.drawn, wanted: it.made}
 }
 
 // caught makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
@@ -196,7 +196,7 @@ func (w *work) try(do doing, most time.Duration) func(context.Context, *item) (o
 func (w *work) along(ctx context.Context, it *item, way []op) (_ *item, err error) {
 	for _, o := range way {
 		if !o.waits {
-			it, err = o.do(ctx, it)
+			it, err = w.inside(ctx, it, o.do)
 		} else {
 			it, err = w.aside(ctx, it, o.do)
 		}
@@ -216,6 +216,20 @@ func (w *work) aside(ctx context.Context, it *item, do attempt) (out *item, err 
 	if err != nil && out != nil {
 		w.drop(out)
 		out = nil
+	}
+	return out, err
+}
+
+// inside does what computes, with a permit of the gate, also where the stage has none.
+func (w *work) inside(ctx context.Context, it *item, do attempt) (out *item, err error) {
+	begun := false
+	err = pipe.InGate(ctx, w.gate, func() (err error) {
+		begun = true
+		out, err = do(ctx, it)
+		return err
+	})
+	if !begun {
+		w.drop(it)
 	}
 	return out, err
 }

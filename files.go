@@ -82,10 +82,12 @@ func (f *files) fetch(ctx context.Context, w *work, it *item) (int64, error) {
 		defer context.AfterFunc(ctx, it.content.Park)()
 	}
 	v := w.blank(it)
-	buffer := v.borrow(&w.buffers, 0)
-	if *buffer, err = file.Read(*buffer); err != nil {
+	buffer := v.borrow(&w.buffers, w.fileRoom(file.Size()))
+	content, err := file.Read(*buffer)
+	if err != nil {
 		return 0, err
 	}
+	w.buffers.Moved(buffer, content)
 	n := int64(len(*buffer))
 	it.content.Resize(n) // the file may have grown
 	v.data[f.bytes.at] = slices.Clip(*buffer)

@@ -57,10 +57,14 @@ func (j joiner) ordered(later bool) bool { return later || j.config.Order == Inp
 
 func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item] {
 	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
-	if s.waits {
+	switch {
+	case s.python != nil:
+		o.Workers, o.Hands, o.Staff = s.python.workers, s.python.hands, s.python.pool.SetWorkers
+		j.calling = append(j.calling, s.name)
+	case s.waits:
 		o.Workers = j.readers()
 		j.reading = append(j.reading, s.name)
-	} else {
+	default:
 		o.Gate = j.gate.gate
 		j.computing = append(j.computing, s.name)
 	}
@@ -68,6 +72,9 @@ func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item
 		o.Buffer = o.Workers
 	}
 	j.note(s.name, o.Workers, s.steps)
+	if s.flat != nil {
+		return pipe.Discard(pipe.FlatMap(in, s.flat.expand, o), j.work.drop)
+	}
 	return pipe.Discard(pipe.Map(in, s.op, o), j.work.drop)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"headrace/arena"
 	"headrace/budget"
+	"headrace/extern"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -38,6 +39,9 @@ type Options struct {
 	InFlight func() InFlight // asked at every Start; nil: nothing is noted
 	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
 	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
+
+	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
+	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: nobody is told
 }
 
 // InFlight is told which samples are in the hands of C code. Cell is the number of the operation among those at work at once.
@@ -71,7 +75,7 @@ type Info struct {
 	Samples         int64         `json:"samples"`    // in all sources
 	Sources         []Source      `json:"sources"`    // in the order of the recipe
 	SamplesPerEpoch int64         `json:"samples_per_epoch"`
-	BatchesPerEpoch int64         `json:"batches_per_epoch"`
+	BatchesPerEpoch int64         `json:"batches_per_epoch"` // -1: not bounded
 	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
 	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
 	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
@@ -132,9 +136,11 @@ type Loader struct {
 
 	groups    bool // samples come into batches by what they are
 	drops     bool // some may be left out on purpose, as operations do that are not the engine's own
+	makes     bool // some may be made into several
 	spending  spending
 	computing []string       // stages whose workers compute, by name
 	reading   []string       // stages whose workers wait
+	calling   []string       // stages whose workers are Python's
 	workers   map[string]int // guarded by mu: by stage, how many workers were set
 
 	skipping map[string]bool // by stage, whether bad samples are skipped
@@ -365,7 +371,10 @@ func (l *Loader) State() State {
 	s.Replaced = l.count.Replaced
 	l.spending.note(s.Errors)
 	if l.drops {
-		s.Dropped = max(0, s.yielded()-l.count.Samples) // what is finished and was in no batch
+		s.Dropped = s.yielded() - l.count.Samples // what is finished and was in no batch
+		if !l.makes {
+			s.Dropped = max(0, s.Dropped)
+		}
 	}
 	return s
 }
@@ -393,6 +402,7 @@ func (l *Loader) Close() error {
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
+	l.work.host.close()
 	l.dead.close()
 	return l.arena.Close()
 }

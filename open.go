@@ -15,16 +15,34 @@ import (
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
+	"headrace/sample"
 )
 
 // Open checks everything that can be checked before a sample is read, lists the source, and returns a loader that has not begun. Errors join
 // all mistakes of the recipe and the configuration.
+//
+// Where a function of Python does not say what it gives, the first sample is worked on up to there.
 func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, error) {
 	r = r.Complete()
 	schema, err := r.Check()
 	if err := errors.Join(err, c.Check()); err != nil {
 		return nil, err
 	}
+	f := found{config: c, options: o, listed: map[string]*files{}, suffixes: suffixesOf(r)}
+	if unknown(r) {
+		if r, err = f.probe(ctx, r); err == nil {
+			schema, err = r.Check()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return f.open(ctx, r, schema, false)
+}
+
+// open makes the loader of a recipe whose rows have this schema.
+func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema, probes bool) (_ *Loader, wrong error) {
+	c, o := f.config, f.options
 	p, err := fuse.Fuse(r)
 	if err == nil && c.Fuse != nil && !*c.Fuse {
 		p, err = p.Split()
@@ -37,7 +55,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
 	l.usage = openUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
-	if err := l.list(ctx, p); err != nil {
+	if err := l.list(ctx, p, f); err != nil {
 		return nil, err
 	}
 	l.groups = groups(r, p)
@@ -62,7 +80,14 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := l.makeMemory(); err != nil {
 		return nil, err
 	}
-	l.makeWork()
+	if err := l.makeWork(probes); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if wrong != nil {
+			l.work.host.close()
+		}
+	}()
 	whole, end, err := l.compile(p)
 	if err != nil {
 		return nil, err
@@ -97,7 +122,7 @@ func (o Options) withDefaults() Options {
 }
 
 // list makes the sources of the recipe.
-func (l *Loader) list(ctx context.Context, p fuse.Plan) error {
+func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
 	var parents []*files
 	unnamed := false
 	first := int64(0)
@@ -106,9 +131,9 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan) error {
 		if f.Shuffle != nil {
 			s.shuffled, s.seed = true, f.ShuffleSeed
 		}
-		files, err := listFiles(ctx, f.Files, suffixesOf(l.recipe))
+		files, err := known.files(ctx, f)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrSource, err)
+			return err
 		}
 		s.contents = files
 		unnamed = unnamed || f.Files.Pairs != nil
@@ -188,6 +213,12 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 	if name, ok := l.failing().does(Skip, l.recipe); ok {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
 	}
+	for _, s := range l.recipe.All() {
+		switch s.Args.(type) {
+		case *recipe.Filter, *recipe.FlatMap:
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ErrConfig, s.Op, s.Name, l.config.WorldSize)
+		}
+	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order == "arrival" && m.Until == "shortest" {
 			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ErrConfig, m.Name, l.config.WorldSize)
@@ -222,7 +253,7 @@ func (l *Loader) makeMemory() error {
 	return err
 }
 
-func (l *Loader) makeWork() {
+func (l *Loader) makeWork(probes bool) (err error) {
 	share := min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers)
 	l.info.Workers = min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
 	if l.config.Workers != nil {
@@ -232,11 +263,20 @@ func (l *Loader) makeWork() {
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
 	l.work = work{
 		layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed,
-		ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, ledger: l.options.Ledger,
+		ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, ledger: l.options.Ledger, gate: l.gate.gate,
 	}
 	for _, s := range l.sources {
 		s.lane = l.budget.Lane()
 	}
+	for _, s := range l.recipe.All() {
+		if _, probing := s.Args.(*probing); l.work.host == nil && (probing || isPython(s.Args)) {
+			l.work.host, err = newHost(l.options, share, probes)
+		}
+	}
+	if l.work.host != nil {
+		l.work.buffers.From, l.work.pictures.From = l.work.host.heap, l.work.host.heap
+	}
+	return err
 }
 
 // readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
@@ -245,7 +285,7 @@ func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i := &l.info
 	i.Fields, i.Rows, i.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
-	l.extent = extent{splits: map[string]order.Split{}, judges: l.extent.judges, begin: State{
+	l.extent = extent{splits: map[string]order.Split{}, judges: l.extent.judges, makes: l.makes, begin: State{
 		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
@@ -274,6 +314,9 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		i.BatchesPerEpoch, i.Exact, i.Grouped = l.mostBatches(p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1:
 		i.BatchesPerEpoch = l.sources[0].split.Batches()
+	}
+	if l.makes {
+		i.BatchesPerEpoch, i.Exact = -1, false
 	}
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
 	_, skips := l.failing().does(Skip, l.recipe)
@@ -324,7 +367,7 @@ func (n *line) epoch() (samples int64, exact bool) {
 
 // extentOf is what records of a rank of another world are held against.
 func (l *Loader) extentOf(world, rank int) (extent, error) {
-	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}, judges: l.extent.judges, steps: l.extent.steps}
+	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}, judges: l.extent.judges, makes: l.makes, steps: l.extent.steps}
 	e.begin.WorldSize, e.begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error

@@ -27,6 +27,9 @@ type item struct {
 	drawn    uint32 // how many others were drawn for this place
 	limited  bool   // the operation at work has a time limit
 
+	made   []int64 // its number among those that were made of one sample, of several where these were made into several again; nil: it is the source's
+	wanted []int64 // which of those to go on as, where a sample is taken on its way by itself
+
 	form   *form // of the batches that it fits into, where these are of several
 	length int   // of its sequences, where they count
 }

@@ -32,7 +32,7 @@ type State struct {
 	Merges   map[string]pipe.Progress `json:"merges,omitempty"`   // turns that are finished, of merges that go by turns
 	Parts    []pipe.PartState         `json:"parts,omitempty"`    // samples of which several were made, and some are finished
 	Replaced int64                    `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came in the place of others
-	Dropped  int64                    `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose
+	Dropped  int64                    `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose; where they make several samples of one, less what came of that
 	Errors   map[string]int64         `json:"errors,omitempty"`   // of stages that have a max_errors of their own: how many samples of this epoch were lost or replaced there
 
 	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
@@ -80,6 +80,7 @@ type extent struct {
 	judges map[string]bool        // stages whose losses the pipeline counts
 	from   State                  // what is gone on from; nil sources: the beginning
 	steps  int64                  // batches that an epoch must have; 0: as many as there are
+	makes  bool                   // several samples may be made of one
 }
 
 // len is the number of positions in the epoch of a place of the source.
@@ -122,7 +123,7 @@ func (e extent) fits(from State) error {
 	}
 	settled := e.settled(from)
 	yielded := settled.yielded()
-	if from.Dropped < 0 || yielded < 0 {
+	if from.Dropped < 0 && !e.makes || yielded < 0 {
 		return refuse("it dropped %d samples, more than it had", from.Dropped)
 	}
 	if settled.Replaced < 0 || settled.Replaced > yielded {

@@ -61,6 +61,14 @@ func (p *places) putArray(name string) place {
 
 func newHomes() *homes { return &homes{of: map[home]place{}} }
 
+// putAny gives a field a place for a value that may come in memory of any kind: all but single numbers have memory of their own.
+func (p *places) putAny(name string, t sample.Type) place {
+	if t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0 {
+		return p.putArray(name)
+	}
+	return p.put(name, t)
+}
+
 // branch is a copy to go on with in another way.
 func (p places) branch() places { return places{maps.Clone(p.of), nil, p.homes} }
 

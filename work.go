@@ -31,6 +31,9 @@ type work struct {
 	values     sync.Pool    // of *values
 	buffers    scratch.Pool // files
 	pictures   scratch.Pool // pictures between stages
+
+	gate *pipe.Gate // of what computes
+	host *host      // of Python's functions; nil: the recipe has none
 }
 
 // part is a part of a recipe that runs as one stage.
@@ -110,6 +113,14 @@ func catch(err *error) {
 	if v := recover(); v != nil {
 		*err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
 	}
+}
+
+// fileRoom is how much memory to take for a file: where it is Go's, the one that reads makes it larger.
+func (w *work) fileRoom(size int64) int {
+	if w.host == nil {
+		return 0
+	}
+	return int(size) + 1
 }
 
 // age orders the samples of a source for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as

@@ -48,7 +48,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 
 // adjustable is an error for a stage whose number of workers cannot be changed.
 func (l *Loader) adjustable(stage string) error {
-	all := append(slices.Clone(l.computing), l.reading...)
+	all := slices.Concat(l.computing, l.reading, l.calling)
 	if slices.Contains(all, stage) {
 		return nil
 	}

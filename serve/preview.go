@@ -70,7 +70,11 @@ func (s *session) read(open wire.Open) (r recipe.Recipe, c headrace.Config, o he
 	if c, err = headrace.ParseConfig(open.Config); err != nil {
 		return r, c, o, coded(wire.CodeRecipe, err)
 	}
-	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer}
+	python, err := interpreter(open.Python)
+	if err != nil {
+		return r, c, o, fmt.Errorf("%w: python: %w", wire.ErrProtocol, err)
+	}
+	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer, Python: python, Log: s.log}
 	if s.engine.page != nil {
 		o.InFlight = func() headrace.InFlight {
 			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})

@@ -6,20 +6,21 @@ import (
 	"fmt"
 
 	"headrace"
+	"headrace/extern"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/wire"
 )
 
 // seek returns the state some batches behind another. It may run until there, which a loader of its own does: the client hears nothing of it.
-func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, from *headrace.State, batches int64) (*headrace.State, error) {
+func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, python *extern.Interpreter, from *headrace.State, batches int64) (*headrace.State, error) {
 	if batches < 0 {
 		return nil, coded(wire.CodeRecipe, fmt.Errorf("headrace: batch %d to replay: they count from 0", batches))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
-	l, err := headrace.Open(ctx, r, c, headrace.Options{Gate: s.engine.gate})
+	l, err := headrace.Open(ctx, r, c, headrace.Options{Gate: s.engine.gate, Python: python})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"headrace"
 	"headrace/arena"
 	"headrace/budget"
+	"headrace/extern"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -36,6 +37,10 @@ func describe(err error) wire.Error {
 	var bad *sample.Error
 	if errors.As(err, &bad) {
 		e.Key, e.Index = pathJSON(bad.Key), &bad.Index
+	}
+	var call *extern.CallError
+	if errors.As(err, &call) {
+		e.RemoteType, e.RemoteTraceback = call.Type, call.Traceback
 	}
 	return e
 }

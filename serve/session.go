@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
+	"os"
 	"sync/atomic"
 	"syscall"
 
@@ -60,7 +60,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 
 // vanished tells whether err is only the client's going away, in whatever way its end of the socket was closed.
 func vanished(err error) bool {
-	return errors.Is(err, errVanished) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
+	return errors.Is(err, errVanished) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 var errVanished = errors.New("serve: the client went away")
@@ -122,7 +122,7 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	}
 	info := s.loader.Info()
 	if open.Replay != nil {
-		if from, err = s.seek(ctx, r, config, from, *open.Replay); err != nil {
+		if from, err = s.seek(ctx, r, config, options.Python, from, *open.Replay); err != nil {
 			return err
 		}
 		info.State = *from

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"slices"
 	"sync"
@@ -16,7 +15,7 @@ import (
 
 // Conn carries frames over a Unix stream socket. It owns the socket and every descriptor received and not yet taken.
 type Conn struct {
-	socket *net.UnixConn
+	socket *socket
 
 	// Reading: one goroutine's.
 	buf         []byte // bytes received; buf[read:] not yet returned as frames
@@ -47,19 +46,9 @@ const (
 
 // FromDescriptor takes over fd, one end of a Unix stream socket, and makes a connection of it.
 func FromDescriptor(fd int) (*Conn, error) {
-	file := os.NewFile(uintptr(fd), "session")
-	if file == nil {
-		return nil, fmt.Errorf("wire: descriptor %d is not open", fd)
-	}
-	defer file.Close() // FileConn keeps a duplicate
-	c, err := net.FileConn(file)
+	socket, err := newSocket(fd)
 	if err != nil {
-		return nil, fmt.Errorf("wire: descriptor %d: %w", fd, err)
-	}
-	socket, ok := c.(*net.UnixConn)
-	if !ok {
-		c.Close()
-		return nil, fmt.Errorf("wire: descriptor %d is a %s socket, not a Unix one", fd, c.LocalAddr().Network())
+		return nil, err
 	}
 	return &Conn{socket: socket, oob: make([]byte, unix.CmsgSpace(4*atOnce))}, nil
 }
@@ -114,7 +103,7 @@ func (c *Conn) write(b, rights []byte) error {
 		_, err := c.socket.Write(b)
 		return err
 	}
-	n, _, err := c.socket.WriteMsgUnix(b, rights, nil)
+	n, err := c.socket.send(b, rights)
 	if err == nil && n < len(b) {
 		_, err = c.socket.Write(b[n:]) // the descriptors went with the first byte
 	}
@@ -163,7 +152,7 @@ func (c *Conn) fill(n int) error {
 	for len(c.buf) < n {
 		// The peer says how long its frame is; memory follows what has really come.
 		c.buf = slices.Grow(c.buf, max(readSize, min(n-len(c.buf), len(c.buf))))
-		got, oobGot, flags, _, err := c.socket.ReadMsgUnix(c.buf[len(c.buf):cap(c.buf)], c.oob)
+		got, oobGot, flags, err := c.socket.receive(c.buf[len(c.buf):cap(c.buf)], c.oob)
 		if rightsErr := c.takeRights(c.oob[:oobGot], flags); rightsErr != nil {
 			return rightsErr
 		}

@@ -45,6 +45,7 @@ const (
 	KindStages     Kind = 27
 	KindTraced     Kind = 28
 	KindRows       Kind = 29
+	KindLog        Kind = 30
 	KindPreviewed  Kind = 32
 
 	// Between the engine and its workers.
@@ -62,7 +63,7 @@ var kindNames = map[Kind]string{
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
 	KindPreview: "PREVIEW", KindPreviewed: "PREVIEWED",
-	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED",
+	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }
 
 // String returns the kind's name in docs/protocol.md.

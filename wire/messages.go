@@ -22,6 +22,26 @@ type Open struct {
 
 	SerialUntil *Until `json:"serial_until,omitempty"` // as in Start
 	Replay      *int64 `json:"replay,omitempty"`       // begin so many batches behind State, and tell of every batch where its rows come from
+
+	Python *Python `json:"python,omitempty"` // for the functions of Python in the recipe; nil: the engine's environment says
+}
+
+// Python says which interpreter calls the functions of a recipe, and what it finds there.
+type Python struct {
+	Executable  Path              `json:"executable"`
+	Arguments   []Path            `json:"arguments"`   // of the interpreter
+	Directory   Path              `json:"directory"`   // in which it runs; nil: the engine's
+	Path        []Path            `json:"path"`        // sys.path; nil: the interpreter's own
+	Environment map[string]Path   `json:"environment"` // nil: the engine's
+	Functions   map[string][]byte `json:"functions"`   // by their names in the recipe, pickles of those that are not imported
+}
+
+// Log is what a function of Python has logged, warned or printed.
+type Log struct {
+	Stage   string `json:"stage"`
+	Level   string `json:"level"`
+	Logger  string `json:"logger"`
+	Message string `json:"message"`
 }
 
 // Preview asks, in the place of Open, for a contact sheet of the first samples of an epoch. The state and what is told of replays is not heeded.
@@ -179,6 +199,10 @@ type Error struct {
 	Index    *int64 `json:"index,omitempty"`
 	Position *int64 `json:"position,omitempty"`
 	Epoch    *int   `json:"epoch,omitempty"`
+
+	// Of a function of Python:
+	RemoteType      string `json:"remote_type,omitempty"`      // the exception's: "ValueError", with its module where that is not builtins
+	RemoteTraceback string `json:"remote_traceback,omitempty"` // as Python writes it, from the function on
 }
 
 // Path is a path in JSON: in the form that recipe.Path writes, which keeps bytes that are no UTF-8.

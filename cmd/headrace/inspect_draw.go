@@ -185,7 +185,9 @@ func firstFew(classes []recipe.Path) string {
 
 func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	text := fmt.Sprintf("%s of %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "sample"))
-	if e.Grouped {
+	if e.BatchesPerEpoch < 0 {
+		text = fmt.Sprintf("batches of %s, as many as there are", plural(int64(e.Rows), "sample"))
+	} else if e.Grouped {
 		text = fmt.Sprintf("at most %s of up to %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "row"))
 	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
 		text += fmt.Sprintf(", the last of %d", rest)

@@ -185,7 +185,7 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 
 // someBatch refuses what would do nothing at all, and look as if all were well.
 func someBatch(i headrace.Info) error {
-	if i.BatchesPerEpoch > 0 {
+	if i.BatchesPerEpoch != 0 {
 		return nil
 	}
 	return fmt.Errorf("%w: an epoch of %s has no batch of %d: use a smaller batch, or drop_last=false",

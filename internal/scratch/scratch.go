@@ -1,17 +1,33 @@
 // Package scratch lends memory for the length of a call, and keeps it for the next.
 package scratch
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
+)
 
 // Keep is the size of the largest piece that is kept. A giant among pictures must not hold its memory until the garbage collector has come by
 // twice, which it does the later the more is held; and what the giant costs to allocate is little beside decoding it.
 const Keep = 64 << 20
 
+// Memory is where pieces come from that are not Go's: memory that is shared with other processes. It keeps by itself what is to be kept.
+type Memory interface {
+	Take(n int) []byte
+	Give(b []byte)
+}
+
 // Pool is where the pieces are. Its zero value is ready.
-type Pool struct{ pool sync.Pool }
+type Pool struct {
+	From Memory // nil: Go's
+
+	pool sync.Pool
+}
 
 // Take returns memory of n bytes that hold anything.
 func (p *Pool) Take(n int) *[]byte {
+	if p.From != nil {
+		return new(p.From.Take(n))
+	}
 	b, ok := p.pool.Get().(*[]byte)
 	if !ok {
 		b = new([]byte)
@@ -25,7 +41,18 @@ func (p *Pool) Take(n int) *[]byte {
 
 // Give takes it back.
 func (p *Pool) Give(b *[]byte) {
-	if cap(*b) <= Keep {
+	switch {
+	case p.From != nil:
+		p.From.Give(*b)
+	case cap(*b) <= Keep:
 		p.pool.Put(b)
 	}
+}
+
+// Moved notes that what lies in a piece is this from now on: a part of it, or Go's memory, where it has outgrown the piece.
+func (p *Pool) Moved(b *[]byte, to []byte) {
+	if p.From != nil && unsafe.SliceData(to) != unsafe.SliceData(*b) {
+		p.From.Give(*b)
+	}
+	*b = to
 }

@@ -1,0 +1,157 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"headrace/extern"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+)
+
+// flat is a function of Python that makes any number of samples of one. They have the place and the key of that sample, and among themselves a number.
+type flat struct {
+	*python
+	stays []slot // fields that pass by the function: each sample that it makes has them too
+}
+
+// flatMap appends the stage of such a function. Behind it bytes are reserved anew, for each of the samples that it makes.
+func (c *compiler) flatMap(n *line, p fuse.Part) error {
+	c.reach(n, p)
+	t := &c.trail
+	before := t.schema
+	next := &flat{}
+	var err error
+	if next.python, err = c.python(*p.Step); err != nil {
+		return err
+	}
+	for _, f := range before {
+		at, ok := t.places.of[f.Name]
+		if ok && !slices.ContainsFunc(next.out, func(s slot) bool { return s.name == f.Name }) {
+			next.stays = append(next.stays, slot{f.Name, f.Type, at})
+		}
+	}
+	h := c.failing.of(p.Failures, t.samples)
+	s := &stage{name: p.Name(), steps: p.Names, python: next.python, flat: next, asks: true, losses: h.policy}
+	c.limit(s.name, h)
+	n.steps = append(n.steps, step{stage: s})
+	t.way = append(slices.Clip(t.way), op{next.one, true})
+	t.leg = nil
+	c.drops, c.makes = true, true
+	return nil
+}
+
+// expand yields what the function makes of a sample, which is done with then.
+func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
+	return func(yield func(*item, error) bool) {
+		defer f.work.drop(it)
+		err := f.each(ctx, it, func(child *item) bool { return yield(child, nil) })
+		if err != nil {
+			yield(nil, it.blamed(err))
+		}
+	}
+}
+
+// one takes a sample on its way by itself: it goes on as one of those that are made of it.
+func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
+	defer f.work.drop(it)
+	which, number := int64(0), int64(0)
+	if depth := len(it.made); depth < len(it.wanted) {
+		which = it.wanted[depth]
+	}
+	err = f.each(ctx, it, func(child *item) bool {
+		if number++; number <= which {
+			f.work.drop(child)
+			return true
+		}
+		out = child
+		return false
+	})
+	if err == nil && out == nil {
+		err = pipe.Skip
+	}
+	return out, err
+}
+
+var errEnough = errors.New("headrace: no more are taken")
+
+// each calls yield with every sample that the function makes of one, as long as it wants more.
+func (f *flat) each(ctx context.Context, it *item, yield func(*item) bool) error {
+	c := f.call(it)
+	defer f.done(c)
+	number := int64(0)
+	err := f.pool.Stream(ctx, c, func(out []extern.Value) error {
+		child, err := f.child(ctx, it, number, out)
+		if err != nil {
+			return err
+		}
+		if number++; !yield(child) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// child makes a sample of what the function yields.
+func (f *flat) child(ctx context.Context, it *item, number int64, out []extern.Value) (_ *item, err error) {
+	w := f.work
+	child := it.again()
+	child.made, child.wanted, child.draws = append(slices.Clip(it.made), number), it.wanted, slices.Clone(it.draws)
+	w.blank(child)
+	defer func() {
+		if err != nil {
+			w.drop(child)
+		}
+	}()
+	v := child.values
+	for i := range out {
+		w.adopt(v, out[i].Data)
+	}
+	for i := range f.out {
+		if err := f.out[i].fits(&out[i]); err != nil {
+			return nil, f.misfit(err)
+		}
+	}
+	for i := range f.stays {
+		f.copyOf(it, v, &f.stays[i])
+	}
+	for i := range f.out {
+		f.put(v, &f.out[i], &out[i])
+	}
+	v.sweep()
+	child.working, err = it.source.lane.Acquire(ctx, w.age(it.id), forDecoder, v.held())
+	return child, err
+}
+
+// copyOf gives a value to another sample, too.
+func (f *flat) copyOf(it *item, to *values, s *slot) {
+	from, at := it.values, s.place
+	switch at.in {
+	case numbers:
+		copy(to.numbers[at.at:][:at.size], from.numbers[at.at:])
+	case texts:
+		to.texts[at.at] = from.texts[at.at]
+	case data:
+		to.data[at.at] = f.work.copied(to, from.data[at.at])
+	case arrays:
+		to.arrays[at.at] = array{from.arrays[at.at].shape, f.work.copied(to, from.arrays[at.at].data)}
+	case pictures:
+		p := from.pictures[at.at]
+		own := to.room(&f.work.pictures, p.form())
+		p.copyTo(own.Data)
+		to.pictures[at.at] = own
+	}
+}
+
+// copied is a copy of bytes in memory that workers have, too.
+func (w *work) copied(v *values, b []byte) []byte {
+	own := *v.borrow(&w.pictures, len(b))
+	copy(own, b)
+	return own
+}

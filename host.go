@@ -1,0 +1,176 @@
+package headrace
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"headrace/extern"
+	"headrace/order"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// host has the workers of a loader's functions of Python, and the memory that they share with the engine.
+type host struct {
+	heap    *heap
+	python  *extern.Interpreter
+	log     func(extern.Line)
+	workers int  // of a step that does not say how many
+	probes  bool // nothing runs but for a first sample: each has one worker
+	calls   []*python
+	pools   []*extern.Pool
+}
+
+// newHost makes one without workers.
+func newHost(o Options, workers int, probes bool) (*host, error) {
+	memory, err := extern.NewHeap()
+	if err != nil {
+		return nil, fmt.Errorf("headrace: %w", err)
+	}
+	h := &host{heap: &heap{Heap: memory}, python: o.Python, log: o.Log, workers: workers, probes: probes}
+	if probes {
+		h.workers = 1
+	}
+	if h.python == nil {
+		h.python = extern.Default()
+	}
+	return h, nil
+}
+
+// open starts the workers of a step's function.
+func (h *host) open(name string, p *recipe.Python, o extern.Options, f *recipe.Failures) (*extern.Pool, int, error) {
+	workers := h.workers
+	if p.Workers != nil && !h.probes {
+		workers = *p.Workers
+	}
+	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.heap.Heap, workers, p.Where == "thread"
+	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
+	o.Limit = failing{}.of(f, 0).limit
+	pool, err := extern.Open(o)
+	if err != nil {
+		return nil, 0, fmt.Errorf("headrace: %s: %w", name, err)
+	}
+	h.pools = append(h.pools, pool)
+	return pool, workers, nil
+}
+
+// close ends the workers.
+func (h *host) close() error {
+	if h == nil {
+		return nil
+	}
+	var errs []error
+	for _, p := range h.pools {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(append(errs, h.heap.close())...)
+}
+
+// heap is memory that workers share. It stays until an abandoned operation has let go of it, too.
+type heap struct {
+	*extern.Heap
+	closed atomic.Bool
+}
+
+// Give implements scratch.Memory.
+func (h *heap) Give(b []byte) {
+	h.Heap.Give(b)
+	if h.closed.Load() {
+		h.close()
+	}
+}
+
+func (h *heap) close() error {
+	h.closed.Store(true)
+	if h.Held() > 0 {
+		return nil
+	}
+	return h.Heap.Close()
+}
+
+// python makes a part of a step that is a function of Python.
+func (c *compiler) python(s recipe.Step) (*python, error) {
+	t := &c.trail
+	p := &python{work: c.work, name: s.Name}
+	var o extern.Options
+	var call *recipe.Python
+	out := t.schema
+	switch args := s.Args.(type) {
+	case *recipe.Filter:
+		o.Kind, call, p.filters = extern.Filter, &args.Python, true
+		c.drops = true
+	case *recipe.Map:
+		o.Kind, call, o.To, o.Gives = extern.Map, &args.Python, args.To, args.Gives.Schema
+		out, _ = args.Check(t.schema) // the recipe was checked
+	case *recipe.FlatMap:
+		o.Kind, call, o.To, o.Gives = extern.FlatMap, &args.Python, args.To, args.Gives.Schema
+		out, _ = args.Check(t.schema)
+	}
+	o.In = call.Takes(t.schema)
+	p.begin(o.In, &t.places)
+	p.gives(o.Gives, out, call.Fields == nil && !p.filters, t)
+	c.relabels = c.relabels || call.Fields != nil && o.Gives.Find("label") >= 0
+	t.schema = out
+	p.hands = handsFor(o.In, o.Gives)
+	var err error
+	if p.pool, p.workers, err = c.work.host.open(s.Name, call, o, s.Failures); err != nil {
+		return nil, err
+	}
+	c.work.host.calls = append(c.work.host.calls, p)
+	return p, nil
+}
+
+// begin finds the places of what a function takes.
+func (p *python) begin(in sample.Schema, where *places) {
+	p.op = order.OpID(p.name)
+	for _, f := range in {
+		p.in = append(p.in, slot{f.Name, f.Type, where.of[f.Name]})
+	}
+}
+
+// gives finds places for what a function gives. Where that is whole samples, fields that it does not give are gone.
+func (p *python) gives(all, out sample.Schema, whole bool, t *trail) {
+	if whole {
+		for _, f := range t.schema {
+			if all.Find(f.Name) < 0 {
+				p.taken = append(p.taken, t.places.take(f.Name))
+			}
+		}
+	}
+	for _, f := range all {
+		typ := out[out.Find(f.Name)].Type
+		before, had := t.places.of[f.Name]
+		at := t.places.putAny(f.Name, typ)
+		if had && at != before {
+			p.taken = append(p.taken, before)
+		}
+		p.out = append(p.out, slot{f.Name, typ, at})
+	}
+}
+
+// Samples in hand for each worker: as many as one takes at a time, and as many again that wait for it meanwhile.
+const (
+	mostHands  = 128
+	usualHands = 16      // where it is not known how large samples are
+	handsBytes = 1 << 20 // that those of one worker come to
+)
+
+// handsFor is how many samples a worker has in hand that takes and gives values of these types.
+func handsFor(in, out sample.Schema) int {
+	bytes := int64(0)
+	for _, f := range append(in[:len(in):len(in)], out...) {
+		switch {
+		case f.Type.Kind == sample.Text:
+			bytes += 100
+		case f.Type.Axes != "" && !f.Type.Fixed():
+			return 4
+		case !f.Type.Fixed():
+			return usualHands
+		default:
+			n, _ := f.Type.Shape.Bytes(f.Type.DType)
+			bytes += n
+		}
+	}
+	return int(min(max(handsBytes/max(1, bytes), 4), mostHands))
+}

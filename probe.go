@@ -1,0 +1,274 @@
+package headrace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"headrace/extern"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// found is what is found out about a recipe before its loader is made.
+type found struct {
+	config   Config
+	options  Options
+	listed   map[string]*files // by source
+	suffixes []string          // of files in folders
+}
+
+// files lists a source, once.
+func (f *found) files(ctx context.Context, s *fuse.Source) (*files, error) {
+	if known, ok := f.listed[s.Name]; ok {
+		again := *known
+		return &again, nil
+	}
+	l, err := listFiles(ctx, s.Files, f.suffixes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	f.listed[s.Name] = l
+	return l, nil
+}
+
+// unknown tells whether some function of Python does not say what it gives.
+func unknown(r recipe.Recipe) bool {
+	for _, s := range r.All() {
+		switch m := s.Args.(type) {
+		case *recipe.Map:
+			if m.Gives.Schema == nil {
+				return true
+			}
+		case *recipe.FlatMap:
+			if m.Gives.Schema == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// probe says of functions of Python what they give, where the recipe does not: what they make of the first sample of epoch 0 that comes to them, on all
+// ranks. So the first samples are worked on once more than the run does.
+func (f *found) probe(ctx context.Context, r recipe.Recipe) (recipe.Recipe, error) {
+	steps, err := f.chain(ctx, r, r.Steps, false)
+	r.Steps = steps
+	return r, err
+}
+
+func (f *found) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, branch bool) (recipe.Chain, error) {
+	steps = slices.Clone(steps)
+	for i, s := range steps {
+		var err error
+		switch args := s.Args.(type) {
+		case *recipe.Merge:
+			m := *args
+			m.Of = slices.Clone(m.Of)
+			for k, of := range m.Of {
+				if m.Of[k], err = f.chain(ctx, r, of, branch); err != nil {
+					return nil, err
+				}
+			}
+			steps[i].Args = &m
+		case *recipe.Route:
+			for _, b := range args.Branches {
+				if _, err := f.chain(ctx, r, b.Steps, true); err != nil {
+					return nil, err
+				}
+			}
+		case *recipe.Map:
+			m := *args
+			if err = f.step(ctx, r, steps[:i], s, &m, branch); err != nil {
+				return nil, err
+			}
+			steps[i].Args = &m
+		case *recipe.FlatMap:
+			m := *args
+			if err = f.step(ctx, r, steps[:i], s, (*recipe.Map)(&m), branch); err != nil {
+				return nil, err
+			}
+			steps[i].Args = &m
+		}
+	}
+	return steps, nil
+}
+
+// step finds out what a step gives, behind these.
+func (f *found) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Map, branch bool) error {
+	if args.Gives.Schema != nil {
+		return nil
+	}
+	if branch {
+		return mistake(r, s.Name, errors.New("does not say what it gives, and stands in a branch, where no first sample may come: say gives"))
+	}
+	p := &probing{args: args, held: s.Args, failures: s.Failures}
+	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
+		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: s.Failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
+	c := f.config
+	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
+	o := f.options
+	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
+	only := *f
+	only.config, only.options = c, o
+	schema, err := prefix.Check()
+	if err != nil {
+		return err
+	}
+	l, err := only.open(ctx, prefix, schema, true)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := l.Start(State{}, nil); err != nil {
+		return err
+	}
+	b, err := l.Next(ctx)
+	switch {
+	case err == io.EOF:
+		return mistake(r, s.Name, errors.New("does not say what it gives, and no sample came there that would tell: say gives"))
+	case err != nil:
+		return err
+	}
+	b.Release()
+	args.Gives.Schema = p.gives
+	return nil
+}
+
+// mistake is one of a step.
+func mistake(r recipe.Recipe, name string, err error) error {
+	for n, s := range r.All() {
+		if s.Name == name {
+			return &recipe.Error{Step: n, Name: name, Err: err}
+		}
+	}
+	return err
+}
+
+// probing stands in the place of a step of which it is not known what it gives. It takes the first sample that comes, remembers what is made of that, and gives the
+// keys of samples.
+type probing struct {
+	args     *recipe.Map
+	held     recipe.Args // of which args is a copy, or of which it has all there is to know
+	failures *recipe.Failures
+	gives    sample.Schema // nil: no sample has come
+}
+
+// Held implements recipe.Holder.
+func (p *probing) Held() any { return p.held }
+
+// MarshalJSON implements recipe.Holder.
+func (p *probing) MarshalJSON() ([]byte, error) { return json.Marshal(p.held) }
+
+// Check implements recipe.Args.
+func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
+	if _, err := p.args.Check(in); err != nil {
+		return nil, err
+	}
+	return sample.Schema{{Name: "key", Type: sample.TextType}}, nil
+}
+
+// link implements program.
+func (p *probing) link(w *work, name string, in sample.Schema, where *places) (part, sample.Schema, error) {
+	next := &python{work: w, name: name, workers: 1}
+	next.begin(p.args.Takes(in), where)
+	var err error
+	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To}
+	if _, several := p.held.(*recipe.FlatMap); several {
+		o.Kind = extern.FlatMap
+	}
+	if next.pool, _, err = w.host.open(name, &p.args.Python, o, p.failures); err != nil {
+		return nil, nil, err
+	}
+	out, err := p.Check(in)
+	return &probe{next, p, where.put("key", sample.TextType)}, out, err
+}
+
+// probe is the part that a probing is.
+type probe struct {
+	*python
+	what *probing
+	key  place
+}
+
+// run implements part. The stage has one worker.
+func (p *probe) run(ctx context.Context, it *item, _ *tool) error {
+	if p.what.gives == nil {
+		err := pipe.Ungated(ctx, func() error { return p.look(ctx, it) })
+		if err != nil {
+			return err
+		}
+	}
+	it.values.texts[p.key.at] = it.key
+	return nil
+}
+
+// look calls the function. Where it makes several samples, the first tells; where it makes none, the next one that comes.
+func (p *probe) look(ctx context.Context, it *item) error {
+	c := p.call(it)
+	defer p.done(c)
+	if _, several := p.what.held.(*recipe.FlatMap); !several {
+		if err := p.pool.Call(ctx, c); err != nil {
+			return err
+		}
+		return p.note(it, c, c.Out)
+	}
+	err := p.pool.Stream(ctx, c, func(out []extern.Value) error {
+		if err := p.note(it, c, out); err != nil {
+			return err
+		}
+		return errEnough
+	})
+	switch {
+	case err == nil:
+		return pipe.Skip
+	case errors.Is(err, errEnough):
+		return nil
+	}
+	return err
+}
+
+// note remembers types.
+func (p *probe) note(it *item, c *extern.Call, out []extern.Value) error {
+	var gives sample.Schema
+	for i, name := range c.Names {
+		if len(c.Same) > 0 && c.Same[i] >= 0 {
+			out[i] = c.In[c.Same[i]]
+		} else {
+			p.work.adopt(it.values, out[i].Data)
+		}
+		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In)})
+	}
+	if len(gives) == 0 {
+		return fmt.Errorf("headrace: %s gives a sample without fields", p.name)
+	}
+	p.what.gives = gives
+	return nil
+}
+
+// typeOf is the type of a value. An extent is that of all samples, unless it differs between the samples that come and the function has left it as it was.
+func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.Type {
+	if v.Kind != sample.Tensor {
+		return sample.Type{Kind: v.Kind}
+	}
+	t := sample.TensorType(v.DType, v.Shape...)
+	i := slices.IndexFunc(p.in, func(s slot) bool { return s.name == name })
+	if i < 0 || len(p.in[i].typ.Shape) != len(t.Shape) {
+		return t
+	}
+	for axis, extent := range p.in[i].typ.Shape {
+		if extent == tensor.Unknown && in[i].Shape[axis] == t.Shape[axis] {
+			t.Shape[axis] = tensor.Unknown
+		}
+	}
+	return t
+}
+
+// foresee implements part.
+func (p *probe) foresee(*item, *tool) int64 { return 0 }

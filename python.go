@@ -1,0 +1,251 @@
+package headrace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"headrace/extern"
+	"headrace/media"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// python is a part of a recipe that is a function of Python: workers in other processes call it. Its stage waits for them and holds no permit of the
+// gate, as they compute and not it.
+type python struct {
+	work    *work
+	name    string
+	op      uint64 // of the random draws
+	pool    *extern.Pool
+	workers int // as many as it begins with
+	hands   int // samples in hand for each
+
+	in      []slot
+	out     []slot
+	taken   []place // of fields that are gone behind it
+	filters bool
+
+	calls sync.Pool // of *extern.Call
+}
+
+// slot is a field that the function is given, or gives.
+type slot struct {
+	name  string
+	typ   sample.Type
+	place place
+}
+
+// run implements part.
+func (p *python) run(ctx context.Context, it *item, _ *tool) error {
+	c := p.call(it)
+	defer p.done(c)
+	if err := p.pool.Call(ctx, c); err != nil {
+		return err
+	}
+	if p.filters {
+		if !c.Keep {
+			return pipe.Skip
+		}
+		return nil
+	}
+	return p.store(it, c)
+}
+
+// call is what the function is called with for a sample.
+func (p *python) call(it *item) *extern.Call {
+	c, _ := p.calls.Get().(*extern.Call)
+	if c == nil {
+		c = &extern.Call{In: make([]extern.Value, len(p.in))}
+	}
+	key := p.work.chance(it)
+	c.ID, c.Key = it.id, it.key
+	c.Random = [2]uint64{key.Uint64(p.op, 0), key.Uint64(p.op, 1)}
+	if p.work.ledger {
+		it.drew(p.name, map[string]any{"key": c.Random})
+	}
+	for i := range p.in {
+		c.In[i] = p.load(it, &p.in[i])
+	}
+	return c
+}
+
+// done lets go of what a call holds.
+func (p *python) done(c *extern.Call) {
+	in := c.In
+	clear(in)
+	*c = extern.Call{In: in}
+	p.calls.Put(c)
+}
+
+// load is the value of a field, in memory that workers have too, where it is more than a number.
+func (p *python) load(it *item, s *slot) extern.Value {
+	v, at := it.values, s.place
+	value := extern.Value{Kind: s.typ.Kind, DType: s.typ.DType, Shape: s.typ.Shape}
+	switch at.in {
+	case numbers:
+		value.Data = v.numbers[at.at:][:at.size:at.size]
+	case texts:
+		value.Text = v.texts[at.at]
+	case data:
+		v.data[at.at] = p.work.shareBytes(v, v.data[at.at])
+		value.Data = v.data[at.at]
+	case pictures:
+		v.pictures[at.at] = p.work.sharePicture(v, v.pictures[at.at])
+		f := v.pictures[at.at].form()
+		value.Shape = f.Shape()
+		n, _ := value.Shape.Bytes(f.DType) // it is in memory
+		value.Data = v.pictures[at.at].Data[:n:n]
+	case arrays:
+		v.arrays[at.at].data = p.work.shareBytes(v, v.arrays[at.at].data)
+		value.Shape, value.Data = v.arrays[at.at].shape, v.arrays[at.at].data
+	}
+	return value
+}
+
+// shareBytes puts bytes into memory that workers have too.
+func (w *work) shareBytes(v *values, b []byte) []byte {
+	if len(b) == 0 || w.host.heap.Has(b) {
+		return b
+	}
+	own := *v.borrow(&w.pictures, len(b))
+	copy(own, b)
+	return own
+}
+
+// sharePicture does that to a picture, whose rows then lie one behind the other.
+func (w *work) sharePicture(v *values, p picture) picture {
+	if p.Stride == p.form().RowBytes() && w.host.heap.Has(p.Data) {
+		return p
+	}
+	own := v.room(&w.pictures, p.form())
+	p.copyTo(own.Data)
+	return own
+}
+
+// store takes what the function gives. Every value has memory of its own, as behind other operations.
+func (p *python) store(it *item, c *extern.Call) error {
+	v := it.values
+	for i := range p.out {
+		if len(c.Same) > 0 && c.Same[i] >= 0 {
+			c.Out[i] = c.In[c.Same[i]]
+			if p.in[c.Same[i]].place.in == numbers { // where something else is written now
+				c.Out[i].Data = slices.Clone(c.Out[i].Data)
+			}
+		} else {
+			p.work.adopt(v, c.Out[i].Data)
+		}
+	}
+	for i := range p.out {
+		if err := p.out[i].fits(&c.Out[i]); err != nil {
+			return p.misfit(err)
+		}
+	}
+	for _, at := range p.taken {
+		v.forget(at)
+	}
+	for i := range p.out {
+		v.forget(p.out[i].place)
+	}
+	for i := range p.out {
+		p.put(v, &p.out[i], &c.Out[i])
+	}
+	p.work.settle(it)
+	it.account()
+	return nil
+}
+
+func (p *python) misfit(err error) error { return fmt.Errorf("headrace: %s %w", p.name, err) }
+
+// adopt makes memory that a worker filled the sample's.
+func (w *work) adopt(v *values, b []byte) {
+	if w.host.heap.Has(b) {
+		v.loans = append(v.loans, loan{&b, &w.pictures})
+	}
+}
+
+// fits holds a value against the type that it is to have.
+func (s *slot) fits(v *extern.Value) error {
+	is := sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}
+	fits := v.Kind == s.typ.Kind
+	if fits && v.Kind == sample.Tensor {
+		fits = v.DType == s.typ.DType && fitsShape(v.Shape, s.typ.Shape)
+	}
+	if fits && s.typ.Axes != "" {
+		fits = v.Shape[0] > 0 && v.Shape[1] > 0 && v.Shape[1] <= media.MaxPixels/v.Shape[0]
+	}
+	if !fits {
+		return fmt.Errorf("gives %q as %v: it is to be %v", s.name, is, s.typ)
+	}
+	return nil
+}
+
+// put puts a value that fits at its place.
+func (p *python) put(v *values, s *slot, value *extern.Value) {
+	switch at := s.place; at.in {
+	case numbers:
+		copy(v.numbers[at.at:][:at.size], value.Data)
+	case texts:
+		v.texts[at.at] = value.Text
+	case data:
+		v.data[at.at] = v.ownBytes(value.Data)
+	case arrays:
+		shape := s.typ.Shape
+		if !shape.Fixed() {
+			shape = slices.Clone(value.Shape)
+		}
+		v.arrays[at.at] = array{shape, v.ownBytes(value.Data)}
+	case pictures:
+		f := recipe.ImageForm(sample.Type{DType: value.DType, Shape: value.Shape, Axes: s.typ.Axes})
+		pixels := media.Pixels{Data: value.Data, Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
+		v.pictures[at.at] = v.ownPicture(&p.work.pictures, picture{Pixels: pixels})
+	}
+}
+
+// foresee implements part. An image whose size is not said is taken to be no larger than the one before.
+func (p *python) foresee(_ *item, t *tool) (bytes int64) {
+	before := make([]media.Form, len(p.out))
+	for i, s := range p.out {
+		if s.place.in == pictures {
+			before[i] = t.forms[s.place.at]
+		}
+	}
+	for _, at := range p.taken {
+		if at.in == pictures {
+			t.forms[at.at] = media.Form{}
+		}
+	}
+	for i, s := range p.out {
+		if s.place.in != pictures {
+			if n, err := s.typ.Shape.Bytes(s.typ.DType); err == nil && s.place.in == arrays && s.typ.Fixed() {
+				bytes += n
+			}
+			continue
+		}
+		after := recipe.ImageForm(s.typ)
+		if after.Height == media.Unknown {
+			after.Height = before[i].Height
+		}
+		if after.Width == media.Unknown {
+			after.Width = before[i].Width
+		}
+		if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
+			after = media.Form{} // known when it is there
+		} else {
+			bytes += storedBytes(after)
+		}
+		t.forms[s.place.at] = after
+	}
+	return bytes
+}
+
+// isPython tells whether a step is a function of Python, called on samples.
+func isPython(args recipe.Args) bool {
+	switch args.(type) {
+	case *recipe.Map, *recipe.Filter, *recipe.FlatMap:
+		return true
+	}
+	return false
+}
