@@ -59,3 +59,31 @@ func benchmark(b *testing.B, function string, size int) {
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
 }
+
+// BenchmarkFirst measures the time to the first 64 results of eight workers that import NumPy.
+func BenchmarkFirst(b *testing.B) {
+	for b.Loop() {
+		heap, err := extern.NewHeap()
+		if err != nil {
+			b.Fatal(err)
+		}
+		pool, err := extern.Open(extern.Options{Stage: "step", Function: "light:same", Kind: extern.Map, Interpreter: interpreter(b), Heap: heap, In: intField, Gives: intField, Workers: 8})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				c := &extern.Call{In: []extern.Value{number(1)}}
+				if err := pool.Call(b.Context(), c); err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		b.StopTimer()
+		pool.Close()
+		heap.Close()
+		b.StartTimer()
+	}
+}

@@ -330,7 +330,7 @@ func TestKillsAtAnyMoment(t *testing.T) {
 			for g := range 16 {
 				all.Go(func() {
 					random := rand.New(rand.NewPCG(uint64(g), 5))
-					for i := range 30 {
+					for i := 0; i < 30 || pool.Stats().Restarts == 0; i++ {
 						side := []int{3, 30, 60}[random.IntN(3)]
 						fill := byte(random.IntN(200))
 						n := side * side * 3

@@ -54,6 +54,9 @@ class Callee:
         self.random = self.takes_rng or bool(self.seeds)
         if self.is_async or self.kind in ("flat_map", "iterate", "aggregate"):
             self._loop: Any = None
+        import gc
+
+        gc.freeze()  # what was imported stays, and need not be looked through again
         if "torch" in sys.modules:
             import os
 
@@ -79,10 +82,7 @@ class Callee:
 
     def _items(self, lane: Any) -> Callable[[Any], None]:
         """Sample by sample: map, filter, index."""
-        writer, heap, cell = lane.writer, lane.heap, lane.cell
-        from ._worker_lane import CELL
-
-        note = CELL.pack_into
+        writer, cell = lane.writer, lane.cell
         prepare = self._prepare()
         call = self._caller()
         values_of = values_of_result(self.setup, writer)
@@ -102,7 +102,8 @@ class Callee:
                 if writer.status and (each or now - sent > _SEND_AFTER or writer.end > FULL):
                     writer.send(False)
                     sent = now
-                note(heap, cell, tag + item + 1, now)
+                cell[1] = now
+                cell[0] = tag + item + 1
                 try:
                     if random is not None:
                         kwargs = prepare(random[2 * item], random[2 * item + 1])
@@ -129,7 +130,7 @@ class Callee:
         def run(task: Any) -> None:
             lane.working(0)
             row: tuple[Any, ...] = (None,) * len(names)
-            writer.keep = [False] * len(names)
+            writer.kept([False] * len(names))
             try:
                 kwargs = prepare(*task.random[:2]) if task.random is not None else {}
                 samples = [dict(zip(names, values)) for values in zip(*task.columns)]
@@ -251,7 +252,7 @@ class _Streams:
     def run(self, task: Any) -> None:
         lane, writer = self.lane, self.lane.writer
         row = tuple(column[0] for column in task.columns)
-        writer.keep = [False] * len(row)  # samples that come of one share nothing
+        writer.kept([False] * len(self.names))  # samples that come of one share nothing
         item = 0
         lane.working(0)
         iterator = None

@@ -26,7 +26,6 @@ WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED = 1, 2, 4, 
 LAST, WITH_FIELDS = 1, 2
 PACK_HEAD, RESULTS_HEAD = 8, 6
 
-CELL = Struct("<QQ")
 WORDS_3 = Struct("<QQQ")
 _DESCRIPTORS = _socket.CMSG_SPACE(16 * 4)
 
@@ -117,9 +116,9 @@ class Lane:
         from ._worker_values import Reader, Writer
 
         process = self.process
-        self.heap = process.heap
         self.spaces: dict[int, Any] = {1: process.heap}
-        self.cell = process.setup["cells"][self.number]
+        at = process.setup["cells"][self.number]
+        self.cell = memoryview(process.heap)[at : at + 16].cast("Q")
         self.reader = Reader(process.setup, self.spaces)
         self.writer = Writer(process.setup, self)
         self.run = process.callee.runner(self)
@@ -241,12 +240,13 @@ class Lane:
     def working(self, item: int) -> int:
         """Note which sample is in work now, and since when."""
         now = monotonic_ns()
-        CELL.pack_into(self.heap, self.cell, self.tag + item + 1, now)
+        self.cell[1] = now
+        self.cell[0] = self.tag + item + 1
         return now
 
     def resting(self) -> None:
         """Note that no sample is in work: the engine is waited for."""
-        CELL.pack_into(self.heap, self.cell, 0, 0)
+        self.cell[0] = 0
 
     def room(self, item: int, field: int, size: int) -> int:
         """Ask the engine for memory, and tell where it is."""

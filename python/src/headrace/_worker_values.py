@@ -43,7 +43,7 @@ class Reader:
     def __init__(self, setup: dict[str, Any], spaces: dict[int, Any]) -> None:
         self.spaces = spaces
         self.copy = setup["copy"]
-        self.keep: list[bool] = []
+        self.keep = [False] * len(setup["in"])
         self.fields = [(f["kind"], dtype_of(f["dtype"]) if f["kind"] == "tensor" else None, len(f.get("shape") or ())) for f in setup["in"]]
 
     def read(self, words: memoryview, at: int, items: int, buffer: bytearray, base: int) -> tuple[list[list[Any]], int]:
@@ -127,9 +127,15 @@ class Writer:
     def begin(self, offered: dict[tuple[int, int], tuple[int, int, int]], keep: list[bool]) -> None:
         """Begin with a pack. `offered` is memory for results: where, how much, and whether it must be used."""
         self.offered = offered
-        self.keep = keep
         self.first = 0
         self._clear()
+        self.kept(keep)
+
+    def kept(self, keep: list[bool]) -> None:
+        """Say of which inputs a result can be told to be that input."""
+        self.keep = keep
+        for c in self.columns:
+            c.same_as = [k for k in c.candidates if keep[k]]
 
     def _clear(self) -> None:
         self.status: list[int] = []
@@ -178,8 +184,7 @@ class Writer:
         self.names = names
         self.fields = [infer(n, v) for n, v in zip(names, values)]
         self.columns = [column(i, f, self) for i, f in enumerate(self.fields)]
-        for c in self.columns:
-            c.begin()
+        self.kept(self.keep)
 
     def send(self, last: bool, state: Any = None) -> None:
         """Send what there is."""
@@ -233,6 +238,7 @@ class _Scalars:
         self.name = field["name"]
         self.dtype = dtype_of(field["dtype"])
         self.values: list[Any] = []
+        self.candidates: list[int] = []
         kind = self.dtype.kind
         if kind in "iu":
             info = np.iinfo(self.dtype)
@@ -305,6 +311,7 @@ class _Arrays:
             for i, f in enumerate(writer.inputs)
             if f["kind"] == "tensor" and f["dtype"] == field["dtype"] and len(f.get("shape") or ()) == len(self.shape)
         ]
+        self.same_as: list[int] = []
         self.begin()
 
     def begin(self) -> None:
@@ -332,8 +339,8 @@ class _Arrays:
             self._fits(value)
         must = room is not None and room[2]
         if not must:
-            for k in self.candidates:
-                if value is row[k] and writer.keep[k] and k not in writer.taken:
+            for k in self.same_as:
+                if value is row[k] and k not in writer.taken:
                     writer.taken.append(k)
                     self.places.append(IS_SAME | k)
                     self.shapes.append(shape)
@@ -401,6 +408,7 @@ class _Bytes:
         self.writer = writer
         self.text = field["kind"] == "text"
         self.candidates = [i for i, f in enumerate(writer.inputs) if f["kind"] == field["kind"]]
+        self.same_as: list[int] = []
         self.begin()
 
     def begin(self) -> None:
@@ -418,8 +426,8 @@ class _Bytes:
         writer = self.writer
         room = writer.offered.get((item, self.index)) if writer.offered else None
         if room is None or not room[2]:
-            for k in self.candidates:
-                if value is row[k] and writer.keep[k] and (self.text or k not in writer.taken):
+            for k in self.same_as:
+                if value is row[k] and (self.text or k not in writer.taken):
                     writer.taken.append(k)
                     self.places.append(IS_SAME | k)
                     self.sizes.append(0)
