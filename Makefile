@@ -44,7 +44,7 @@ bench: ## measure this loader beside the others, on a quiet machine (minutes)
 	@scripts/build.sh engine
 	@bench/bench.sh
 
-soak: ## the long versions of the tests that cut, kill and resume (an hour at most)
+soak: ## the long versions of the tests, HOURS=1 of models and a minute for each fuzz target; goes on where it was interrupted
 	@scripts/install.sh
 	@scripts/soak.sh
 

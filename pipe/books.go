@@ -12,6 +12,8 @@ type books struct {
 	all   []*ledger // of the sources, by number
 	turns map[string]*family
 	open  []*family            // those with children of which some are finished, and not all, in the order of their items
+	half  []PartState          // of those in open, what a state says; of those in stale it is old
+	stale []*family            // those that have changed since a state was asked for; they may be open no more
 	saved map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
 	due   []dueLoss            // losses that were finished with what they are a part of, and are to be told
 	own   map[string]int64     // of stages with a policy of their own, how many items of this epoch they have lost
@@ -77,6 +79,7 @@ func (b *books) finishShare(s share) int64 {
 	}
 	if f.total == 0 || f.done.low < f.total {
 		b.begin(f)
+		b.changed(f)
 		return 0
 	}
 	b.end(f)
@@ -92,6 +95,19 @@ func (b *books) begin(f *family) {
 	f.source, f.item = f.parent.path()
 	at, _ := slices.BinarySearchFunc(b.open, f, (*family).before)
 	b.open = slices.Insert(b.open, at, f)
+	b.half = slices.Insert(b.half, at, PartState{Stage: f.stage, Source: b.names[f.source], Item: slices.Clip(f.item)})
+}
+
+// changed notes that more of a family is finished.
+func (b *books) changed(f *family) {
+	if f.stale {
+		return
+	}
+	f.stale = true
+	if len(b.stale) > 2*len(b.open)+64 {
+		b.stale = slices.DeleteFunc(b.stale, func(f *family) bool { return !f.open })
+	}
+	b.stale = append(b.stale, f)
 }
 
 func (b *books) end(f *family) {
@@ -100,7 +116,7 @@ func (b *books) end(f *family) {
 	}
 	f.open = false
 	at, _ := slices.BinarySearchFunc(b.open, f, (*family).before)
-	b.open = slices.Delete(b.open, at, at+1)
+	b.open, b.half = slices.Delete(b.open, at, at+1), slices.Delete(b.half, at, at+1)
 }
 
 // newlyLost counts the source items of a ticket of which nothing was lost before.
@@ -136,7 +152,9 @@ func (b *books) next() {
 		l.next()
 	}
 	clear(b.open)
-	b.open = b.open[:0]
+	clear(b.half)
+	clear(b.stale)
+	b.open, b.half, b.stale = b.open[:0], b.half[:0], b.stale[:0]
 	clear(b.saved)
 	clear(b.own)
 	for name := range b.turns {
@@ -167,14 +185,15 @@ func (b *books) parts() (all []PartState) {
 	if len(b.open)+len(b.saved) == 0 {
 		return nil
 	}
-	all = make([]PartState, 0, len(b.open)+len(b.saved))
-	items := make([]int64, 0, 2*len(b.open))
-	for _, f := range b.open {
-		from := len(items)
-		items = append(items, f.item...)
-		item := items[from:len(items):len(items)]
-		all = append(all, PartState{Stage: f.stage, Source: b.names[f.source], Item: item, Progress: f.done.progress()})
+	for _, f := range b.stale {
+		if f.stale = false; f.open {
+			at, _ := slices.BinarySearchFunc(b.open, f, (*family).before)
+			b.half[at].Progress = f.done.progress()
+		}
 	}
+	clear(b.stale)
+	b.stale = b.stale[:0]
+	all = slices.Clone(b.half)
 	if len(b.saved) == 0 {
 		return all
 	}

@@ -17,6 +17,7 @@ type family struct {
 	turns  bool   // of a merge
 
 	open   bool // some of it is finished, and not all
+	stale  bool // more of it is finished than the books say
 	source int  // the path of the parent, while it is open
 	item   []int64
 }

@@ -23,6 +23,8 @@ step "go test" go test ./...
 step "go test, without cgo" env CGO_ENABLED=0 go test ./...
 step "go test, debug build" go test -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -race "${RACE[@]}"
+step "random pipelines against models" scripts/models.sh 90
+step "random pipelines against models, race detector" scripts/models.sh 90 race
 scripts/sanitize.sh
 step "python tests" tests python
 step "python tests, engine of debug builds" guarded_tests python
