@@ -163,6 +163,25 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	}
 }
 
+// Nobody waits for a worker that is long in starting.
+func TestCloseWhileWorkersStart(t *testing.T) {
+	var n notes
+	pool := open(t, extern.Options{Function: "slow:f", In: intField, Gives: intField, Workers: 3, Log: n.add})
+	failed := make(chan error)
+	go func() { failed <- pool.Call(context.Background(), &extern.Call{In: []extern.Value{number(1)}}) }()
+	for ctx := within(t, time.Minute); len(n.all()) == 0 && ctx.Err() == nil; {
+		time.Sleep(time.Millisecond)
+	}
+	began := time.Now()
+	pool.Close()
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if err := <-failed; !errors.Is(err, extern.ErrClosed) {
+		t.Error(err)
+	}
+}
+
 // What cannot start says all that is to be said, once, and is not tried for ever.
 func TestWorkersThatCannotStart(t *testing.T) {
 	for name, c := range map[string]struct {

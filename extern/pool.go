@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,6 +143,9 @@ func Open(o Options) (*Pool, error) {
 		o.Workers = 1
 	default:
 		return nil, fmt.Errorf("extern: %q is no kind of function", o.Kind)
+	}
+	if o.Threads && o.Workers > 1 && len(o.Seed) > 0 {
+		return nil, fmt.Errorf("extern: %s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", o.Stage, strings.Join(o.Seed, ", "))
 	}
 	if o.Kind == Filter {
 		o.Gives = sample.Schema{}

@@ -139,13 +139,13 @@ func TestScalarsAreWeak(t *testing.T) {
 
 func TestFunctionsOfValues(t *testing.T) {
 	in := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 4, 4)}, {Name: "x", Type: intType}}
-	gives := sample.Schema{{Name: "small", Type: sample.TensorType(tensor.Uint8, 2, 4)}, {Name: "next", Type: intType}}
+	gives := sample.Schema{{Name: "next", Type: intType}, {Name: "small", Type: sample.TensorType(tensor.Uint8, 2, 4)}} // in another order than they are returned
 	pool := open(t, extern.Options{Function: "functions:views", In: in, Positional: true, To: []string{"small", "next"}, Gives: gives})
 	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 4, 4), number(41)}}
 	if err := pool.Call(within(t, time.Minute), c); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(c.Out[0].Data, []byte{3, 2, 1, 0, 11, 10, 9, 8}) || toInt(c.Out[1]) != 42 {
+	if !bytes.Equal(c.Out[1].Data, []byte{3, 2, 1, 0, 11, 10, 9, 8}) || toInt(c.Out[0]) != 42 {
 		t.Errorf("%v", c.Out)
 	}
 	give(pool, c)
@@ -501,5 +501,27 @@ func TestWhatOtherLibrariesMake(t *testing.T) {
 		}
 		give(pool, c)
 		pool.Close()
+	}
+}
+
+func TestOptionsThatMakeNoSense(t *testing.T) {
+	heap, err := extern.NewHeap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer heap.Close()
+	good := extern.Options{Stage: "step", Function: "functions:same", Kind: extern.Map, Heap: heap, In: intField, Gives: intField}
+	for want, change := range map[string]func(*extern.Options){
+		"a pool needs a heap":             func(o *extern.Options) { o.Heap = nil },
+		`"" is no kind of function`:       func(o *extern.Options) { o.Kind = "" },
+		"what step is given":              func(o *extern.Options) { o.In = sample.Schema{{}} },
+		"what step gives":                 func(o *extern.Options) { o.Gives = sample.Schema{{}} },
+		"threads share the generators of": func(o *extern.Options) { o.Threads, o.Workers, o.Seed = true, 2, []string{"random"} },
+	} {
+		o := good
+		change(&o)
+		if _, err := extern.Open(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
 	}
 }

@@ -292,3 +292,63 @@ func TestCloseWakesReceive(t *testing.T) {
 		t.Fatal("Receive returned a frame from a closed connection")
 	}
 }
+
+func TestAPayloadInTwoParts(t *testing.T) {
+	leak.Check(t)
+	a, b := pair(t)
+	for _, parts := range [][2]string{{"head", "rest"}, {"", "rest"}, {"head", ""}, {"", ""}} {
+		if err := a.SendParts(KindPack, 0, []byte(parts[0]), []byte(parts[1])); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Receive(); err != nil || string(f.Payload) != parts[0]+parts[1] {
+			t.Errorf("%q, %v", f.Payload, err)
+		}
+	}
+	if err := a.SendParts(KindPack, 0, make([]byte, MaxPayload), []byte{1}); err == nil {
+		t.Error("a payload that is too large was sent")
+	}
+}
+
+// After CloseWrite the peer reads the end, and what it sends arrives.
+func TestCloseWriteLeavesTheOtherDirection(t *testing.T) {
+	leak.Check(t)
+	a, b := pair(t)
+	if err := a.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Receive(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	if err := b.Send(KindResults, 0, []byte("last")); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := a.Receive(); err != nil || string(f.Payload) != "last" {
+		t.Errorf("%q, %v", f.Payload, err)
+	}
+}
+
+// After Shutdown what has come can be read, and then comes the end, though somebody still holds the other end.
+func TestShutdownKeepsWhatHasCome(t *testing.T) {
+	leak.Check(t)
+	a, b := pair(t)
+	for range 3 {
+		if err := b.Send(KindResults, 0, []byte("last")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if f, err := a.Receive(); err != nil || string(f.Payload) != "last" {
+			t.Fatalf("%q, %v", f.Payload, err)
+		}
+	}
+	if _, err := a.Receive(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+	a.Close()
+	if err := a.Shutdown(); err == nil {
+		t.Error("a connection that is closed was shut down")
+	}
+}

@@ -203,6 +203,9 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             str(more[0]), f"returned a field {more[0]!r} that the step does not give; it gives {', '.join(map(repr, names))}", "KeyError"
         )
 
+    # Fields need not stand in the order in which they are returned.
+    order = [to.index(name) for name in names] if to and not writer.probing and to != names else None
+
     def of_values(result: Any) -> Any:
         assert to is not None
         if len(to) == 1:
@@ -210,7 +213,7 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
         if not isinstance(result, (tuple, list)) or len(result) != len(to):
             what = f"{len(result)} values" if isinstance(result, (tuple, list)) else told(result)
             raise Misfit("", f"returned {what}, not {len(to)}: {', '.join(to)}")
-        return result
+        return result if order is None else [result[i] for i in order]
 
     take = of_values if to else of_dict
     if not writer.probing:
