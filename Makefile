@@ -4,12 +4,12 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help install build test lint fmt demo docs bench soak sanitize wheel binaries clean
+.PHONY: help install build test test-all lint fmt demo docs bench soak sanitize wheel binaries clean
 
 help: ## list every task
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-install: ## install what is missing: system packages, .venv, tools in build/tools
+install: ## install what is missing: system packages, .venv (in ~/.cache/headrace), tools in build/tools
 	@scripts/install.sh
 
 build: ## build the engine, as it ships and with the memory checks of debug builds
@@ -19,6 +19,10 @@ build: ## build the engine, as it ships and with the memory checks of debug buil
 test: ## install what is missing, then run every check and every test
 	@scripts/install.sh
 	@scripts/test.sh
+
+test-all: test ## everything that test does, and the tests with TensorFlow
+	@scripts/install.sh tensorflow
+	@scripts/test_tensorflow.sh
 
 lint: ## only the checks that run nothing: format, vet, static analysis, types
 	@scripts/install.sh

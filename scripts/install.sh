@@ -1,25 +1,30 @@
 #!/usr/bin/env bash
 # Installs what is missing, and nothing that is there already.
 #
-#   install.sh [system] [python] [tools] [docs] [wheel] [demo]     (default: system python tools docs wheel)
+#   install.sh [system] [python] [tools] [docs] [wheel] [demo] [tensorflow]     (default: system python tools docs wheel)
 #
-#   system  a C compiler, pkg-config, the headers of libjpeg, libspng and libwebp, and Python's venv, by apt-get
-#   python  .venv with everything that the tests import (PyTorch is the large part)
-#   tools   staticcheck in build/tools
-#   docs    .venv with what the guide is built with
-#   wheel   build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels; the keys of Debian's packages
-#   demo    .venv with only what the demo imports
+#   system      a C compiler, pkg-config, the headers of libjpeg, libspng and libwebp, and Python's venv, by apt-get
+#   python      .venv with everything that the tests import (PyTorch is the large part)
+#   tools       staticcheck in build/tools
+#   docs        .venv with what the guide is built with
+#   wheel       build/wheel-tools: zig, a C compiler for all machines, and what packs and checks wheels; the keys of Debian's packages
+#   demo        .venv with only what the demo imports
+#   tensorflow  build/tensorflow: TensorFlow, for its tests
+#
+# .venv is a link: the environment lies in ~/.cache/headrace, under a name made of the interpreter and the lists of what belongs there, so that all clones on
+# a machine have one. Those that nobody used for a month are removed when another is made.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 STATICCHECK=v0.8.2
+LISTS=("$ROOT/scripts/requirements.txt" "$ROOT/scripts/docs/requirements.txt" "$ROOT/examples/demo/requirements.txt")
 
 main() {
 	local part
 	for part in "${@:-system python tools docs wheel}"; do
 		for part in $part; do
 			case "$part" in
-			system | python | tools | docs | wheel | demo) "install_$part" ;;
-			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, demo)" ;;
+			system | python | tools | docs | wheel | demo | tensorflow) "install_$part" ;;
+			*) die "install.sh: no part is called $part (system, python, tools, docs, wheel, demo, tensorflow)" ;;
 			esac
 		done
 	done
@@ -93,21 +98,49 @@ install_docs() { install_requirements "$ROOT/scripts/docs/requirements.txt"; }
 
 install_demo() { install_requirements "$ROOT/examples/demo/requirements.txt"; }
 
-# install_requirements keeps a copy of each list that was installed, and does nothing while it has not changed.
+# install_requirements keeps a copy of each list that was installed, and does nothing where it is there.
 install_requirements() {
-	local list="$1" stamp
-	stamp="$VENV/installed-$(printf '%s' "${list#"$ROOT"/}" | tr / -)"
-	if [ -f "$stamp" ] && cmp -s "$list" "$stamp" && "$PYTHON" -c '' 2>/dev/null; then
-		return
+	local list="$1" name
+	name="installed-$(printf '%s' "${list#"$ROOT"/}" | tr / -)"
+	link_environment
+	if ! is_installed "$list" "$name"; then
+		(
+			flock 9 # several clones may be at it
+			is_installed "$list" "$name" || install_into_venv "$list" "$name"
+		) 9>"$ENVIRONMENT.lock"
 	fi
+	touch "$ENVIRONMENT/used"
+}
+
+is_installed() { cmp -s "$1" "$ENVIRONMENT/$2" && "$PYTHON" -c '' 2>/dev/null; }
+
+install_into_venv() {
+	local list="$1" name="$2"
 	make_venv
-	say "installing into .venv: $(sed 's/[ #].*//; s/[<>=;].*//' "$list" | grep . | paste -sd ' ')"
+	say "installing into $ENVIRONMENT: $(names "$list")"
 	if grep -q '^torch' "$list" && ! "$PYTHON" -c 'import torch' 2>/dev/null && cpu_wheels; then
 		# The wheels without CUDA are 20 times smaller than those on PyPI, and these tests use no GPU.
 		"$VENV/bin/uv" pip install -q --python "$PYTHON" --index-url "$CPU_WHEELS" torch torchvision
 	fi
 	"$VENV/bin/uv" pip install -q --python "$PYTHON" -r "$list"
-	cp "$list" "$stamp"
+	cp "$list" "$ENVIRONMENT/$name"
+}
+
+# names prints what a list names, without versions and comments.
+names() { sed 's/[ #].*//; s/[<>=;].*//' "$1" | grep . | paste -sd ' '; }
+
+# link_environment sets ENVIRONMENT to where .venv belongs, and has it point there.
+link_environment() {
+	local cache key
+	cache="${XDG_CACHE_HOME:-${HOME:-$ROOT}/.cache}/headrace"
+	mkdir -p "$cache" 2>/dev/null && [ -w "$cache" ] || cache="$ROOT/.cache/headrace" # a home that is not ours to write
+	mkdir -p "$cache"
+	key="$({ "$(base_python)" -c 'import os, sys; print(sys.version, os.path.realpath(sys.executable))' && cat "${LISTS[@]}"; } | sha256sum)"
+	ENVIRONMENT="$cache/venv-${key:0:16}"
+	if [ "$(readlink "$VENV")" != "$ENVIRONMENT" ]; then
+		rm -rf "$VENV"
+		ln -sT "$ENVIRONMENT" "$VENV"
+	fi
 }
 
 CPU_WHEELS=https://download.pytorch.org/whl/cpu
@@ -122,26 +155,47 @@ cpu_wheels() {
 
 make_venv() {
 	if ! "$PYTHON" -c '' 2>/dev/null; then
-		rm -rf "$VENV"
-		"$(base_python)" -m venv "$VENV"
+		remove_unused
+		rm -rf "$ENVIRONMENT"
+		"$(base_python)" -m venv "$ENVIRONMENT"
 	fi
 	"$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >/dev/null
 	[ -x "$VENV/bin/uv" ] || "$PYTHON" -m pip install -q uv
 }
 
+# remove_unused removes environments that no installation asked for in a month.
+remove_unused() {
+	local used
+	find "$(dirname "$ENVIRONMENT")" -mindepth 2 -maxdepth 2 -path '*/venv-*/used' -mtime +30 | while read -r used; do
+		rm -rf "$(dirname "$used")"
+	done
+}
+
 # install_wheel makes an environment of its own: wheels are made of pinned versions, whatever the tests import.
 install_wheel() {
-	local list="$ROOT/scripts/wheel/requirements.txt" into="$ROOT/build/wheel-tools"
 	# Debian has the keys of its packages; Ubuntu has them in a package.
 	[ -r /usr/share/keyrings/debian-archive-keyring.gpg ] || apt_install debian-archive-keyring
+	own_environment "$ROOT/scripts/wheel/requirements.txt" "$ROOT/build/wheel-tools"
+}
+
+# install_tensorflow makes an environment of its own: TensorFlow wants other versions of what it shares with JAX.
+install_tensorflow() { own_environment "$ROOT/scripts/tensorflow.txt" "$ROOT/build/tensorflow"; }
+
+# own_environment installs a list into an environment inside the clone, anew where the list has changed.
+own_environment() {
+	local list="$1" into="$2"
 	cmp -s "$list" "$into/installed" && return
 	rm -rf "$into"
-	make_venv
-	say "installing into build/wheel-tools: $(sed 's/[ #].*//; s/[<>=;].*//' "$list" | grep . | paste -sd ' ')"
+	link_environment
+	[ -x "$VENV/bin/uv" ] || make_venv_alone
+	say "installing into ${into#"$ROOT"/}: $(names "$list")"
 	"$VENV/bin/uv" venv -q --python "$(base_python)" "$into"
 	"$VENV/bin/uv" pip install -q --python "$into/bin/python" -r "$list"
 	cp "$list" "$into/installed"
 }
+
+# make_venv_alone keeps other clones from doing the same meanwhile.
+make_venv_alone() { (flock 9 && make_venv) 9>"$ENVIRONMENT.lock"; }
 
 install_tools() {
 	if [ "$("$TOOLS/staticcheck" -version 2>/dev/null | grep -o "${STATICCHECK#v}")" != "${STATICCHECK#v}" ]; then

@@ -26,8 +26,8 @@ step "go test, race detector" go test -race "${RACE[@]}"
 step "random pipelines against models" scripts/models.sh 90
 step "random pipelines against models, race detector" scripts/models.sh 90 race
 scripts/sanitize.sh
-step "python tests" tests python
-step "python tests, engine of debug builds" guarded_tests python
+step "python tests" tests python/tests
+step "python tests, engine of debug builds" guarded_tests python/tests
 step "examples and README" tests examples
 step "pip install ./python" scripts/package_test.sh
 step "wheels for x86-64 and arm64" scripts/wheel.sh

@@ -122,7 +122,6 @@ def test_torch_distributed_checkpoint_with_the_states_of_all_ranks(photos, tmp_p
 
 @pytest.mark.timeout(600)
 def test_orbax_under_another_world_size(photos, tmp_path):
-    pytest.importorskip("orbax.checkpoint", reason="needs orbax-checkpoint, which brings JAX")
     first = steps_of(run(BEGIN + ORBAX, photos, tmp_path, 1, 3, load=False))
     rest = steps_of(run(BEGIN + ORBAX, photos, tmp_path, 2, 100, load=True))
     with hr.files(photos).shuffle().decode_image().random_resized_crop(32).batch(global_size=4).loader(epochs=1) as loader:

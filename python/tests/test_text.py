@@ -53,6 +53,16 @@ def test_several_fields():
     assert pickle.loads(pickle.dumps(two)) == ["def", "g"]
 
 
+def test_texts_of_texts():
+    given = ["a", "", "grün", "\udcff\udcfe"]
+    for texts in (hr.Texts(given), hr.Texts(iter(given)), hr.Texts(hr.Texts(given)), pickle.loads(pickle.dumps(hr.Texts(given)))):
+        assert texts == given
+        assert texts[1:3] == ["", "grün"]
+    assert hr.Texts([]) == []
+    with pytest.raises(AttributeError):
+        hr.Texts([1, 2])
+
+
 def test_no_rows():
     (texts,) = split(packed([]), 0, 1)
     assert list(texts) == []

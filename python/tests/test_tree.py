@@ -66,7 +66,7 @@ def test_a_merge_has_what_its_pipelines_have(tmp_path):
     (tmp_path / "b.yaml").write_text("headrace: 1\nseed: 5\nsteps: [{files: {pattern: b}}]\nloader: {epochs: 4}\n")
     a, b = hr.load(tmp_path / "a.yaml"), hr.load(tmp_path / "b.yaml")
     merged = hr.merge(p.to("torch") for p in (a, a))
-    assert (merged._seed, merged._format, merged._defaults) == (5, "torch", {"epochs": 3})
+    assert (merged._seed, merged._format, merged._defaults) == (5, a.to("torch")._format, {"epochs": 3})
     for others, text in [
         ([a, b], "pipeline 1 has the section loader {'epochs': 4}, but pipeline 0 has {'epochs': 3}: takes the same of all"),
         ([a, a, a.to("torch")], "pipeline 2 has the format 'torch', but pipeline 0 has 'numpy': takes the same of all"),

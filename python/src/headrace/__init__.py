@@ -38,6 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import torch as torch
     from ._crash import InFlight
     from ._loader import Errors, Field, Loader, LostSample
     from ._preview import Preview, PreviewSample
@@ -121,7 +122,15 @@ _LATER = {
 }
 
 
+# Modules that need more than this package does.
+_MODULES = ("torch",)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
@@ -132,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_MODULES])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from .errors import RecipeError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ._cuda import Pins
+    from ._format import Format
     from ._memory import Lease
 
     Batch = dict[str, Any]
@@ -91,16 +94,29 @@ def _bfloat16() -> Any:
     return ml_dtypes.bfloat16
 
 
-def load(format: str) -> None:
+def load(format: Format) -> None:
     """Import what a format needs: while the engine lists the source, not after it."""
-    if format == "torch":
-        import torch  # noqa: F401
+    if format.name != "numpy":
+        importlib.import_module(format.name)
 
 
-def converter(format: str, layout: Layout) -> Callable[[Batch], Batch] | None:
-    """What turns NumPy's arrays into those of another framework, over the same memory."""
-    if format == "numpy":
+def pins(format: Format) -> Pins | None:
+    """What pins the engine's memory for a GPU; None where that is not asked for, or cannot be."""
+    if not format.pin_memory and format.device is None:
         return None
+    from . import _cuda
+
+    return _cuda.pins(format)
+
+
+def converter(format: Format, layout: Layout) -> Callable[[Batch], Batch] | None:
+    """What turns NumPy's arrays into those of another framework, over the same memory."""
+    if format.name == "numpy":
+        return None
+    return _to_torch(format, layout) if format.name == "torch" else _to_jax(layout)
+
+
+def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
     import torch
 
     if "uint16" in layout.dtypes and not hasattr(torch, "uint16"):
@@ -120,4 +136,34 @@ def converter(format: str, layout: Layout) -> Callable[[Batch], Batch] | None:
     def to_torch(batch: Batch) -> Batch:
         return {name: tensor(name, value) for name, value in batch.items()}
 
-    return to_torch
+    if format.device is None:
+        return to_torch
+    try:
+        device = torch.empty(0, device=format.device).device
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise RecipeError(f"headrace: to({format!r}): PyTorch has no such device: {why}") from None
+
+    def to_device(batch: Batch) -> Batch:
+        # A GPU reads pinned memory after this has returned; _cuda sees to it that it is not filled anew before.
+        goes_on = device.type == "cuda"
+        tensors = to_torch(batch).items()
+        return {name: value.to(device, non_blocking=goes_on) if isinstance(value, torch.Tensor) else value for name, value in tensors}
+
+    return to_device
+
+
+def _to_jax(layout: Layout) -> Callable[[Batch], Batch]:
+    import jax
+    import ml_dtypes  # on which JAX depends
+
+    # Not jax.numpy.asarray, which copies.
+    device_put, bfloat16s = jax.device_put, layout.bfloat16s
+
+    def to_jax(batch: Batch) -> Batch:
+        arrays = {name: value for name, value in batch.items() if isinstance(value, numpy.ndarray)}
+        for name in bfloat16s:
+            arrays[name] = arrays[name].view(ml_dtypes.bfloat16)
+        return {**batch, **device_put(arrays)}
+
+    return to_jax

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
-from . import _arrays, _failures, _fork, _wire
+from . import _arrays, _failures, _fork, _format, _wire
 from ._engine import manager
 from ._frontier import Frontier, Identity, lost_in
 from ._functions import is_main
@@ -18,12 +18,13 @@ from ._recovery import Recovery
 from ._session import Gone, Session, log, warn
 from ._stats import Stats
 from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError, StateMismatch
-from .pipeline import check_format
 
 if TYPE_CHECKING:
     import os
     from types import TracebackType
 
+    from ._cuda import Pins
+    from ._format import Format
     from ._frontier import Place
     from ._main import MainSteps
     from ._preview import Preview
@@ -163,7 +164,7 @@ class Loader:
         self._session: Session | None = session
         try:
             self._layout = _arrays.Layout(self._opened["fields"])
-            self._convert = _arrays.converter(format, self._layout)
+            self._set_format(format)
             self._main = _main_steps(main, pipeline._seed, config["rank"])
         except BaseException:
             session.drop()
@@ -454,6 +455,9 @@ class Loader:
         way_back = Return(lease, session.returned.append)
         way_back.token = b""
         batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, bytes(buffer[texts:end]))
+        if self._pins is not None and not flags & _wire.UNPOOLED:  # what is used once is not worth pinning
+            self._pins.pin(segment)
+            session.pins = self._pins
         if self._convert is not None:
             batch = self._convert(batch)
         hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self._main is None, own_epoch, step)
@@ -655,14 +659,28 @@ class Loader:
 
     # What it is and what it did.
 
-    def to(self, format: str) -> Loader:
-        """Choose what batches consist of from now on: `"numpy"` arrays or `"torch"` tensors, both over the same memory.
+    def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Loader:
+        """Choose what batches consist of from now on, as `Pipeline.to` does.
+
+        Args:
+            format: `"numpy"`, `"torch"` or `"jax"`.
+            pin_memory: with `"torch"`, in pages that are locked for CUDA.
+            device: with `"torch"`, where tensors go.
 
         Returns:
             This loader.
+
+        Raises:
+            RecipeError: if PyTorch cannot have a field, or not on that device. Nothing has changed then.
         """
-        self._convert = _arrays.converter(check_format(format), self._layout)
+        self._set_format(_format.check(format, pin_memory, device))
         return self
+
+    def _set_format(self, format: Format) -> None:
+        convert = _arrays.converter(format, self._layout)
+        self._pins: Pins | None = _arrays.pins(format)
+        self._convert = convert
+        self._format = format
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """What this loader runs, as a recipe: the text of a file that `headrace.load` and the command `headrace` read.

@@ -35,22 +35,42 @@ _mprotect = _libc.mprotect
 _mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
+# Defaults, because names of this module may be gone when the interpreter ends.
+def _free(
+    mapped: list[int],
+    size: int,
+    fds: list[int],
+    pinned: list[Callable[[], None]],
+    unmap: Callable[[int, int], int] = _munmap,
+    close: Callable[[int], None] = os.close,
+) -> None:
+    done: list[int | None] = []
+    while pinned:
+        pinned[0]()
+        del pinned[:1]
+    if mapped:  # taken from its list and undone in one go, from within C: never twice
+        done.extend(map(unmap, map(mapped.pop, (0,)), (size,)))
+    if fds:
+        done.extend(map(close, map(fds.pop, (0,))))
+
+
 class Segment:
     """Memory of the engine, mapped shared and writable. It is unmapped when the session and all leases have let go of it.
 
     The mmap module is not used, because a forked child has to map anew over the same addresses.
     """
 
-    __slots__ = ("__weakref__", "_mapped", "fds", "size", "slot_bytes")
+    __slots__ = ("__weakref__", "_mapped", "fds", "pinned", "size", "slot_bytes")
 
     def __init__(self, fd: int, slot_bytes: int, size: int) -> None:
         sweep()
         self.slot_bytes = slot_bytes
         self.size = size
         self.fds: list[int] = []  # the descriptor, once it is ours to close
+        self.pinned: list[Callable[[], None]] = []  # what unlocks the pages, where they are locked for a GPU
         self._mapped: list[int] = []  # the address
         end = _End(self, _ended.append)
-        end.left = (self._mapped, size, self.fds)
+        end.left = (self._mapped, size, self.fds, self.pinned)
         _watched.add(end)
         # From within C into the list: no exception of a signal handler can come between the mapping and its being noted.
         self._mapped.extend(map(_mmap, (None,), (size,), (_PROT_READ | _PROT_WRITE,), (_MAP_SHARED,), (fd,), (0,)))
@@ -78,6 +98,7 @@ class Segment:
 
     def after_fork(self) -> None:
         """In the child: put private pages in place of the shared ones, so that its writes stay its own."""
+        self.pinned.clear()  # CUDA is the parent's
         if not self._mapped:
             return
         flags = _MAP_PRIVATE | _MAP_FIXED | _MAP_NORESERVE
@@ -85,9 +106,9 @@ class Segment:
             # Better a child that dies by a write than a parent whose batches change.
             _mprotect(self.address, self.size, _PROT_READ)
 
-    def __del__(self) -> None:
+    def __del__(self, free: Callable[..., None] = _free) -> None:
         if hasattr(self, "_mapped"):
-            _free(self._mapped, self.size, self.fds)
+            free(self._mapped, self.size, self.fds, self.pinned)
 
 
 def _share() -> int:
@@ -100,7 +121,7 @@ class _End(weakref.ref[Segment]):
     """Remembers what a segment has to let go of, should an exception cut its finalizer off."""
 
     __slots__ = ("left",)
-    left: tuple[list[int], int, list[int]]
+    left: tuple[list[int], int, list[int], list[Callable[[], None]]]
 
 
 _watched: set[_End] = set()
@@ -114,21 +135,6 @@ def sweep() -> None:
         _free(*end.left)
         _watched.discard(end)
         _ended.remove(end)
-
-
-# Defaults, because names of this module may be gone when the interpreter ends.
-def _free(
-    mapped: list[int],
-    size: int,
-    fds: list[int],
-    unmap: Callable[[int, int], int] = _munmap,
-    close: Callable[[int], None] = os.close,
-) -> None:
-    done: list[int | None] = []
-    if mapped:  # taken from its list and undone in one go, from within C: never twice
-        done.extend(map(unmap, map(mapped.pop, (0,)), (size,)))
-    if fds:
-        done.extend(map(close, map(fds.pop, (0,))))
 
 
 class Lease:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._crash import Death
+    from ._cuda import Pins
     from ._engine import Connection
 
 _CLOSING = 5.0  # seconds that an engine has for its last statistics
@@ -65,6 +66,8 @@ class Session:
         self.leases: dict[bytes, Return] = {}  # by token
         self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
         self.unwanted: list[bytes] = []  # tokens of slots that were never leased
+        self.pins: Pins | None = None  # where a GPU copies from slots
+        self.copied: list[tuple[Any, list[bytes]]] = []  # tokens of slots that were let go, by what happens when they were copied
         self.taken = 0  # batches of this stream since the last NEXT
         self.tracing = False  # a trace is being written
         self.traced: dict[str, Any] | None = None  # what became of the last one that was
@@ -135,6 +138,9 @@ class Session:
         tokens = [ended.token for ended in returned[:n] if ended.token]
         for token in tokens:
             leases.pop(token, None)
+        copied = self.copied
+        if self.pins is not None:
+            tokens, copied = self._behind_copies(self.pins, tokens, flags & _wire.WAITING)
         tokens += self.unwanted
         header = _NEXT.pack(16 + 8 * len(tokens), _wire.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), 0)
         frame = header + b"".join(tokens)
@@ -142,9 +148,25 @@ class Session:
         channel.out += frame
         channel.out_seq = channel.out_seq + 1 & 0xFFFFFFFF
         self.taken = 0
+        self.copied = copied
         del returned[:n]
         del self.unwanted[:]
         channel.flush()
+
+    def _behind_copies(self, pins: Pins, tokens: list[bytes], wait: int) -> tuple[list[bytes], list[tuple[Any, list[bytes]]]]:
+        """The tokens of slots from which no copy to a GPU reads any more, and the others.
+
+        Who waits for a batch waits for the copies first: the engine may have no other slot to fill.
+        """
+        copied = [*self.copied, (pins.event(), tokens)] if tokens else self.copied
+        done: list[bytes] = []
+        for i, (event, behind) in enumerate(copied):
+            if wait:
+                event.synchronize()
+            elif not event.query():
+                return done, copied[i:]
+            done += behind
+        return done, []
 
     def map(self, payload: bytes, end: int) -> None:
         """Take a SEGMENT frame, whose payload ends at `end`."""

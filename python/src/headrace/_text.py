@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from struct import Struct
 from typing import overload
 
@@ -14,12 +15,15 @@ class Texts(Sequence[str]):
     """The texts of one field, a `str` per row, decoded when it is read.
 
     It compares equal to any sequence of the same texts. Bytes that are not UTF-8, as in some file names, become surrogate
-    escapes: `os.fsencode` gives the name back, byte by byte.
+    escapes: `os.fsencode` gives the name back, byte by byte. `Texts(["a", "b"])` makes one of any texts, as
+    frameworks do that rebuild the batches they pass on.
     """
 
     __slots__ = ("_packed", "_rows", "_start", "_text")
 
-    def __init__(self, packed: bytes, rows: int, start: int = 0) -> None:
+    def __init__(self, packed: bytes | Iterable[str], rows: int = 0, start: int = 0) -> None:
+        if not isinstance(packed, bytes):
+            packed, rows = _pack(packed)
         self._packed = packed  # at start: rows + 1 offsets, then the texts
         self._rows = rows
         self._start = start
@@ -69,6 +73,13 @@ class Texts(Sequence[str]):
 
     def __reduce__(self) -> tuple[type[Texts], tuple[bytes, int]]:
         return Texts, (self._packed[self._start : self._end()], self._rows)
+
+
+def _pack(texts: Iterable[str]) -> tuple[bytes, int]:
+    """Texts as a BATCH frame has them, and how many they are."""
+    encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
+    ends = accumulate(map(len, encoded), initial=0)
+    return b"".join([*map(_ONE.pack, ends), *encoded]), len(encoded)
 
 
 def split(packed: bytes, rows: int, fields: int) -> list[Texts]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from . import _format
 from ._arguments import (
     _bytes,
     _count_or_share,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
+    from ._format import Format
     from ._loader import Loader
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -45,8 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["Pipeline", "files", "load", "merge", "source"]
 
 _LAST = ("batch", "bucket_batch", "pack")
-
-_FORMATS = ("numpy", "torch")
 
 
 class _Default:
@@ -84,7 +84,7 @@ def files(
     args["root"] = os.fsdecode(os.getcwdb())
     if label is not None:
         args["label"] = label
-    return Pipeline(_integer("seed", seed), ({"files": args},), "numpy")
+    return Pipeline(_integer("seed", seed), ({"files": args},), _format.NUMPY)
 
 
 def source(obj: Any, *, fields: Some | None = None, gives: Any = None, seed: int = 0) -> Pipeline:
@@ -115,7 +115,7 @@ def source(obj: Any, *, fields: Some | None = None, gives: Any = None, seed: int
     from ._checks import source_arguments
 
     given = {name: value for name, value in source_arguments(obj, fields, gives).items() if value is not None}
-    return Pipeline(_integer("seed", seed), ({"source": given},), "numpy")
+    return Pipeline(_integer("seed", seed), ({"source": given},), _format.NUMPY)
 
 
 def merge(
@@ -199,7 +199,7 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
         if "files" in step:
             step["files"].setdefault("root", root)
     said = {name: value for name, value in recipe.get("loader", {}).items() if value is not None}
-    return Pipeline(recipe["seed"], tuple(recipe["steps"]), "numpy", said)
+    return Pipeline(recipe["seed"], tuple(recipe["steps"]), _format.NUMPY, said)
 
 
 def _listed(source: Iterable[Any]) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class Pipeline:
 
     __slots__ = ("_defaults", "_format", "_seed", "_steps")
 
-    def __init__(self, seed: int, steps: tuple[dict[str, Any], ...], format: str, defaults: dict[str, Any] | None = None) -> None:
+    def __init__(self, seed: int, steps: tuple[dict[str, Any], ...], format: Format, defaults: dict[str, Any] | None = None) -> None:
         self._seed = seed
         self._steps = steps
         self._format = format
@@ -802,9 +802,27 @@ class Pipeline:
         }
         return self._with("pack", args)
 
-    def to(self, format: str) -> Pipeline:
-        """Choose what batches consist of: `"numpy"` arrays or `"torch"` tensors, both over the same memory."""
-        return Pipeline(self._seed, self._steps, check_format(format), self._defaults)
+    def to(self, format: Literal["numpy", "torch", "jax"], *, pin_memory: bool = False, device: Any = None) -> Pipeline:
+        """Choose what batches consist of: arrays of NumPy, tensors of PyTorch, or arrays of JAX.
+
+        All lie in the memory that the engine has filled, and are valid as long as anything refers to them. Fields of text stay `Texts`.
+
+        `"jax"` gives what `jax.device_put` makes of a field: an array on JAX's default device. On a CPU it lies in the same memory,
+        unless JAX has no such type: without `jax_enable_x64`, `int64` becomes `int32`, `uint64` `uint32` and `float64` `float32`, by
+        JAX's own conversion, which drops the upper bits of whole numbers that do not fit.
+
+        Args:
+            format: `"numpy"`, the default of a pipeline, `"torch"` or `"jax"`.
+            pin_memory: with `"torch"`, True locks the pages of the memory for CUDA, so that `tensor.to("cuda", non_blocking=True)` is a
+                copy that the program does not wait for. A slot is filled anew only when everything is done that was queued in the current
+                stream when its batch was let go. Where there is no CUDA, it does nothing.
+            device: with `"torch"`, where tensors go: whatever `torch.device` takes. A GPU copies from pinned memory while the program goes
+                on, and the slot is not filled anew before. None, the default: tensors stay in the engine's memory.
+
+        Raises:
+            RecipeError: if there is no such format, or it has no such option.
+        """
+        return Pipeline(self._seed, self._steps, _format.check(format, pin_memory, device), self._defaults)
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
@@ -946,7 +964,7 @@ class Pipeline:
 
     def _drawn(self) -> list[dict[str, Any]]:
         """The steps, and what batches consist of if that was said."""
-        return [*self._steps, *([{"to": {"format": self._format}}] if self._format != "numpy" else [])]
+        return [*self._steps, *([{"to": self._format.arguments()}] if self._format != _format.NUMPY else [])]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):
@@ -954,10 +972,3 @@ class Pipeline:
         return (self._seed, self._steps, self._format, self._defaults) == (other._seed, other._steps, other._format, other._defaults)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def check_format(format: str) -> str:
-    """The format, if there is one of that name."""
-    if format not in _FORMATS:
-        raise RecipeError(f"headrace: to({format!r}): takes {' or '.join(map(repr, _FORMATS))}")
-    return format

@@ -1,0 +1,110 @@
+"""Headrace for programs that are built around PyTorch's `DataLoader`. It is imported when it is first used, as `headrace.torch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.utils.data
+
+from ._loader import Loader
+from .errors import RecipeError
+from .pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["IterableDataset"]
+
+
+class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
+    """A pipeline, or a loader, as a data set of PyTorch: for programs that want a `DataLoader`, like those on Lightning and Accelerate.
+
+        dataset = hr.torch.IterableDataset(pipeline, epochs=90)
+        for batch in torch.utils.data.DataLoader(dataset, batch_size=None):
+            …
+
+    It gives whole batches of tensors, which the engine has made outside this process. So the `DataLoader` has `batch_size=None`, since
+    there is nothing to collate, and `num_workers=0`, since there is nothing for workers to do. Each `iter()` is the next epoch.
+
+    The loader is made at first use, and ends with `close()`, or with this object. Until then rank and world size are not asked
+    for: they are those of `torch.distributed`, where that is initialised, and else as `Pipeline.loader` finds them.
+
+    There is no `set_epoch`: the loader counts epochs, and its state has them. Some frameworks call such a method with a count that
+    begins at 0 in every process, and would throw a restored state away. `dataset.loader.set_epoch(n)` does it where it is meant.
+
+    Args:
+        source: a pipeline; or a loader, which is then changed to give tensors, and stays the caller's to close.
+        options: what `Pipeline.loader` takes, for a pipeline.
+
+    Raises:
+        RecipeError: if options come with a loader. Mistakes in the pipeline are found at first use.
+    """
+
+    def __init__(self, source: Pipeline | Loader, **options: Any) -> None:
+        if not isinstance(source, (Pipeline, Loader)):
+            raise RecipeError(f"headrace: IterableDataset({source!r}): takes a pipeline or a loader")
+        self._pipeline = source if isinstance(source, Pipeline) else None
+        self._options = options
+        self._loader: Loader | None = None
+        if isinstance(source, Loader):
+            if options:
+                named = ", ".join(options)
+                raise RecipeError(f"headrace: IterableDataset: {named}: a loader has its options already; give them with a pipeline")
+            self._loader = source if source._format.name == "torch" else source.to("torch")
+
+    @property
+    def loader(self) -> Loader:
+        """The loader behind the data set; of a pipeline, it is made now if it was not before."""
+        if self._loader is None:
+            assert self._pipeline is not None
+            pipeline = self._pipeline if self._pipeline._format.name == "torch" else self._pipeline.to("torch")
+            self._loader = pipeline.loader(**{**_place(), **self._options})
+        return self._loader
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Begin the next epoch; after `load_state_dict`, go on in the one that it names."""
+        worker = torch.utils.data.get_worker_info()
+        if worker is not None:
+            raise RecipeError(
+                f"headrace: DataLoader(num_workers={worker.num_workers}): each worker would give every batch again; write"
+                " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python, which uses all cores"
+            )
+        return iter(self.loader)
+
+    def __len__(self) -> int:
+        """The number of batches in an epoch of this rank. TypeError: it is not known, as for `Loader`."""
+        return len(self.loader)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where this rank's run stands, as `Loader.state_dict` says it: behind the batch that was given last."""
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any] | Iterable[dict[str, Any]]) -> None:
+        """Have the next `iter()` go on from a state, as `Loader.load_state_dict` does.
+
+        Raises:
+            StateMismatch: if going on from there would be a guess.
+        """
+        self.loader.load_state_dict(state)
+
+    def close(self) -> None:
+        """End the loader that this data set has made; one that it was given is left as it is. May be called again."""
+        if self._pipeline is not None and self._loader is not None:
+            self._loader.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._loader is not None:
+            raise TypeError(
+                "headrace: a data set whose loader runs cannot be pickled, as a DataLoader with num_workers above 0 does; write"
+                " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python"
+            )
+        return self.__dict__
+
+
+def _place() -> dict[str, int]:
+    """Which of the processes that share the source this one is, where PyTorch knows."""
+    distributed = torch.distributed
+    if not distributed.is_available() or not distributed.is_initialized():
+        return {}
+    return {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
