@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"headrace/extern"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -31,6 +32,9 @@ func named(a attempt) attempt {
 }
 
 func (it *item) blamed(err error) error {
+	if start := (*extern.StartError)(nil); errors.As(err, &start) {
+		return err
+	}
 	return &sample.Error{Key: it.key, Index: it.id.Index, Err: err}
 }
 

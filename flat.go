@@ -95,7 +95,7 @@ func (f *flat) each(ctx context.Context, it *item, yield func(*item) bool) error
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	return err
+	return final(err)
 }
 
 // child makes a sample of what the function yields.

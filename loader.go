@@ -290,7 +290,7 @@ func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 // judged says of a failure if it was one loss too many. A state may bring too many already; then no sample fails.
 func (l *Loader) judged(err error) error {
 	failed, bad := (*pipe.StageError)(nil), (*sample.Error)(nil)
-	if !errors.As(err, &failed) {
+	if start := (*extern.StartError)(nil); !errors.As(err, &failed) || errors.As(err, &start) {
 		return err
 	}
 	skips, known := l.skipping[failed.Stage]

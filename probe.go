@@ -215,7 +215,7 @@ func (p *probe) look(ctx context.Context, it *item) error {
 	defer p.done(c)
 	if _, several := p.what.held.(*recipe.FlatMap); !several {
 		if err := p.pool.Call(ctx, c); err != nil {
-			return err
+			return final(err)
 		}
 		return p.note(it, c, c.Out)
 	}
@@ -231,7 +231,7 @@ func (p *probe) look(ctx context.Context, it *item) error {
 	case errors.Is(err, errEnough):
 		return nil
 	}
-	return err
+	return final(err)
 }
 
 // note remembers types.

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -43,7 +44,7 @@ func (p *python) run(ctx context.Context, it *item, _ *tool) error {
 	c := p.call(it)
 	defer p.done(c)
 	if err := p.pool.Call(ctx, c); err != nil {
-		return err
+		return final(err)
 	}
 	if p.filters {
 		if !c.Keep {
@@ -52,6 +53,15 @@ func (p *python) run(ctx context.Context, it *item, _ *tool) error {
 		return nil
 	}
 	return p.store(it, c)
+}
+
+// final makes an end of the run of what is no matter of one sample: that no worker can start.
+func final(err error) error {
+	var start *extern.StartError
+	if errors.As(err, &start) {
+		return pipe.Stop(err)
+	}
+	return err
 }
 
 // call is what the function is called with for a sample.

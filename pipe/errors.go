@@ -75,6 +75,19 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// Stop makes an error of an operation one that ends the run, whatever the policy: for what is wrong with the operation and not with its item.
+func Stop(err error) error {
+	if err == nil {
+		return nil
+	}
+	return stopError{err}
+}
+
+type stopError struct{ error }
+
+func (e stopError) Unwrap() error  { return e.error }
+func (e stopError) stopsRun() bool { return true }
+
 // Stops tells whether an error ends the run, whatever the policy, so that trying something else in its operation is of no use.
 func Stops(err error) bool { return untolerable(err) }
 

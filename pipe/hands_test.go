@@ -2,6 +2,7 @@ package pipe_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -114,4 +115,22 @@ func TestGatedOperationsAreAbandoned(t *testing.T) {
 			t.Error("nothing was abandoned")
 		}
 	})
+}
+
+// What is wrong with an operation ends the run, though failures of items are skipped, retried and replaced.
+func TestStop(t *testing.T) {
+	wrong := errors.New("wrong with all")
+	calls := 0
+	op := pipe.Replace(pipe.Retry(func(context.Context, int) (int, error) {
+		calls++
+		return 0, fmt.Errorf("told: %w", pipe.Stop(wrong))
+	}, pipe.Backoff{Times: 5}), func(context.Context, int, error) (int, error) { return 1, nil })
+	run := start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 5}), op, pipe.Opts{Name: "work"}), pipe.Config{Failures: pipe.Policy{Skip: true, Count: -1}})
+	defer run.Close()
+	if _, err := run.Next(t.Context()); !errors.Is(err, wrong) || !pipe.Stops(err) || calls != 1 {
+		t.Errorf("%v, after %d calls", err, calls)
+	}
+	if pipe.Stop(nil) != nil || pipe.Stops(wrong) {
+		t.Error("nothing ends the run")
+	}
 }

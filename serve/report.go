@@ -50,11 +50,12 @@ func code(err error) wire.Code {
 	var held *arena.HeldError
 	var bad *sample.Error
 	var mistake *recipe.Error
+	var start *extern.StartError
 	var setting *headrace.Mistake
 	switch {
 	case errors.As(err, &known):
 		return known.code
-	case errors.As(err, &mistake), errors.As(err, &setting):
+	case errors.As(err, &start), errors.As(err, &mistake), errors.As(err, &setting):
 		return wire.CodeRecipe
 	case errors.Is(err, wire.ErrProtocol):
 		return wire.CodeProtocol
