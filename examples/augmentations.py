@@ -30,7 +30,7 @@ def main(photograph, sheet):
         start.random_resized_crop(144).random_flip().color_jitter(0.4, 0.4, 0.4, 0.1).random_grayscale(0.1),
     ]
     for row in rows:
-        print(repr(row).partition("decode_image().")[2])
+        print(repr(row).replace("\n    ", "").partition("decode_image().")[2])
     Image.fromarray(np.concatenate([np.concatenate(pictures(row), axis=1) for row in rows])).save(sheet)
 
 
