@@ -80,11 +80,25 @@ func grown[T int64 | time.Duration](now, before T) T { return max(0, now-before)
 
 // helpers are the processes that work for the loader: who gets the batches, this one, and workers.
 func (l *Loader) helpers() []helper {
-	here := helper{"engine", os.Getpid()}
-	if pid := l.options.Consumer; pid != 0 && pid != here.pid {
-		return []helper{{"trainer", pid}, here}
+	var all []helper
+	here := os.Getpid()
+	if pid := l.options.Consumer; pid != 0 && pid != here {
+		all = append(all, helper{"trainer", pid})
 	}
-	return []helper{here}
+	return append(append(all, helper{"engine", here}), l.work.host.helpers()...)
+}
+
+// helpers are the workers, by their stages.
+func (h *host) helpers() (all []helper) {
+	if h == nil {
+		return nil
+	}
+	for _, p := range h.pools {
+		for _, pid := range p.Stats().PIDs {
+			all = append(all, helper{p.Stage(), pid})
+		}
+	}
+	return all
 }
 
 // resources are those of now, or of the moment of Close.

@@ -305,6 +305,9 @@ func (p *Pool) width() (n int) {
 	return max(1, n)
 }
 
+// Stage is the name that it was opened with.
+func (p *Pool) Stage() string { return p.o.Stage }
+
 // Stats returns the counts.
 func (p *Pool) Stats() Stats {
 	s := Stats{Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.bytesIn.Load(), BytesOut: p.bytesOut.Load(), Restarts: p.restarts.Load()}

@@ -117,12 +117,12 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := &pictures{classes: info.Classes}
 	i := slices.IndexFunc(schema, func(f sample.Field) bool { return f.Type.Axes != "" })
 	if i < 0 {
-		return nil, &Mistake{fmt.Errorf("its samples have no picture to draw, only %v", schema)}
+		return p, p.guess(info)
 	}
-	p := &pictures{field: schema[i], classes: info.Classes}
-	if p.field.Type.Axes == media.CHW.String() {
+	if p.field = schema[i]; p.field.Type.Axes == media.CHW.String() {
 		p.layout = media.CHW
 	}
 	for _, s := range r.All() {
@@ -132,6 +132,23 @@ func newPictures(r recipe.Recipe, info headrace.Info) (*pictures, error) {
 		}
 	}
 	return p, nil
+}
+
+// guess takes the first array that can be a picture: what a function has made may be one, and does not say so.
+func (p *pictures) guess(info headrace.Info) error {
+	var there []string
+	for _, f := range info.Fields {
+		channels := func(n int) bool { return n == 1 || n == 3 || n == 4 }
+		if f.Kind == sample.Tensor && len(f.Shape) == 3 && (channels(f.Shape[2]) || channels(f.Shape[0])) {
+			p.field = sample.Field{Name: f.Name, Type: sample.Type{Kind: f.Kind, DType: f.DType, Shape: f.Shape}}
+			if !channels(f.Shape[2]) {
+				p.layout = media.CHW
+			}
+			return nil
+		}
+		there = append(there, f.Name)
+	}
+	return &Mistake{fmt.Errorf("its samples have no picture to draw, only %s", strings.Join(there, ", "))}
 }
 
 // tile is that of a row.

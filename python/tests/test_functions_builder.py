@@ -133,7 +133,11 @@ def test_names():
 
 def test_repr():
     p = IMAGES.map(functions.same, where="thread").batch(3, collate=functions.collated).map(functions.same, where="main")
-    assert repr(p).replace("\n    ", "").endswith(".map(same, where='thread').batch(size=3, drop_last=False, collate=collated).map(same, where='main')")
+    assert (
+        repr(p)
+        .replace("\n    ", "")
+        .endswith(".map(same, where='thread').batch(size=3, drop_last=False, collate=collated).map(same, where='main')")
+    )
     assert repr(hr.source([{"x": 1}] * 5)) == "source(list(), length=5)"
     assert repr(hr.source(functions.numbers)) == "source(numbers)"
 

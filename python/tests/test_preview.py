@@ -218,3 +218,17 @@ def test_ctrl_c_ends_a_preview(photos):
             os.kill(pid, signal.SIGCONT)
         assert within(8, lambda: not reaped() - before)
         assert len(digests(loader)) == 12
+
+
+def test_a_preview_of_functions_of_python(pictures):
+    def inverted(sample):
+        return {**sample, "image": 255 - sample["image"]}
+
+    images = hr.files(pictures).decode_image().center_crop(SIDE)
+    with images.batch(6).loader(epochs=1) as loader:
+        large = np.repeat(np.repeat(255 - next(iter(loader))["image"].astype(int), 2, axis=1), 2, axis=2)
+    with images.map(inverted, workers=1).batch(6).loader(epochs=1) as loader:
+        preview = loader.preview(6, columns=6, tile=2 * SIDE)
+        assert len(list(loader)) == 1
+    for tile, mine in zip(tiles(read(preview), large[0], 2 * SIDE), large, strict=True):
+        assert np.array_equal(tile, mine)

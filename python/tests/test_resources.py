@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import time
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +113,22 @@ def test_programs_of_any_name(photos, name):
         name,
     )
     assert done.stdout == "trainer True True\nengine True True\n", done.stderr
+
+
+def test_workers_have_lines_of_their_own(photos):
+    def burn(sample):
+        begun = time.process_time()
+        while time.process_time() - begun < 0.01:
+            pass
+        return sample
+
+    with hr.files(photos).decode_image().resize((8, 8)).map(burn, workers=2).batch(4).loader(epochs=1) as loader:
+        list(loader)
+        stats = loader.stats()
+        workers = [process for process in stats["resources"]["processes"] if process["name"] == "map"]
+        assert len({process["pid"] for process in workers}) == 2
+        assert {Path(f"/proc/{process['pid']}/stat").read_text().rsplit(")", 1)[1].split()[1] for process in workers} == {str(engine_pid())}
+        assert sum(process["user_ns"] + process["system_ns"] for process in workers) >= 46 * 0.01 * 1e9 * 0.9
+        assert re.search(r"^map ×2 +[\d.]+ +[\d.]+ MiB", stats.text, re.MULTILINE), stats.text
+        text = repr(loader)
+        assert re.search(r"^  map ×\d+ ", text, re.MULTILINE), text
