@@ -103,6 +103,29 @@ func TestDeathsAreOneSamplesFailure(t *testing.T) {
 	}
 }
 
+// Of coroutines that ran beside each other, the one is named that ended the process.
+func TestDeathsUnderCoroutines(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:async_trouble", In: troubled, Gives: intField})
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			what := map[int]string{7: "kill", 9: "raise"}[i]
+			c := trouble(int64(i), what)
+			err := pool.Call(within(t, time.Minute), c)
+			var died *extern.WorkerError
+			var raised *extern.CallError
+			if i == 7 && !errors.As(err, &died) || i == 9 && !errors.As(err, &raised) {
+				t.Errorf("%d: %v", i, err)
+			}
+			if what == "" && (err != nil || toInt(c.Out[0]) != int64(i)) {
+				t.Errorf("%d: %v, %v", i, c.Out, err)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+}
+
 func TestAHungCallIsEnded(t *testing.T) {
 	pool := open(t, extern.Options{Function: "functions:trouble", In: troubled, Gives: intField, Limit: 300 * time.Millisecond})
 	ctx := within(t, time.Minute)

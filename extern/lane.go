@@ -57,6 +57,9 @@ func (l *lane) serve() {
 	q := &proc.pool.queue
 	most := 1 // grows while packs come back quickly, so that a worker does not take what others could begin
 	for {
+		if proc.all {
+			most = packCalls
+		}
 		l.jobs = q.take(l.jobs[:0], proc, most, func() bool { return proc.gone || l.keeper.retired })
 		if len(l.jobs) == 0 {
 			return
@@ -187,6 +190,9 @@ func (l *lane) bury(cause error) {
 		case l.pack.began && j.yield != nil:
 			// Samples of a stream have gone on already.
 			p.queue.complete(j, l.verdict(j, limited))
+		case proc.all && guilty >= 0 && limited == nil && len(l.jobs) > 1:
+			j.suspect = true
+			again = append(again, j)
 		case i != guilty:
 			again = append(again, j)
 		case j.ctx.Err() != nil:

@@ -115,6 +115,7 @@ type process struct {
 	gone    bool          // the same, for who holds the queue's lock
 	worked  atomic.Bool   // it came as far as a sample
 	random  bool          // the function wants random numbers; set before ready
+	all     bool          // it works on all samples of a pack at once; set before ready
 	killing sync.Once
 	exit    syscall.WaitStatus // after exited
 	dump    string             // after exited
@@ -352,12 +353,13 @@ func (proc *process) begin() bool {
 	switch f.Kind {
 	case wire.KindReady:
 		var r struct {
-			Random bool `json:"random"`
+			Random     bool `json:"random"`
+			Concurrent bool `json:"concurrent"`
 		}
 		if err := json.Unmarshal(f.Payload, &r); err != nil {
 			return false
 		}
-		proc.random = r.Random
+		proc.random, proc.all = r.Random, r.Concurrent
 		return true
 	case wire.KindError:
 		cause := &CallError{}

@@ -314,6 +314,22 @@ func TestAsync(t *testing.T) {
 	all.Wait()
 }
 
+// Coroutines wait beside each other, in one worker.
+func TestCoroutinesAreConcurrent(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:meet", In: intField, Gives: intField})
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			c := &extern.Call{In: []extern.Value{number(16)}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil || toInt(c.Out[0]) != 16 {
+				t.Errorf("%v, %v", c.Out, err)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+}
+
 // Kills at any moment cost the samples that were in work, and nothing else: what comes back is right, also where the function changes its input.
 func TestKillsAtAnyMoment(t *testing.T) {
 	schema := sample.Schema{{Name: "image", Type: imageType}, {Name: "x", Type: intType}}

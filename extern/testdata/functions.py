@@ -143,6 +143,25 @@ def talk(sample):
     return sample
 
 
+async def async_trouble(sample):
+    if sample["what"] == "raise":
+        await asyncio.sleep(0.001)
+        raise ValueError("no such crop")
+    await asyncio.sleep(0.01)
+    return trouble(sample)
+
+
+async def meet(sample):
+    """Returns once as many have come as the sample says."""
+    met.append(sample["x"])
+    while len(met) < sample["x"]:
+        await asyncio.sleep(0.001)
+    return sample
+
+
+met = []
+
+
 async def later(sample):
     await asyncio.sleep(0.001)
     return {"x": sample["x"] + 1}

@@ -52,8 +52,10 @@ class Callee:
         self.is_async = bool(flags & _COROUTINE)
         self.takes_rng = self.kind not in ("index", "iterate") and "rng" in _parameters(target)
         self.random = self.takes_rng or bool(self.seeds)
-        if self.is_async or self.kind in ("flat_map", "iterate", "aggregate"):
-            self._loop: Any = None
+        # Coroutines of a pack run beside each other, unless a generator that all share is seeded for each.
+        self.concurrent = self.is_async and self.kind in ("map", "filter") and not self.seeds
+        if self.concurrent:
+            setup["copy"] = True  # what several have changed in place cannot be done again
         import gc
 
         gc.freeze()  # what was imported stays, and need not be looked through again
@@ -78,7 +80,7 @@ class Callee:
             return _Streams(self, lane).run
         if self.kind == "collate":
             return self._collate(lane)
-        return self._items(lane)
+        return self._coroutines(lane) if self.concurrent else self._items(lane)
 
     def _items(self, lane: Any) -> Callable[[Any], None]:
         """Sample by sample: map, filter, index."""
@@ -120,6 +122,53 @@ class Callee:
             writer.send(True)
 
         return run
+
+    def _coroutines(self, lane: Any) -> Callable[[Any], None]:
+        """All samples of a pack beside each other; results go in their order."""
+        writer = lane.writer
+        prepare = self._prepare()
+        function = self.target
+        names = [f["name"] for f in self.setup["in"]]
+        positional = self.setup["positional"]
+        values_of = values_of_result(self.setup, writer)
+        keeps = self.kind == "filter"
+
+        async def call(row: Any, kwargs: dict[str, Any]) -> tuple[Any, BaseException | None]:
+            try:
+                return await (function(*row, **kwargs) if positional else function(dict(zip(names, row)), **kwargs)), None
+            except BaseException as e:
+                return None, e
+
+        async def gather(task: Any) -> None:
+            rows = list(zip(*task.columns)) if task.columns else [()] * task.items
+            random = task.random
+            loop = event_loop()
+            sent = lane.working(0)
+            calls = []
+            for item, row in enumerate(rows):
+                kwargs = prepare(random[2 * item], random[2 * item + 1]) if random is not None else {}
+                calls.append(loop.create_task(call(row, kwargs)))
+            for item, row in enumerate(rows):
+                lane.cell[0] = lane.tag + item + 1  # since when is the same for all
+                result, failed = await calls[item]
+                now = monotonic_ns()
+                if writer.status and (now - sent > _SEND_AFTER or writer.end > FULL):
+                    writer.send(False)
+                    sent = now
+                try:
+                    if failed is not None:
+                        raise failed
+                    if not keeps:
+                        writer.add(item, values_of(result), row)
+                    elif result:
+                        writer.status.append(0)
+                    else:
+                        writer.drop()
+                except BaseException as e:
+                    writer.fail(item, e)
+            writer.send(True)
+
+        return lambda task: event_loop().run_until_complete(gather(task))
 
     def _collate(self, lane: Any) -> Callable[[Any], None]:
         writer = lane.writer

@@ -61,7 +61,7 @@ class Process:
             self.first.send(ERROR, json.dumps(errors.describe(e)).encode())
             raise SystemExit(1) from None
         self.first.ready()
-        self.first.send(READY, json.dumps({"random": self.callee.random}).encode())
+        self.first.send(READY, json.dumps({"random": self.callee.random, "concurrent": self.callee.concurrent}).encode())
 
     def _surroundings(self) -> None:
         """Make everything as the user's function expects it, before anything of the user's is imported."""
