@@ -275,6 +275,7 @@ train(sys.argv[1])
         ("list(hr.files(folder).decode_image().resize((8, 8)).batch(2).loader(epochs=1))", "SampleError"),
         ("hr.files(folder).resize(8).batch(2).loader()", "RecipeError"),
         ("hr.files(folder + '/none').decode_image().resize((8, 8)).batch(2).loader()", "SourceError"),
+        ("hr.files(folder).decode_image().resize((8, 8)).batch(2).loader(epochs=1).preview(0)", "RecipeError"),
         ("loader = hr.files(folder).decode_image().resize((8, 8)).batch(2).loader(); loader.close(); iter(loader)", "LoaderClosed"),
     ],
 )

@@ -850,9 +850,12 @@ class Loader:
         """
         from ._preview import preview
 
-        self._check()
-        epoch = self._frontier.epoch if epoch is None else epoch
-        return preview(self._recipe, self._config, self._python, n, epoch, columns, tile)
+        try:
+            self._check()
+            epoch = self._frontier.epoch if epoch is None else epoch
+            return preview(self._recipe, self._config, self._python, n, epoch, columns, tile)
+        except HeadraceError as error:
+            raise error.with_traceback(None) from None
 
     def __repr__(self) -> str:
         from . import _draw
