@@ -133,7 +133,7 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 	switch {
 	case f.Source != nil:
 		n.source, c.sources = c.sources[0], c.sources[1:]
-		c.begin(n, f.Source)
+		err = c.begin(n, f.Source)
 	case f.Merge != nil:
 		err = c.merge(n, f.Merge)
 	}
@@ -151,23 +151,28 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 }
 
 // begin gives places to what samples of a source have, and reads them.
-func (c *compiler) begin(n *line, s *fuse.Source) {
+func (c *compiler) begin(n *line, s *fuse.Source) error {
 	t := &c.trail
-	t.schema, _ = s.Files.Check(nil)
+	t.schema = s.Schema()
 	t.places.of = map[string]place{}
 	for _, f := range t.schema {
-		t.places.put(f.Name, f.Type)
+		t.places.putAny(f.Name, f.Type)
 	}
 	source := n.source
-	source.contents.settle(t.places.of)
-	t.samples = source.split.Len()
+	if t.samples = source.split.Len(); source.iterated() {
+		t.samples = 0
+	}
 	c.beginLeg()
 	source.leg = t.leg
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
 	if c.failing.sources > 1 {
 		read.name = "read " + source.name
 	}
+	if err := source.contents.link(c, read, s); err != nil {
+		return err
+	}
 	c.push(n, read, s.Failures, c.work.read, c.work.drop)
+	return nil
 }
 
 func (c *compiler) beginLeg() {

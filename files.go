@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"headrace/recipe"
+	"headrace/recipe/fuse"
 	"headrace/store"
 )
 
@@ -63,9 +64,11 @@ func (f *files) len() int64 { return int64(f.table.Len()) }
 // key implements contents: it is the path, as it was given.
 func (f *files) key(index int64) string { return f.table.Key(int(index)) }
 
-// settle implements contents.
-func (f *files) settle(at map[string]place) {
+// link implements contents.
+func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
+	at := c.trail.places.of
 	f.bytes, f.label, f.name = at["bytes"], at["label"], at["key"]
+	return nil
 }
 
 // fetch implements contents.

@@ -35,7 +35,7 @@ func (j joiner) line(in pipe.Flow[*item], n *line, later bool) pipe.Flow[*item] 
 	switch {
 	case n.source != nil:
 		j.note(n.source.name, 1, n.source.names)
-		in = pipe.From(n.source.name, n.source)
+		in = pipe.Discard(pipe.From(n.source.name, n.source), j.work.drop)
 	case n.merge != nil:
 		in = j.merge(n, later || n.asks())
 	}

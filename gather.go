@@ -21,6 +21,9 @@ func (l *Loader) Gather(records []State) (State, error) {
 	if own := slices.IndexFunc(records, l.owns); own >= 0 {
 		return records[own], l.Check(records[own])
 	}
+	if s := l.iterated(); s != nil {
+		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.name)
+	}
 	g := gathering{loader: l, world: records[0].WorldSize}
 	err := g.add(records)
 	if err == nil {

@@ -72,7 +72,7 @@ type Info struct {
 	Fields          []Field       `json:"fields"`
 	Rows            int           `json:"rows"`       // of a full batch
 	SlotBytes       int           `json:"slot_bytes"` // of a batch
-	Samples         int64         `json:"samples"`    // in all sources
+	Samples         int64         `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
 	Sources         []Source      `json:"sources"`    // in the order of the recipe
 	SamplesPerEpoch int64         `json:"samples_per_epoch"`
 	BatchesPerEpoch int64         `json:"batches_per_epoch"` // -1: not bounded
@@ -197,7 +197,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	from = l.extent.settled(from)
 	l.extent.from = from
 	for _, s := range l.sources {
-		s.begin(from.Epoch, from.Sources[s.name].Done)
+		s.begin(from.Epoch, from.Sources[s.name])
 	}
 	l.count, l.failure = l.countFrom(from), nil
 	l.spending.begin(from)
@@ -290,7 +290,7 @@ func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 // judged says of a failure if it was one loss too many. A state may bring too many already; then no sample fails.
 func (l *Loader) judged(err error) error {
 	failed, bad := (*pipe.StageError)(nil), (*sample.Error)(nil)
-	if start := (*extern.StartError)(nil); !errors.As(err, &failed) || errors.As(err, &start) {
+	if start := (*extern.StartError)(nil); !errors.As(err, &failed) || errors.As(err, &start) || pipe.Stops(err) {
 		return err
 	}
 	skips, known := l.skipping[failed.Stage]
@@ -356,7 +356,7 @@ func (l *Loader) State() State {
 	defer l.mu.Unlock()
 	s := l.place
 	if l.run != nil {
-		s = l.extent.at(l.run.State())
+		s = l.at(l.run.State())
 	}
 	s.Quarantine = l.work.quarantine
 	if s.Epoch == l.count.Epoch {
@@ -379,6 +379,19 @@ func (l *Loader) State() State {
 	return s
 }
 
+// at is the record of a place, with what objects say of themselves there.
+func (l *Loader) at(p pipe.State) State {
+	s := l.extent.at(p)
+	for _, source := range l.sources {
+		if own, ok := source.contents.(*iterable); ok {
+			at := s.Sources[source.name]
+			at.Object = own.stateAt(s.Epoch, at.Position)
+			s.Sources[source.name] = at
+		}
+	}
+	return s
+}
+
 // Stop ends the run. What was not yielded is dropped; the state stays.
 func (l *Loader) Stop() {
 	run := l.current()
@@ -388,7 +401,7 @@ func (l *Loader) Stop() {
 	run.Close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.place = l.extent.at(run.State())
+	l.place = l.at(run.State())
 	l.total = l.total.Plus(run.Stats())
 	l.run = nil
 	l.serial.end()

@@ -28,6 +28,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := errors.Join(err, c.Check()); err != nil {
 		return nil, err
 	}
+	if err := checkIterated(r, c.withDefaults()); err != nil {
+		return nil, err
+	}
 	f := found{config: c, options: o, listed: map[string]*files{}, suffixes: suffixesOf(r)}
 	if unknown(r) {
 		if r, err = f.probe(ctx, r); err == nil {
@@ -131,16 +134,21 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
 		if f.Shuffle != nil {
 			s.shuffled, s.seed = true, f.ShuffleSeed
 		}
-		files, err := known.files(ctx, f)
-		if err != nil {
-			return err
+		if f.Object == nil {
+			files, err := known.files(ctx, f)
+			if err != nil {
+				return err
+			}
+			s.contents = files
+			unnamed = unnamed || f.Files.Pairs != nil
+			if f.Files.Label == "parent" {
+				parents = append(parents, files)
+			}
+		} else {
+			s.contents = newObject(f.Object, s, l.config)
+			unnamed = true
 		}
-		s.contents = files
-		unnamed = unnamed || f.Files.Pairs != nil
-		if f.Files.Label == "parent" {
-			parents = append(parents, files)
-		}
-		first += files.len()
+		first += s.contents.len()
 		l.sources = append(l.sources, s)
 	}
 	if classes := labelByParent(parents); !unnamed {
@@ -188,6 +196,9 @@ func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
 	}
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if source.iterated() { // each rank has one of its own
+		return order.Split{Samples: endless, Batch: 1, World: 1}, nil
 	}
 	return s, nil
 }
@@ -290,8 +301,13 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
 	for _, s := range l.sources {
-		i.Sources = append(i.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
 		l.extent.splits[s.name] = s.split
+		if s.iterated() {
+			i.Sources = append(i.Sources, Source{Name: s.name, Samples: -1, SamplesPerEpoch: -1, First: s.first})
+			l.extent.begin.Sources[s.name] = SourceState{Object: &ObjectState{}}
+			continue
+		}
+		i.Sources = append(i.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
 		l.extent.begin.Sources[s.name] = SourceState{Samples: s.split.Samples}
 		i.Samples += s.split.Samples
 	}
@@ -318,6 +334,10 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	if l.makes {
 		i.BatchesPerEpoch, i.Exact = -1, false
 	}
+	unknown := l.iterated() != nil
+	if unknown {
+		i.Samples, i.SamplesPerEpoch, i.BatchesPerEpoch, i.Exact = -1, -1, -1, false
+	}
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
 	_, skips := l.failing().does(Skip, l.recipe)
 	i.Exact = i.Exact && !skips && (!l.drops || l.config.WorldSize > 1)
@@ -325,7 +345,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i.Decoder = l.extent.begin.Decoder
 	i.Pipeline = l.recipe.String()
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups
+	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown
 	i.State = l.extent.settled(State{})
 }
 

@@ -42,6 +42,10 @@ func (f *found) files(ctx context.Context, s *fuse.Source) (*files, error) {
 func unknown(r recipe.Recipe) bool {
 	for _, s := range r.All() {
 		switch m := s.Args.(type) {
+		case *recipe.Object:
+			if m.Gives.Schema == nil {
+				return true
+			}
 		case *recipe.Map:
 			if m.Gives.Schema == nil {
 				return true
@@ -83,6 +87,12 @@ func (f *found) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, 
 					return nil, err
 				}
 			}
+		case *recipe.Object:
+			o := *args
+			if err = f.object(ctx, r, s, &o); err != nil {
+				return nil, err
+			}
+			steps[i].Args = &o
 		case *recipe.Map:
 			m := *args
 			if err = f.step(ctx, r, steps[:i], s, &m, branch); err != nil {

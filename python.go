@@ -254,7 +254,7 @@ func (p *python) foresee(_ *item, t *tool) (bytes int64) {
 // isPython tells whether a step is a function of Python, called on samples.
 func isPython(args recipe.Args) bool {
 	switch args.(type) {
-	case *recipe.Map, *recipe.Filter, *recipe.FlatMap:
+	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap:
 		return true
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 	"headrace/budget"
 	"headrace/media"
 	"headrace/order"
+	"headrace/recipe/fuse"
 	"headrace/sample"
 )
 
@@ -66,15 +67,18 @@ type listing struct {
 type contents interface {
 	len() int64
 	key(index int64) string // a name for people
-	// settle is told where the values of its fields go.
-	settle(at map[string]place)
+	// link is told where the values of its fields go, and has a part in the stage that reads them.
+	link(c *compiler, read *stage, s *fuse.Source) error
 	// fetch gives a sample its first values, and tells how many bytes it has read. It may wait.
 	fetch(ctx context.Context, w *work, it *item) (read int64, err error)
 }
 
-// begin is told what was finished of an epoch under other world sizes: the positions of that epoch count the rest.
-func (l *listing) begin(epoch int, done [][2]int64) {
-	l.rest.epoch, l.rest.share = epoch, shareOf(l.split, done)
+// begin is told where a run begins. What was finished of that epoch under other world sizes does not come: its positions count the rest.
+func (l *listing) begin(epoch int, at SourceState) {
+	l.rest.epoch, l.rest.share = epoch, shareOf(l.split, at.Done)
+	if s, ok := l.contents.(*iterable); ok {
+		s.begin(epoch, at.Object)
+	}
 }
 
 // share is this rank's part of an epoch.
@@ -92,7 +96,10 @@ func shareOf(s order.Split, done [][2]int64) order.Share {
 }
 
 // Items implements pipe.Source.
-func (l *listing) Items(_ context.Context, epoch int, pos int64) iter.Seq2[*item, error] {
+func (l *listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*item, error] {
+	if s, ok := l.contents.(*iterable); ok {
+		return s.items(ctx, epoch, pos)
+	}
 	at, n := l.indices(epoch), l.share(epoch).Len()
 	return func(yield func(*item, error) bool) {
 		for ; pos < n; pos++ {
@@ -127,4 +134,10 @@ func (l *listing) item(epoch int, pos, index int64) *item {
 func (l *listing) identify(epoch int, pos int64) (sample.ID, string) {
 	index := l.indices(epoch)(pos)
 	return sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, l.contents.key(index)
+}
+
+// iterated tells whether nobody knows how many samples there are.
+func (l *listing) iterated() bool {
+	_, ok := l.contents.(*iterable)
+	return ok
 }

@@ -40,12 +40,14 @@ type State struct {
 
 // SourceState is how far one source has come. Its positions count this rank's share of its epoch.
 type SourceState struct {
-	Samples  int64      `json:"samples"`         // in the source
+	Samples  int64      `json:"samples"`         // in the source; 0: nobody knows, or there are none
 	Position int64      `json:"position"`        // every position before it is finished
 	Ahead    [][2]int64 `json:"ahead,omitempty"` // half-open ranges beyond it that are finished
 	Lost     []int64    `json:"lost,omitempty"`  // positions lost in this epoch
 	Open     []int64    `json:"open,omitempty"`  // those of Lost of which something else was made that is not finished
 	Done     [][2]int64 `json:"done,omitempty"`  // half-open ranges of the epoch's order, that of all ranks, finished under another world size; positions count the rest
+
+	Object *ObjectState `json:"object,omitempty"` // of an object of Python that is iterated over
 }
 
 // maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to there in every language.
@@ -112,8 +114,8 @@ func (e extent) fits(from State) error {
 		return err
 	}
 	for _, i := range from.Quarantine {
-		if i < 0 || i >= begin.samples() {
-			return refuse("it quarantines index %d of %d samples", i, begin.samples())
+		if i < 0 || i >= e.samples() {
+			return refuse("it quarantines index %d of %d samples", i, e.samples())
 		}
 	}
 	for name, n := range from.Errors {
@@ -159,6 +161,9 @@ func (e extent) checkSources(from State, refuse func(string, ...any) error) erro
 		}
 		if err != nil {
 			return refuse("its %w of the source %q", err, name)
+		}
+		if err := s.checkObject(e.begin.Sources[name].Object != nil); err != nil {
+			return refuse("its place in the source %q: %w", name, err)
 		}
 	}
 	if from.Batches < 0 {
@@ -219,6 +224,9 @@ func (e extent) settled(from State) State {
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
 		at.Samples = e.begin.Sources[name].Samples
+		if at.Object == nil {
+			at.Object = e.begin.Sources[name].Object
+		}
 		at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
 		s.Sources[name] = at
 	}
@@ -278,9 +286,9 @@ func (e extent) at(p pipe.State) State {
 }
 
 // samples is the number of them in all sources.
-func (s State) samples() (n int64) {
-	for _, at := range s.Sources {
-		n += at.Samples
+func (e extent) samples() (n int64) {
+	for _, s := range e.splits {
+		n += s.Samples
 	}
 	return n
 }
@@ -330,6 +338,10 @@ func (s State) AppendPlace(dst []byte) []byte {
 			dst = appendList(dst, at.Open)
 		}
 		dst = appendRanges(dst, "done", at.Done)
+		if at.Object != nil {
+			object, _ := json.Marshal(at.Object) // a number and text
+			dst = append(append(dst, `,"object":`...), object...)
+		}
 		dst = append(dst, '}')
 	}
 	dst = append(dst, '}')

@@ -15,7 +15,7 @@ func (l *Loader) limitSteps() error {
 		return nil
 	}
 	steps := int64(*l.config.StepsPerEpoch)
-	if most := l.info.BatchesPerEpoch; steps > most && !l.makes {
+	if most := l.info.BatchesPerEpoch; steps > most && most >= 0 {
 		return fmt.Errorf("%w: steps_per_epoch is %d: an epoch of %d samples has %d batches", ErrConfig, steps, l.info.SamplesPerEpoch, most)
 	}
 	l.info.BatchesPerEpoch, l.info.Exact, l.extent.steps = steps, true, steps

@@ -125,7 +125,7 @@ func (k *pack) begin(l *lane, number uint32) {
 	if l.process.random {
 		flags |= withRandom
 	}
-	if p.o.Kind == Index {
+	if p.o.Kind == Index || p.o.Kind == Iterate {
 		flags |= withIndex
 	}
 	if k.jobs[0].yield != nil {

@@ -24,7 +24,7 @@ const (
 	FlatMap   Kind = "flat_map"  // a sample in, an iterable of samples out, by [Pool.Stream]
 	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by [Pool.Stream]; one worker
 	Index     Kind = "index"     // an object that is asked for obj[Call.ID.Index]
-	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: an epoch of it by [Pool.Stream]; one worker
+	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: epoch Call.ID.Index of it by [Pool.Stream]; one worker
 	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
 )
 
@@ -83,7 +83,8 @@ type Call struct {
 	Room [][]byte
 
 	// State, where it is not nil before the call, is given to load_state_dict(), as JSON, before anything else. After it, with Options.States, it is that of
-	// state_dict(). Iterate instead gives one more value with every sample, of text: the state after it.
+	// state_dict(). Iterate instead gives one more value with every sample, of text: the state after it, or "" where
+	// there is none.
 	State []byte
 
 	// Out are the results, in the order of Options.Gives, or of Names. Data of tensors and of bytes is the caller's now, who gives it back to the heap, except where Same or Room say

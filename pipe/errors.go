@@ -91,6 +91,14 @@ func (e stopError) stopsRun() bool { return true }
 // Stops tells whether an error ends the run, whatever the policy, so that trying something else in its operation is of no use.
 func Stops(err error) bool { return untolerable(err) }
 
+// Fatal makes an error one that ends the run, whatever the policy.
+func Fatal(err error) error { return fatalError{err} }
+
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }
+func (fatalError) stopsRun() bool  { return true }
+
 // untolerable tells whether an error is a failure that no policy tolerates, and no operation around an operation deals with.
 func untolerable(err error) bool {
 	var e interface{ stopsRun() bool }

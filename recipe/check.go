@@ -188,6 +188,12 @@ func (c *checker) op(i int) Op {
 	return op
 }
 
+// iterated tells whether a source can be read from its beginning to its end alone.
+func iterated(source Args) bool {
+	o, ok := source.(*Object)
+	return ok && o.Iterated()
+}
+
 // place checks whether step i may stand where it does. It comes after another, or is the first in what the other holds.
 func (c *checker) place(i, before int, first bool, around surroundings) {
 	place := c.ops[i].Place
@@ -213,6 +219,8 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 		c.wrong(i, "", "makes batches inside of %q: takes its place behind it", c.steps[around.step].Name)
 	case place == Ordering && c.ops[before].Name == mergeOp.Name:
 		c.wrong(i, "", "comes after %q: it has to follow the sources directly, inside of it, since it says in which order a source is read", c.steps[before].Name)
+	case place == Ordering && !first && iterated(c.steps[before].Args):
+		c.wrong(i, "", "comes after %q, which is iterated over and comes in an order of its own: takes a source with a length, which is read by number, or let the object shuffle", c.steps[before].Name)
 	case place == Ordering && (c.ops[before].Place != Source || first):
 		c.wrong(i, "", "comes after %q: it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others", c.steps[before].Name)
 	}

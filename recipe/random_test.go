@@ -212,6 +212,8 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return p
 	case []string:
 		return several(some(0, 1, 2), func() string { return strings.ToValidUTF8(drawText(t), "") })
+	case *int64:
+		return new(rapid.Int64().Draw(t, "int64"))
 	case recipe.Gives:
 		return drawGives(t)
 	case recipe.Channels:

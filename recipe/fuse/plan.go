@@ -33,14 +33,25 @@ type Node struct {
 	Route *Route
 }
 
-// Source says which files come, and in which order.
+// Source says which samples come, and in which order.
 type Source struct {
-	Name        string   // of its step
-	Names       []string // of all steps that say this
-	Files       recipe.Files
-	Shuffle     *recipe.Shuffle // nil: in the order of the files
+	Name        string          // of its step
+	Names       []string        // of all steps that say this
+	Files       recipe.Files    // where there is no Object
+	Object      *recipe.Object  // of Python
+	Shuffle     *recipe.Shuffle // nil: in the order in which they are numbered
 	ShuffleSeed uint64          // its own seed, or that of the recipe
 	Failures    *recipe.Failures
+}
+
+// Schema is that of the samples. The recipe must have passed its Check.
+func (s *Source) Schema() sample.Schema {
+	var args recipe.Args = &s.Files
+	if s.Object != nil {
+		args = s.Object
+	}
+	schema, _ := args.Check(nil)
+	return schema
 }
 
 // Merge puts flows together.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 AS_FLUSH, OWN_SHARED = 8, 32
 _SEND_AFTER = 1_000_000  # ns that results wait at most while the next sample is in work
+MOST_STATE = 1 << 20  # bytes
 _AHEAD = 16  # samples of a stream that wait for the engine
 _GENERATES, _COROUTINE, _ASYNC_GENERATES = 0x20, 0x80, 0x200  # of a code's co_flags
 
@@ -295,6 +296,7 @@ class _Streams:
         self.setup = callee.setup
         self.names = [f["name"] for f in self.setup["in"]]
         self.states = self.setup["states"]
+        self.spent: Any = None  # the iterator of the epoch before
         self.prepare = callee._prepare()
         writer = lane.writer
         if callee.kind == "iterate" and self.states and not writer.probing:
@@ -318,7 +320,7 @@ class _Streams:
                     break
                 values = self.values_of(sample)
                 if self.states and self.callee.kind == "iterate" and not writer.probing:
-                    values = [*values, self._state(iterator)]
+                    values = [*values, self._state()]
                 writer.add(item, values, row)
                 item += 1
                 if not self._pass_on():
@@ -358,10 +360,10 @@ class _Streams:
     def _begin(self, task: Any, row: tuple[Any, ...]) -> Iterator[Any]:
         callee, setup = self.callee, self.setup
         kwargs = self.prepare(*task.random[:2]) if task.random is not None else {}
+        if callee.kind == "iterate":
+            return self._source(task.index[0], task.state)
         if task.state is not None:
             callee.object.load_state_dict(json.loads(task.state))
-        if callee.kind == "iterate":
-            return self._source()
         if callee.kind == "aggregate" and task.flags & AS_FLUSH:
             result = callee.object.flush()
         elif setup["positional"]:
@@ -374,21 +376,65 @@ class _Streams:
             return iter(())
         return iterate(result)
 
-    def _source(self) -> Iterator[Any]:
-        source = self.callee.object
-        if not (hasattr(source, "__iter__") or hasattr(source, "__aiter__")):
-            needs = [p for p in _parameters(source) if p not in ("args", "kwargs")]
-            source = source(self.setup["rank"], self.setup["world"]) if len(needs) >= 2 else source()
-            if self.callee.is_async:
-                source = event_loop().run_until_complete(source)
-        self.source = source
-        return iterate(source)
+    def _source(self, epoch: int, state: bytes | None) -> Iterator[Any]:
+        """An epoch of a source, from its beginning, or from where it had this state."""
+        made = self.callee.object
+        if hasattr(made, "set_epoch"):
+            made.set_epoch(epoch)
+        self.stateful = made if _is_stateful(made) else None
+        if state is not None and self.stateful is not None:
+            made.load_state_dict(json.loads(state))
+            state = None
+        source = self._called(made)
+        iterator = iterate(source)
+        if self.stateful is None:
+            self.stateful = next((holder for holder in (source, iterator) if _is_stateful(holder)), None)
+            if state is not None and self.stateful is not None:
+                self.stateful.load_state_dict(json.loads(state))
+                state = None
+                if self.stateful is source:
+                    iterator = iterate(source)
+        if state is not None:
+            raise TypeError(f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now")
+        if iterator is self.spent:
+            raise TypeError(
+                f"{self.setup['function']} is an iterator, which can be gone through once, and this is epoch {epoch}: take a function that"
+                " returns a new one, an object with __iter__, or epochs=1"
+            )
+        self.spent = iterator
+        return iterator
 
-    def _state(self, iterator: Any) -> str:
-        for holder in (iterator, self.source, self.callee.object):
-            if hasattr(holder, "state_dict"):
-                return json.dumps(holder.state_dict())
-        raise TypeError(f"{self.setup['function']} has no state_dict()")
+    def _called(self, made: Any) -> Any:
+        """What is iterated over."""
+        name, rank, world = self.setup["function"], self.setup["rank"], self.setup["world"]
+        if hasattr(made, "__iter__") or hasattr(made, "__aiter__"):
+            if world > 1:
+                raise TypeError(f"all {world} ranks would get the same samples of {name}: takes a function of (rank, world_size) that returns what is iterated over")
+            return made
+        parameters = [p for p in _parameters(made) if p not in ("args", "kwargs")]
+        if len(parameters) >= 2:
+            source = made(rank, world)
+        elif world > 1:
+            raise TypeError(f"all {world} ranks would get the same samples of {name}: takes a function with two parameters, rank and world_size")
+        else:
+            source = made()
+        return event_loop().run_until_complete(source) if self.callee.is_async else source
+
+    def _state(self) -> str:
+        """The state of a source after a sample, as JSON; empty: it has none."""
+        if self.stateful is None:
+            return ""
+        try:
+            state = json.dumps(self.stateful.state_dict())
+        except TypeError as e:
+            raise TypeError(f"state_dict() of {self.setup['function']} is to be plain JSON: {e}") from None
+        if len(state) > MOST_STATE:
+            raise ValueError(f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON: at most {MOST_STATE} travel with each sample")
+        return state
+
+
+def _is_stateful(holder: Any) -> bool:
+    return callable(getattr(holder, "state_dict", None)) and callable(getattr(holder, "load_state_dict", None))
 
 
 def iterate(result: Any) -> Iterator[Any]:

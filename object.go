@@ -1,0 +1,168 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"headrace/extern"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// object are contents that an object of Python has: its workers are asked for them by their numbers.
+type object struct {
+	args   *recipe.Object
+	python *python // whose workers have it
+	name   place   // of the key; nowhere: the samples bring one
+	each   int64   // bytes of a sample; 0: nobody knows
+}
+
+// newObject makes contents of the arguments of a step.
+func newObject(args *recipe.Object, l *listing, c Config) contents {
+	if args.Iterated() {
+		return &iterable{object: object{args: args}, source: l, rank: c.Rank, world: c.WorldSize}
+	}
+	return &object{args: args}
+}
+
+// len implements contents.
+func (o *object) len() int64 { return *o.args.Length }
+
+// key implements contents.
+func (o *object) key(index int64) string { return strconv.FormatInt(index, 10) }
+
+// link implements contents.
+func (o *object) link(c *compiler, read *stage, s *fuse.Source) error {
+	gives := o.args.Gives.Schema
+	o.begins(c, s, gives)
+	o.python.hands = handsFor(nil, gives)
+	var err error
+	o.python.pool, o.python.workers, err = c.work.host.openSource(s, extern.Index, 0, 1)
+	read.python = o.python
+	return err
+}
+
+// begins finds the places of what a sample has.
+func (o *object) begins(c *compiler, s *fuse.Source, gives sample.Schema) {
+	t := &c.trail
+	o.python = &python{work: c.work, name: s.Name}
+	o.python.begin(nil, &t.places)
+	c.work.host.calls = append(c.work.host.calls, o.python)
+	for _, f := range gives {
+		at := t.places.of[f.Name]
+		o.python.out = append(o.python.out, slot{f.Name, t.schema[t.schema.Find(f.Name)].Type, at})
+		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && err == nil && o.each >= 0 && at.in != numbers {
+			o.each += n
+		} else if f.Type.Kind != sample.Text && at.in != numbers {
+			o.each = -1
+		}
+	}
+	o.each = max(0, o.each)
+	if gives.Find("key") < 0 {
+		o.name = t.places.of["key"]
+	}
+}
+
+// fetch implements contents.
+func (o *object) fetch(ctx context.Context, w *work, it *item) (n int64, err error) {
+	if it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, o.each); err != nil {
+		return 0, err
+	}
+	c := o.python.call(it)
+	defer o.python.done(c)
+	if err := o.python.pool.Call(ctx, c); err != nil {
+		return 0, err
+	}
+	if n, err = o.take(w, it, c.Out); err != nil || n <= o.each {
+		return n, err
+	}
+	before := it.content
+	it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, n)
+	before.Release()
+	return n, err
+}
+
+// take gives a sample its first values, in memory that a worker has filled. It tells how many bytes they have.
+func (o *object) take(w *work, it *item, out []extern.Value) (n int64, err error) {
+	v := w.blank(it)
+	for i := range out {
+		n += int64(len(out[i].Data))
+		if b := out[i].Data; w.host.heap.Has(b) {
+			v.loans = append(v.loans, loan{&b, &w.buffers}) // as files are, since the same bytes are reserved for them
+		}
+	}
+	for i := range o.python.out {
+		if err := o.python.out[i].fits(&out[i]); err != nil {
+			return n, o.python.misfit(err)
+		}
+	}
+	for i := range o.python.out {
+		o.python.put(v, &o.python.out[i], &out[i])
+	}
+	if o.name.in == texts {
+		v.texts[o.name.at] = it.key
+	}
+	v.sweep()
+	return n, nil
+}
+
+// openSource starts the workers of a source.
+func (h *host) openSource(s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
+	o := extern.Options{Kind: kind, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
+	return h.open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields}, o, s.Failures)
+}
+
+// object finds out what the samples of an object are, where its step does not say so: those of the first one, of which all extents are taken to be those of all.
+func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args *recipe.Object) error {
+	if args.Gives.Schema != nil {
+		return nil
+	}
+	nothing := mistake(r, s.Name, errors.New("does not say what it gives, and has no sample that would tell: say gives"))
+	if args.Length != nil && *args.Length == 0 {
+		return nothing
+	}
+	h, err := newHost(f.options, 1, true)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	kind := extern.Index
+	if args.Iterated() {
+		kind = extern.Iterate
+	}
+	pool, _, err := h.openSource(&fuse.Source{Name: s.Name, Object: args, Failures: s.Failures}, kind, f.config.Rank, max(1, f.config.WorldSize))
+	if err != nil {
+		return err
+	}
+	c := &extern.Call{ID: sample.ID{Source: s.Name}, Key: "0"}
+	note := func(out []extern.Value) error {
+		for i, name := range c.Names {
+			t := sample.Type{Kind: out[i].Kind}
+			if t.Kind == sample.Tensor {
+				t = sample.TensorType(out[i].DType, out[i].Shape...)
+			}
+			args.Gives.Schema = append(args.Gives.Schema, sample.Field{Name: name, Type: t})
+			if h.heap.Has(out[i].Data) {
+				h.heap.Give(out[i].Data)
+			}
+		}
+		return errEnough
+	}
+	if kind == extern.Iterate {
+		err = pool.Stream(ctx, c, note)
+	} else if err = pool.Call(ctx, c); err == nil {
+		err = note(c.Out)
+	}
+	switch {
+	case err == nil:
+		return nothing
+	case !errors.Is(err, errEnough):
+		return fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
+	case len(args.Gives.Schema) == 0:
+		return mistake(r, s.Name, errors.New("gives a sample without fields"))
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+
+	"headrace/sample"
+)
+
+var sourceOp = Op{
+	Name:  "source",
+	Doc:   "Takes samples from an object of Python, in worker processes: by their numbers, or one after the other.",
+	Place: Source,
+	New:   func() Args { return new(Object) },
+}
+
+// Object are the arguments of the operation source.
+type Object struct {
+	Function string   `json:"function,omitempty" required:"true" example:"datasets:photographs" doc:"the object, as \"module:name\"; of a class, each worker makes one without arguments. The workers import it, unless the program that opens the recipe brings it along"`
+	Length   *int64   `json:"length,omitempty" min:"0" doc:"how many samples it has, which are object[0], object[1] and so on; by default they are what comes when it is iterated over, or over what comes when it is called, and nobody knows how many"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"the fields that the values of a sample make, where it is a tuple of them, or one value; by default it is a dict"`
+	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields: \"text\", \"bytes\", or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A sample that does not fit is bad"`
+}
+
+// identity leaves out what does not matter to which samples come: how many there are, states say themselves.
+func (o Object) identity(Recipe) Args {
+	id := &Object{Function: o.Function, Fields: o.Fields}
+	if o.Length != nil {
+		id.Length = new(int64)
+	}
+	return id
+}
+
+// Iterated tells whether samples come as the object gives them, in its own order, and not by their numbers.
+func (o *Object) Iterated() bool { return o.Length == nil }
+
+// mostSamples bounds a source, so that the number of a sample among those of all sources is exact in every language that reads JSON.
+const mostSamples = 1 << 48
+
+// Check implements [Args]. The schema is nil where Gives does not say what comes.
+func (o *Object) Check(sample.Schema) (sample.Schema, error) {
+	errs := []error{checkFunction(o.Function), differentNames("fields", o.Fields), o.Gives.check(o.Fields)}
+	if o.Length != nil && (*o.Length < 0 || *o.Length > mostSamples) {
+		errs = append(errs, arg("length", "is %d: takes a number from 0 to %d", *o.Length, int64(mostSamples)))
+	}
+	if o.Fields != nil && len(o.Fields) == 0 {
+		errs = append(errs, arg("fields", "is empty: takes names of fields, or null for dicts"))
+	}
+	for i, name := range o.Fields {
+		if name == "" {
+			errs = append(errs, arg(fmt.Sprintf("fields[%d]", i), "is empty: takes the name of a field"))
+		}
+	}
+	out := o.schema()
+	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
+		errs = append(errs, arg("gives", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// schema is that of the samples: what the object gives, and their keys where it gives none.
+func (o *Object) schema() sample.Schema {
+	if o.Gives.Schema == nil {
+		return nil
+	}
+	out := sample.Schema{}
+	for _, f := range o.Gives.Schema {
+		if f.Name == "image" && couldBeImage(f.Type) {
+			f.Type.Axes = "HWC"
+		}
+		out = append(out, f)
+	}
+	if out.Find("key") < 0 {
+		out = append(out, sample.Field{Name: "key", Type: sample.TextType})
+	}
+	return out
+}
