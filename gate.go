@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"context"
 	"sync"
 
 	"headrace/pipe"
@@ -17,6 +18,15 @@ type Gate struct {
 
 // NewGate returns a gate for one operation; every loader that is opened widens it to what it needs.
 func NewGate() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
+
+// Do runs an operation that belongs to no loader when it is its turn, beside those of all loaders that share the gate, with a number from 0 that no other has
+// meanwhile. Where ctx ends first, it does not run, and the error is ctx's cause. The operation must not wait for anything.
+func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
+	return g.gate.Do(ctx, operation)
+}
+
+// Widen lets n operations run at once, where it were fewer, for those who use Do.
+func (g *Gate) Widen(n int) { g.widen(n) }
 
 // widen lets n operations run at once, where it were fewer.
 func (g *Gate) widen(n int) {

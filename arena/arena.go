@@ -15,6 +15,7 @@ type Options struct {
 	SlotBytes int                 // bytes of a slot
 	HoldLimit int64               // bytes that the consumer may hold; 0: no limit
 	Budget    *budget.Budget      // where the pool is set aside; nil: nowhere
+	ID        func() uint32       // gives each segment a number; nil: they count from 0. For arenas whose segments the same consumer has to tell apart
 	Announce  func(Segment) error // told of each segment before a slot in it is reserved; its error is Reserve's, and the segment goes
 }
 
@@ -40,10 +41,11 @@ type Arena struct {
 	holdLimit int64
 	budget    *budget.Budget
 	announce  func(Segment) error
+	id        func() uint32
 
 	mu        sync.Mutex
 	segments  map[uint32]*segment
-	made      uint32 // segments made, the next one's ID
+	made      uint32 // segments made: the next one's ID, where id does not say another
 	pool      *segment
 	opening   bool        // the pool is being made
 	free      []*cell     // of the pool, most recently freed last
@@ -74,6 +76,7 @@ func New(o Options) (*Arena, error) {
 		holdLimit: o.HoldLimit,
 		budget:    o.Budget,
 		announce:  o.Announce,
+		id:        o.ID,
 		segments:  map[uint32]*segment{},
 		changed:   make(chan struct{}),
 	}

@@ -174,10 +174,7 @@ func (a *Arena) openPool() error {
 // openSegment makes a segment and announces it. The descriptor is not kept: the mapping needs none, and a consumer may hold more batches than a
 // process may have descriptors.
 func (a *Arena) openSegment(name string, slots int) (*segment, error) {
-	a.mu.Lock()
-	id := a.made
-	a.made++
-	a.mu.Unlock()
+	id := a.nextID()
 	s, fd, err := newSegment(name, id, slots, a.slotBytes)
 	if err != nil {
 		return nil, err
@@ -191,6 +188,16 @@ func (a *Arena) openSegment(name string, slots int) (*segment, error) {
 		return nil, fmt.Errorf("arena: segment %d was not announced: %w", id, err)
 	}
 	return s, nil
+}
+
+func (a *Arena) nextID() uint32 {
+	if a.id != nil {
+		return a.id()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.made++
+	return a.made - 1
 }
 
 // add takes a segment up, its slots free.

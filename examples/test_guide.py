@@ -108,7 +108,16 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tutorial.md", "order-state-memory.md", "bench-and-inspect.md", "run.md", "recipes.md", "batches.md"]
+    "name",
+    [
+        "tutorial.md",
+        "order-state-memory.md",
+        "bench-and-inspect.md",
+        "run.md",
+        "recipes.md",
+        "batches.md",
+        "only-the-decoders.md",
+    ],
 )
 def test_a_page(name: str, desk: pathlib.Path) -> None:
     page = GUIDE / name

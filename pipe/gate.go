@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"sync"
@@ -46,16 +47,16 @@ func (g *Gate) SetLimit(n int) {
 
 // enter waits for a permit. It returns false when the worker was stopped meanwhile.
 func (g *Gate) enter(w *worker) bool {
-	g.mu.Lock()
-	if g.held < g.limit {
-		g.issue(w)
-		g.mu.Unlock()
+	if g.admitted(w) {
 		return true
 	}
-	g.waiting = append(g.waiting, w)
-	g.mu.Unlock()
 	w.waitsFor(&w.gated)
 	defer w.tick(&w.gated)
+	return g.await(w)
+}
+
+// await waits for the turn of a worker that stands in line. It returns false when the worker was stopped before.
+func (g *Gate) await(w *worker) bool {
 	select {
 	case <-w.turn:
 		return true
@@ -63,6 +64,33 @@ func (g *Gate) enter(w *worker) bool {
 		g.giveUp(w)
 		return false
 	}
+}
+
+// Do runs an operation of no run, under the gate like any other: with a number that no other has meanwhile, and before operations of stages that have stages between
+// them and their consumer. Where ctx ends before its turn has come, it does not run, and the error is ctx's cause. Nothing that it does may wait for the gate.
+func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
+	w := &worker{stage: guests, ctx: ctx, permit: -1, turn: make(chan struct{}, 1)}
+	if !g.admitted(w) && !g.await(w) {
+		return context.Cause(ctx)
+	}
+	defer g.leave(w)
+	operation(w.permit)
+	return nil
+}
+
+// guests is the stage of operations that belong to no run: as near to a consumer as any.
+var guests = new(stage)
+
+// admitted gives a worker a permit, if there is one; else it stands in line.
+func (g *Gate) admitted(w *worker) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.held < g.limit {
+		g.issue(w)
+		return true
+	}
+	g.waiting = append(g.waiting, w)
+	return false
 }
 
 // leave gives a permit back, or rather to the next who waits.

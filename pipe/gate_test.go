@@ -2,6 +2,7 @@ package pipe_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -144,4 +145,67 @@ func TestPermitOutsideOfAnOperation(t *testing.T) {
 		t.Errorf("%d", n)
 	}
 	pipe.AddBytes(context.Background(), 1)
+}
+
+// Operations of no run pass the same gate, and have numbers that nobody else has meanwhile.
+func TestGateDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := pipe.NewGate(2)
+		var gauge pipetest.Gauge
+		f := pipe.From("numbers", pipetest.Numbers{N: 6})
+		f = pipe.Map(f, gauged(&gauge, second), pipe.Opts{Name: "one", Workers: 3, Ordered: true, Gate: gate})
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		var held [2]sync.Mutex
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				err := gate.Do(context.Background(), func(permit int) {
+					defer gauge.Enter()()
+					if !held[permit].TryLock() {
+						t.Errorf("two have number %d", permit)
+					}
+					pipetest.Sleep(context.Background(), time.Second)
+					held[permit].Unlock()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		began := time.Now()
+		if got := collect(t, run); len(got) != 6 {
+			t.Errorf("%v", got)
+		}
+		all.Wait()
+		if took := time.Since(began); gauge.Max() != 2 || took > 8*time.Second {
+			t.Errorf("%d at once, took %v", gauge.Max(), took)
+		}
+	})
+}
+
+// Whoever gives up leaves the line, and its permit goes on.
+func TestGateDoThatIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := pipe.NewGate(1)
+		ctx, cancel := context.WithCancelCause(context.Background())
+		why := errors.New("enough")
+		err := gate.Do(context.Background(), func(int) {
+			time.AfterFunc(time.Second, func() { cancel(why) })
+			if err := gate.Do(ctx, func(int) { t.Error("it ran") }); !errors.Is(err, why) {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		func() {
+			defer func() { recover() }()
+			gate.Do(context.Background(), func(int) { panic("ouch") })
+		}()
+		ran := false
+		if err := gate.Do(context.Background(), func(int) { ran = true }); err != nil || !ran {
+			t.Error(err, ran)
+		}
+	})
 }

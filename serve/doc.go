@@ -4,6 +4,9 @@
 // goroutine (session.go) obeys the client, the pump (pump.go) sends batches as far ahead as the client allows. All sessions share one gate, so
 // that together they keep the usable cores busy and no more.
 //
+// A session may also do single things on media, one after the other, without a loader (io.go): its results have any size, and lie in pools of slots by powers of
+// two (shelf.go). Other processes of the same user can begin such sessions at a socket, as long as the client's session that opened it lasts (share.go).
+//
 // # Concurrency
 //
 // A session's loader is driven by its reading goroutine (start, close) and its pump (next); the loader allows that. A pump sends at most as many

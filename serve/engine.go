@@ -35,6 +35,7 @@ type engine struct {
 	trainer  int    // the client's process; 0: it did not say
 	sessions sync.WaitGroup
 	warn     sync.Once // of what concerns all sessions
+	doors    doors     // through which other processes come in
 }
 
 // Serve runs the engine until its client is gone: until the control connection and every session have ended, or ctx ends, or the parent process
@@ -48,7 +49,8 @@ func Serve(ctx context.Context, o Options) error {
 	if parent == 0 {
 		parent = os.Getppid() // which is another process already, if the one that started this one has ended
 	}
-	if err := watch(parent, exit); err != nil && os.Getppid() == parent {
+	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores, parent: parent}
+	if err := watch(parent, e.exit); err != nil && os.Getppid() == parent {
 		return err
 	}
 	if os.Getppid() != parent {
@@ -60,7 +62,6 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	defer control.Close()
 	defer context.AfterFunc(ctx, func() { control.Close() })()
-	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores, parent: parent}
 	if o.Page >= 0 {
 		if e.page, err = mapPage(o.Page); err != nil {
 			return err
@@ -72,7 +73,10 @@ func Serve(ctx context.Context, o Options) error {
 }
 
 // exit ends the process when the client has ended: nobody is left to whom anything could be told.
-func exit() { os.Exit(0) }
+func (e *engine) exit() {
+	e.doors.remove()
+	os.Exit(0)
+}
 
 // control greets the client and takes in sessions, until the client ends the connection or breaks the protocol, which it is told.
 func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
@@ -143,7 +147,7 @@ func (e *engine) watchClient(pid int) error {
 	if e.parent == 0 || pid <= 0 || pid == e.parent {
 		return nil
 	}
-	if err := watch(pid, exit); err != nil {
+	if err := watch(pid, e.exit); err != nil {
 		return fmt.Errorf("serve: the client that said HELLO: %w", err)
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"headrace"
 	"headrace/arena"
 	"headrace/internal/version"
@@ -73,14 +75,19 @@ func (s *session) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.Kind == wire.KindPreview {
+	switch f.Kind {
+	case wire.KindOpen:
+		if err := s.open(ctx, f); err != nil {
+			return err
+		}
+	case wire.KindPreview:
 		return s.preview(ctx, f)
-	}
-	if f.Kind != wire.KindOpen {
-		return fmt.Errorf("%w: %v before OPEN", wire.ErrProtocol, f.Kind)
-	}
-	if err := s.open(ctx, f); err != nil {
-		return err
+	case wire.KindIO:
+		return s.engine.serveIO(ctx, s.conn, s.number, f)
+	case wire.KindShare:
+		return s.engine.serveShare(ctx, s.conn, f)
+	default:
+		return refuse(f, "as the first frame of a session")
 	}
 	for {
 		f, err := s.conn.Receive()
@@ -206,8 +213,16 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 		s.tracing.end()
 		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.loader.Stats()))
 	default:
-		return false, fmt.Errorf("%w: %v from a client", wire.ErrProtocol, f.Kind)
+		return false, refuse(f, "from a client")
 	}
+}
+
+// refuse is the error of a frame that has no business where it came. What it brought is let go of.
+func refuse(f wire.Frame, where string) error {
+	if f.Descriptor >= 0 {
+		unix.Close(f.Descriptor)
+	}
+	return fmt.Errorf("%w: %v %s", wire.ErrProtocol, f.Kind, where)
 }
 
 // gather answers what a run of another world size comes to here. That it does not fit is an answer, too: nothing has begun with it.

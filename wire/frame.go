@@ -30,6 +30,9 @@ const (
 	KindGather  Kind = 8
 	KindWorkers Kind = 9
 	KindTrace   Kind = 10
+	KindIO      Kind = 11
+	KindTask    Kind = 12
+	KindShare   Kind = 13
 	KindPreview Kind = 14
 
 	KindOpened     Kind = 17
@@ -46,6 +49,7 @@ const (
 	KindTraced     Kind = 28
 	KindRows       Kind = 29
 	KindLog        Kind = 30
+	KindDone       Kind = 31
 	KindPreviewed  Kind = 32
 
 	// Between the engine and its workers.
@@ -61,6 +65,7 @@ var kindNames = map[Kind]string{
 	KindHello: "HELLO", KindSession: "SESSION", KindOpen: "OPEN", KindStart: "START", KindNext: "NEXT", KindStats: "STATS", KindClose: "CLOSE",
 	KindGather: "GATHER", KindGathered: "GATHERED", KindWorkers: "WORKERS", KindStages: "STAGES", KindTrace: "TRACE", KindTraced: "TRACED", KindRows: "ROWS",
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
+	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
 	KindPreview: "PREVIEW", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
@@ -76,7 +81,8 @@ func (k Kind) String() string {
 
 // descriptors is how many descriptors a frame of this kind brings.
 func (k Kind) descriptors() int {
-	if k == KindSession || k == KindSegment {
+	switch k {
+	case KindSession, KindSegment, KindIO, KindShare:
 		return 1
 	}
 	return 0

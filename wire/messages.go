@@ -69,6 +69,28 @@ type PreviewTile struct {
 	Error string `json:"error,omitempty"` // why there is no picture
 }
 
+// IO begins a session that does one thing on media after the other. Its descriptor is the client's inbox, a file in which inputs lie.
+type IO struct {
+	Protocol int    `json:"protocol"`
+	Token    string `json:"token,omitempty"` // at a socket that Share has opened, the one that it named
+	Cores    int    `json:"cores,omitempty"` // how many may be used; 0: all that are usable, divided by the next
+	Ranks    int    `json:"local_world_size,omitempty"`
+}
+
+// Failure is why an input of a Task came to nothing, or, without an index, the whole Task.
+type Failure struct {
+	Index   *int   `json:"index,omitempty"`
+	Code    Code   `json:"code"` // recipe: what was asked for cannot be; sample: of the input; memory; internal
+	Message string `json:"message"`
+	Errno   int    `json:"errno,omitempty"` // the system's number of the error, if it has one
+}
+
+// Share begins a session, as long as which other processes may connect at a socket and begin sessions with IO there. Its descriptor is that socket, which listens.
+type Share struct {
+	Token  string `json:"token"`
+	Folder Path   `json:"folder,omitempty"` // where the socket is, alone: both are removed at the end
+}
+
 // Rows precedes a Batch of a session that replays.
 type Rows struct {
 	Rows []Row `json:"rows"`

@@ -133,6 +133,9 @@ var arrows = []arrow{
 	{".", "store", "the top: where the bytes lie"},
 	{".", "tensor", "the top: what a batch consists of"},
 
+	{"serve", "internal/scratch", "what tasks read lies in memory that is used again"},
+	{"serve", "store", "tasks read files"},
+	{"serve", "tensor", "and make pixels of some dtype"},
 	{"serve", ".", "a session runs a loader"},
 	{"serve", "arena", "slots are what a session hands over"},
 	{"serve", "budget", "its errors get a code of the protocol"},

@@ -24,6 +24,7 @@ from .errors import (
     HeldBatches,
     LoaderClosed,
     LoopEnded,
+    MediaError,
     MemoryRefused,
     ProtocolError,
     RecipeError,
@@ -38,6 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import io as io
     from . import torch as torch
     from ._crash import InFlight
     from ._loader import Errors, Field, Loader, LostSample
@@ -69,6 +71,7 @@ __all__ = [
     "LoaderClosed",
     "LoopEnded",
     "LostSample",
+    "MediaError",
     "MemoryRefused",
     "Pipeline",
     "Preview",
@@ -123,7 +126,7 @@ _LATER = {
 
 
 # Modules that need more than this package does.
-_MODULES = ("torch",)
+_MODULES = ("io", "torch")
 
 
 def __getattr__(name: str) -> Any:

@@ -16,18 +16,21 @@ from .errors import ProtocolError
 
 VERSION = 2
 
-HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER, WORKERS, TRACE = range(1, 11)
-PREVIEW = 14
-OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED, ROWS, LOG = range(17, 31)
-PREVIEWED = 32
+HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER, WORKERS, TRACE, IO, TASK, SHARE, PREVIEW = range(1, 15)
+OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED, ROWS, LOG, DONE, PREVIEWED = range(17, 33)
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
 NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0
 BATCH_FRAME = Struct("<IIIIqqqII")  # segment, slot, rows, flags, step, epoch, state's epoch, bytes of its place, bytes of text
 SEGMENT_FRAME = Struct("<IIQQ")  # id, slots, bytes of a slot, bytes
+TASK_FRAME = Struct("<IIII")  # inputs, slots released, bytes of JSON, 0
+INPUT = Struct("<QQ")  # of a TASK: where it begins, its length
+DONE_FRAME = Struct("<IIIIII")  # segment, slot, flags, bits of an element, extents, bytes of failures
 
 WAITING = 1  # flag of NEXT
 UNPOOLED = 1  # flag of BATCH
+IS_PATH = 1 << 63  # of an INPUT's place
+HAS_RESULT, LAST_SLOT = 1, 2  # flags of DONE
 
 _HANDLED = 0  # kind given to a frame in the buffer that was read out of turn
 _HANDLED_KIND = bytes(2)
@@ -73,13 +76,13 @@ class Channel:
         self.out_seq = self.out_seq + 1 & 0xFFFFFFFF
         self.flush()
 
-    def send_descriptor(self, kind: int, fd: int) -> None:
-        """Send a frame without payload that brings a descriptor. Everything queued must have been sent."""
-        frame = HEADER_FRAME.pack(0, kind, 0, 0, self.out_seq)
+    def send_descriptor(self, kind: int, fd: int, payload: bytes = b"") -> None:
+        """Send a frame with a short payload that brings a descriptor. Everything queued must have been sent."""
+        frame = HEADER_FRAME.pack(len(payload), kind, 0, 0, self.out_seq) + payload
         rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fd.to_bytes(4, "little"))
         self._sent.extend(map(self._socket.sendmsg, ((frame,),), ((rights,),), (_socket.MSG_NOSIGNAL,)))
         self.out_seq = self.out_seq + 1 & 0xFFFFFFFF
-        del self._sent[:]  # 16 bytes are sent whole or not at all
+        del self._sent[:]  # so few bytes are sent whole or not at all
 
     def flush(self) -> bool:
         """Send what the peer takes at once; tell whether that was all."""

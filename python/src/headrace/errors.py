@@ -22,6 +22,7 @@ __all__ = [
     "HeldBatches",
     "LoaderClosed",
     "LoopEnded",
+    "MediaError",
     "MemoryRefused",
     "ProtocolError",
     "RecipeError",
@@ -96,6 +97,20 @@ class RemoteTraceback(Exception):  # as in Python's own libraries
 
     def __str__(self) -> str:
         return f"\n{self.args[0].rstrip()}\n"
+
+
+class MediaError(HeadraceError, ValueError):
+    """A function of `headrace.io` was given what cannot be read as an image or array, or asked for what cannot be.
+
+    Attributes:
+        index (int | None): which of several inputs it is about.
+        key (str | None): the path of that input, if it has one.
+    """
+
+    def __init__(self, message: str, *, index: int | None = None, key: str | None = None) -> None:
+        super().__init__(message)
+        self.index = index
+        self.key = key
 
 
 class TooManyErrors(SampleError):

@@ -1,0 +1,496 @@
+"""Media operations for programs that have a loop, a `Dataset` or a thread pool of their own.
+
+    import headrace as hr
+
+    image = hr.io.load_image("a.jpg")  # uint8 [height, width, 3]
+    batch = hr.io.load_image_batch(paths, 224, 224)  # uint8 [len(paths), 224, 224, 3]
+
+The functions may be called by any number of threads at once. Images are decoded, and encoded, by an engine beside this process, the one
+that loaders have: while it works, the calling thread waits without Python's lock (GIL). Arrays of NumPy's formats need no such help:
+they are views on what is given, or are read from their file straight into an array.
+
+A source is a path (`str` or `os.PathLike`), the content of a file as `bytes`, `bytearray`, `memoryview`, `mmap` or one-dimensional
+array, or an object with `read()`. Files are told by their content, whatever they are called. What is in memory is not changed.
+
+Where a file cannot be read, an `OSError` says so, as `open` would; what is in it and is no image, or no array, is a `MediaError`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy
+
+from . import _io, _share
+from ._io import Input
+from ._npy import Npz, load_npy, load_npz
+from ._share import Share
+from .errors import EngineFailed, MediaError, MemoryRefused
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Readable(Protocol):
+        def read(self) -> bytes:
+            """All that is left of a file."""
+
+    class Writable(Protocol):
+        def write(self, data: bytes, /) -> Any:
+            """Append to a file."""
+
+    Array = numpy.ndarray[Any, Any]
+    Path = str | os.PathLike[str] | os.PathLike[bytes]
+    Source = Path | bytes | bytearray | memoryview | Array | Readable
+    Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
+    Failed = dict[int, MediaError | OSError | MemoryRefused]
+
+__all__ = [
+    "Npz",
+    "Share",
+    "close",
+    "decode_jpeg",
+    "load_image",
+    "load_image_batch",
+    "load_npy",
+    "load_npz",
+    "save_image",
+    "share",
+]
+
+_CHANNELS = {"rgb": 3, "rgba": 4, "gray": 1}
+
+
+def load_image(
+    src: Source,
+    *,
+    width: int | None = None,
+    height: int | None = None,
+    fit: Literal["stretch", "crop"] = "stretch",
+    filter: Filter = "bilinear",
+    color: Literal["rgb", "rgba", "gray"] = "rgb",
+    background: Sequence[int] | None = None,
+    dtype: Literal["uint8", "uint16"] = "uint8",
+    mode: Literal["exact", "fast"] = "exact",
+    orient: bool = True,
+    out: Array | None = None,
+) -> Array:
+    """Decode an image, and resize it where a size is given: JPEG, PNG, WebP, AVIF, GIF, BMP or TIFF.
+
+    Args:
+        src: a path, bytes, or an object with `read()`.
+        width: of the result, in pixels, together with `height`; by default the image's own size.
+        height: of the result.
+        fit: how an image of other proportions comes to that size: `"stretch"`, or `"crop"`: it is scaled until it covers the size, and
+            the middle is cut out.
+        filter: what it is resized with: antialiased, each as in Pillow.
+        color: `"rgb"`, `"rgba"`, where images without alpha are opaque, or `"gray"`. Without `background`, alpha is dropped.
+        background: (red, green, blue), each from 0 to 255: what shows through where the image is transparent.
+        dtype: `"uint8"`: of 16 bits the upper 8 are kept; `"uint16"`: all 16 are, and 8 bits v become 257·v.
+        mode: `"exact"`: the pixels of Pillow, to one level; `"fast"`: JPEG may be decoded at a smaller scale where the result is smaller.
+        orient: whether to turn and mirror the image as its EXIF orientation says.
+        out: where to put the result: an array of exactly its shape and dtype, contiguous in C order.
+
+    Returns:
+        Pixels `[height, width, channels]`; `out` where that is given. Otherwise the array is the caller's alone, and can be kept and
+        written to.
+
+    Raises:
+        MediaError: if `src` is no image that can be decoded, or `out` does not fit.
+        OSError: if the file cannot be read.
+    """
+    what = _decode(False, True, width, height, fit, filter, color, _triple(background), dtype, mode, orient, None)
+    return _one("load_image", what, _source("load_image", src), color, dtype, width, height, out)
+
+
+def decode_jpeg(
+    data: bytes | bytearray | memoryview | Array | Readable,
+    *,
+    width: int | None = None,
+    height: int | None = None,
+    fit: Literal["stretch", "crop"] = "stretch",
+    filter: Filter = "bilinear",
+    color: Literal["rgb", "rgba", "gray"] = "rgb",
+    mode: Literal["exact", "fast"] = "exact",
+    orient: bool = True,
+    out: Array | None = None,
+) -> Array:
+    """Decode a JPEG that is in memory. Anything else than a JPEG is refused.
+
+    Args:
+        data: bytes, or an object with `read()`; a path is none.
+        width: as for `load_image`, like all that follow.
+        height: likewise.
+        fit: likewise.
+        filter: likewise.
+        color: likewise.
+        mode: likewise.
+        orient: likewise.
+        out: likewise.
+
+    Returns:
+        `uint8 [height, width, channels]`; `out` where that is given.
+
+    Raises:
+        MediaError: if it is no JPEG, or is damaged, or `out` does not fit.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        raise TypeError(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
+    what = _decode(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg")
+    return _one("decode_jpeg", what, _source("decode_jpeg", data), color, "uint8", width, height, out)
+
+
+@overload
+def load_image_batch(
+    srcs: Iterable[Source],
+    width: int | None = None,
+    height: int | None = None,
+    *,
+    fit: Literal["stretch", "crop"] = ...,
+    filter: Filter = ...,
+    color: Literal["rgb", "rgba", "gray"] = ...,
+    background: Sequence[int] | None = ...,
+    dtype: Literal["uint8", "uint16"] = ...,
+    mode: Literal["exact", "fast"] = ...,
+    orient: bool = ...,
+    out: Array | None = ...,
+    strict: Literal[True] = ...,
+) -> Array: ...
+
+
+@overload
+def load_image_batch(
+    srcs: Iterable[Source],
+    width: int | None = None,
+    height: int | None = None,
+    *,
+    fit: Literal["stretch", "crop"] = ...,
+    filter: Filter = ...,
+    color: Literal["rgb", "rgba", "gray"] = ...,
+    background: Sequence[int] | None = ...,
+    dtype: Literal["uint8", "uint16"] = ...,
+    mode: Literal["exact", "fast"] = ...,
+    orient: bool = ...,
+    out: Array | None = ...,
+    strict: Literal[False],
+) -> tuple[Array, Failed]: ...
+
+
+def load_image_batch(
+    srcs: Iterable[Source],
+    width: int | None = None,
+    height: int | None = None,
+    *,
+    fit: Literal["stretch", "crop"] = "stretch",
+    filter: Filter = "bilinear",
+    color: Literal["rgb", "rgba", "gray"] = "rgb",
+    background: Sequence[int] | None = None,
+    dtype: Literal["uint8", "uint16"] = "uint8",
+    mode: Literal["exact", "fast"] = "exact",
+    orient: bool = True,
+    out: Array | None = None,
+    strict: bool = True,
+) -> Array | tuple[Array, Failed]:
+    """Decode images into one array, with all cores that the engine may use, and resize them to one size.
+
+    Args:
+        srcs: paths, bytes, or objects with `read()`, mixed at will.
+        width: of all images in the result, in pixels, together with `height`. Without both, all images must have the same size.
+        height: of all images in the result.
+        fit: as for `load_image`, like all that follow.
+        filter: likewise.
+        color: likewise.
+        background: likewise.
+        dtype: likewise.
+        mode: likewise.
+        orient: likewise.
+        out: likewise.
+        strict: whether the first image that fails is an exception. If not, its row holds zeros, and the second result says what failed.
+
+    Returns:
+        Pixels `[len(srcs), height, width, channels]`, in the order of `srcs`; with `strict=False` a pair of these and of a dict with the
+        error of each input that failed, by its index. Where nothing says how large images are, because all have failed, height and width
+        are 0.
+
+    Raises:
+        MediaError: if an input is no image that can be decoded, or `out` does not fit. `index` says which input it is.
+        OSError: if a file cannot be read.
+    """
+    name = "load_image_batch"
+    if isinstance(srcs, (str, bytes, bytearray, memoryview, os.PathLike)):
+        raise TypeError(f"headrace: {name}: takes several sources, a list for example; load_image takes one")
+    what = _decode(True, bool(strict), width, height, fit, filter, color, _triple(background), dtype, mode, orient, None)
+    inputs: list[Input | None] = []
+    failed: Failed = {}
+    for i, src in enumerate(srcs):
+        try:
+            inputs.append(_source(name, src))
+        except (MediaError, OSError) as error:
+            if strict:
+                raise
+            inputs.append(None)
+            failed[i] = error
+    size = (height or 0, width or 0)
+    _check_out(name, out, 4, dtype, (len(inputs), *size, _CHANNELS[color]) if height or not inputs else None)
+    given = [i for i, source in enumerate(inputs) if source is not None]
+    array = None
+    if given:
+        given_out = out if len(given) == len(inputs) else None
+        array, failures = _io.lines.do(what, [source for source in inputs if source is not None], given_out)
+        for failure in failures:
+            at = given[failure["index"]] if "index" in failure else None
+            told = _error(name, failure, at, inputs[at] if at is not None else None)
+            if strict or at is None:
+                raise told
+            failed[at] = told
+    if array is not None and len(given) < len(inputs):  # rows for those that could not even be asked for
+        some, array = array, numpy.zeros((len(inputs), *array.shape[1:]), array.dtype)
+        array[given] = some
+    if array is None:
+        array = numpy.zeros((len(inputs), *size, _CHANNELS[color]), dtype)
+    array = _into(name, out, array)
+    return array if strict else (array, dict(sorted(failed.items())))
+
+
+def save_image(
+    path: Path | Writable | None,
+    image: Any,
+    *,
+    format: Literal["jpeg", "png", "webp"] | None = None,
+    quality: int | None = None,
+    subsampling: Literal["4:4:4", "4:2:2", "4:2:0"] | None = None,
+    progressive: bool = False,
+    lossless: bool = False,
+    effort: int | None = None,
+) -> bytes | None:
+    """Encode an image, and write it to a file.
+
+    Args:
+        path: the file, or an object with `write()`; None to be given the bytes.
+        image: pixels `[height, width]`, or `[height, width, channels]` with 1 channel (gray), 3 (RGB) or 4 (RGBA), of uint8 or uint16.
+            PNG takes all of them; WebP takes uint8; JPEG takes uint8 without alpha.
+        format: what to write; by default what the suffix of the path says.
+        quality: of JPEG and WebP, 1 to 100; by default 75 and 80.
+        subsampling: of JPEG's colours, by default `"4:2:0"`.
+        progressive: whether a JPEG has several scans.
+        lossless: whether a WebP keeps every pixel.
+        effort: of PNG and WebP, from 1, the fastest, to 9, the smallest file; by default 6.
+
+    Returns:
+        The file's content where `path` is None.
+
+    Raises:
+        MediaError: if the format cannot hold the image, or has no such option. Nothing is written then.
+        OSError: if the file cannot be written.
+    """
+    name = "save_image"
+    array = numpy.asarray(image)
+    if array.dtype.kind != "u" or array.dtype.itemsize > 2:
+        raise MediaError(f"headrace: {name}: the image has dtype {array.dtype}: takes uint8, or uint16 for PNG")
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.ndim != 3 or array.shape[2] not in (1, 3, 4):
+        raise MediaError(f"headrace: {name}: the image has shape {array.shape}: takes [height, width], and 1, 3 or 4 channels behind them")
+    array = numpy.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+    what: dict[str, Any] = {"do": "encode", "format": format or _format_of(path), "dtype": array.dtype.name, "shape": array.shape}
+    for key, number in (("quality", quality), ("effort", effort)):
+        if number is not None:
+            if index(number) < 1:  # 0 stands for none to the engine
+                raise MediaError(f"headrace: {name}: {key} is {number!r}: takes a number from 1 on")
+            what[key] = index(number)
+    if subsampling is not None:
+        what["subsampling"] = subsampling
+    what["progressive"], what["lossless"] = bool(progressive), bool(lossless)
+    pixels: Any = array.reshape(-1).view(numpy.uint8)
+    data = memoryview(pixels)
+    file, failures = _io.lines.do(json.dumps(what).encode(), [Input(data, None, None)])
+    for failure in failures:
+        raise _error(name, failure, None, None)
+    encoded = file.tobytes()
+    if path is None:
+        return bytes(encoded)
+    if isinstance(path, (str, os.PathLike)):
+        with open(path, "wb") as f:
+            f.write(encoded)
+    else:
+        path.write(encoded)
+    return None
+
+
+def share() -> Share:
+    """Let the processes that are started from here on use the engine of this one.
+
+        with hr.io.share():
+            for batch in DataLoader(dataset, num_workers=8):
+                ...
+
+    Without it, each worker process that calls a function of this module has an engine of its own, which uses one core. With it, all of them
+    use one engine, which uses all usable cores and works on as many images at once as there are of these. They find it by the
+    environment, so call this before the workers are there; both `fork` and `spawn` will do. The socket lies in a folder that only this
+    user may enter, and who connects must be this user and know a token. Each process has a session of its own there; what a process held
+    that ends, in whatever way, is used again.
+
+    Returns:
+        What ends it by `close()`, or as a context manager; it ends with this process, too. While it is open, each call returns the same.
+    """
+    return _share.share()
+
+
+def close() -> None:
+    """Let go of the engine: it ends unless a loader uses it. Calls that are under way are finished, and the next call starts it again.
+
+    Nobody needs to call this; the engine ends with the process. What `share` has opened is closed, too.
+    """
+    _share.close()
+    _io.lines.close()
+
+
+@functools.lru_cache(256)
+def _decode(
+    batch: bool,
+    strict: bool,
+    width: int | None,
+    height: int | None,
+    fit: str,
+    filter: str,
+    color: str,
+    background: tuple[int, ...] | None,
+    dtype: str,
+    mode: str,
+    orient: bool,
+    format: str | None,
+) -> bytes:
+    """What to ask the engine for."""
+    for name, value, known in (
+        ("fit", fit, ("stretch", "crop")),
+        ("filter", filter, ("bilinear", "box", "hamming", "bicubic", "lanczos")),
+        ("color", color, tuple(_CHANNELS)),
+        ("dtype", dtype, ("uint8", "uint16")),
+        ("mode", mode, ("exact", "fast")),
+    ):
+        if value not in known:
+            raise MediaError(f"headrace: io: {name} is {value!r}: takes {', '.join(map(repr, known))}")
+    if (width is None) != (height is None):
+        raise MediaError("headrace: io: width and height go together: give both, or none")
+    for name, length in (("width", width), ("height", height)):
+        if length is not None and index(length) < 1:
+            raise MediaError(f"headrace: io: {name} is {length!r}: takes a number of pixels")
+    what: dict[str, Any] = {
+        "do": "decode", "batch": batch, "strict": strict, "color": color, "dtype": dtype, "mode": mode, "orient": bool(orient),
+        "fit": fit, "filter": filter,
+    }  # fmt: skip
+    if background is not None:
+        what["background"] = background
+    if width is not None and height is not None:
+        what["width"], what["height"] = index(width), index(height)
+    if format is not None:
+        what["format"] = format
+    return json.dumps(what).encode()
+
+
+def _triple(background: Sequence[int] | None) -> tuple[int, ...] | None:
+    if background is None:
+        return None
+    values = tuple(map(index, background))
+    if len(values) != 3 or not all(0 <= v <= 255 for v in values):
+        raise MediaError(f"headrace: io: background is {background!r}: takes (red, green, blue), each from 0 to 255")
+    return values
+
+
+def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: int | None, height: int | None, out: Array | None) -> Array:
+    if out is not None:
+        _check_out(name, out, 3, dtype, (height, width, _CHANNELS[color]) if height and width else None)
+    array, failures = _io.lines.do(what, (source,), out)
+    if failures:
+        raise _error(name, failures[0], None, source)
+    return array if out is None else _into(name, out, array)
+
+
+def _check_out(name: str, out: Any, axes: int, dtype: str, shape: tuple[int, ...] | None) -> None:
+    """Refuse an array that cannot take the result, as far as that is known of it."""
+    if out is None:
+        return
+    if not isinstance(out, numpy.ndarray):
+        raise TypeError(f"headrace: {name}: out is a {type(out).__name__}: takes a NumPy array")
+    wrong = None
+    if out.dtype != dtype:
+        wrong = f"has dtype {out.dtype}: the result has {dtype}"
+    elif not out.flags.c_contiguous:
+        wrong = "is not contiguous in C order"
+    elif not out.flags.writeable:
+        wrong = "is read-only"
+    elif out.ndim != axes or (shape is not None and out.shape != shape):
+        wrong = f"has shape {out.shape}: the result has {shape or f'{axes} axes'}"
+    if wrong is not None:
+        raise MediaError(f"headrace: {name}: out {wrong}")
+
+
+def _into(name: str, out: Array | None, array: Array) -> Array:
+    """The result in `out`, if that is given."""
+    if out is None or array is out:
+        return array
+    if out.shape != array.shape:
+        raise MediaError(f"headrace: {name}: out has shape {out.shape}: the result has {array.shape}")
+    numpy.copyto(out, array)
+    return out
+
+
+def _source(name: str, src: Any) -> Input:
+    """What a source is to the engine."""
+    if isinstance(src, (str, os.PathLike)):
+        path = os.fsencode(src)
+        if b"\0" in path:
+            raise MediaError(f"headrace: {name}: a path with a zero byte: {src!r}")
+        return Input(None, path if path[:1] == b"/" else os.path.join(os.getcwdb(), path), os.fsdecode(path))
+    read = getattr(src, "read", None)
+    file = None
+    if read is not None and not isinstance(src, (bytes, bytearray, memoryview)) and not hasattr(src, "find"):  # mmap has both
+        file = getattr(src, "name", None)
+        src = read()
+        if isinstance(src, str):
+            raise TypeError(f"headrace: {name}: read() gives text: open the file with 'rb'")
+    try:
+        view = memoryview(src)
+    except TypeError:
+        if not hasattr(src, "__array__"):
+            raise TypeError(f"headrace: {name}: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
+        read_only: Any = numpy.asarray(src)
+        view = memoryview(read_only)
+    if not view.c_contiguous:
+        raise MediaError(f"headrace: {name}: the bytes do not lie side by side: give a contiguous array")
+    return Input(view.cast("B") if view.nbytes else memoryview(b""), None, file if isinstance(file, str) else None)
+
+
+def _error(name: str, failure: dict[str, Any], at: int | None, source: Input | None) -> MediaError | OSError | MemoryRefused:
+    """What the engine says of an input, or of the task, as an exception."""
+    message, code = failure["message"], failure["code"]
+    number = failure.get("errno")
+    key = source.name if source is not None else None
+    if number and source is not None and source.path is not None:
+        return OSError(number, os.strerror(number), key)
+    about = "" if at is None else f"input {at}: "
+    if key is not None and source is not None and source.path is not None:
+        about += f"{key!r}: "
+    for prefix in ("serve: ", "media: ", "headrace: "):
+        message = message.removeprefix(prefix)
+    text = f"headrace: {name}: {about}{message}"
+    if code == "memory":
+        return MemoryRefused(text)
+    if code == "internal":
+        raise EngineFailed(text)
+    return MediaError(text, index=at, key=key)
+
+
+def _format_of(path: Any) -> str:
+    name = path if isinstance(path, (str, os.PathLike)) else getattr(path, "name", None)
+    if not isinstance(name, (str, os.PathLike)):
+        raise MediaError("headrace: save_image: there is no suffix that says what to write: give format='png', 'jpeg' or 'webp'")
+    suffix = os.path.splitext(os.fsdecode(name))[1].lower()
+    formats = {".jpg": "jpeg", ".jpeg": "jpeg", ".jpe": "jpeg", ".jfif": "jpeg", ".png": "png", ".webp": "webp"}
+    if suffix not in formats:
+        raise MediaError(f"headrace: save_image: the suffix of {name!r} says nothing: takes .jpg, .png or .webp, or give format=")
+    return formats[suffix]

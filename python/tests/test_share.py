@@ -1,0 +1,318 @@
+"""Functions of `headrace.io` in worker processes, with engines of their own and with one that is shared."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import multiprocessing.resource_tracker
+import os
+import signal
+import stat
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from conftest import children, descriptors, engine_pid, files_of, mappings, run_python, running, start_python, within
+from test_fork import in_child
+
+
+@pytest.fixture(scope="module", autouse=True)
+def resource_tracker():
+    """Python starts this process with the first child that is spawned, and keeps it."""
+    multiprocessing.resource_tracker.ensure_running()
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    hr.io.close()
+    gc.collect()
+
+
+class Photos:
+    """What users write, and who worked on it. PyTorch takes any such object for a Dataset, so that not every process has to import it."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self.paths = paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, i: int) -> tuple[np.ndarray, int, int]:
+        return hr.io.load_image(self.paths[i], width=160, height=160), os.getpid(), engine_of_this_process()
+
+
+def engine_of_this_process() -> int:
+    """An engine that this process has started; 0: none."""
+    from headrace._engine import manager
+
+    return manager._shared.pid if manager._shared is not None else 0
+
+
+def epoch(paths: list[str], context: str) -> tuple[np.ndarray, set[int], set[int]]:
+    import torch
+    from torch.utils.data import DataLoader
+
+    loader = DataLoader(Photos(paths), batch_size=4, num_workers=2, multiprocessing_context=context)
+    images, pids, engines = zip(*loader)
+    assert all(isinstance(image, torch.Tensor) for image in images)
+    return torch.cat(images).numpy(), set(torch.cat(pids).tolist()), set(torch.cat(engines).tolist())
+
+
+@pytest.mark.parametrize(("context", "begun"), [("fork", False), ("fork", True), ("spawn", True)])
+def test_workers_of_a_dataloader_have_engines_of_their_own(photos, context, begun):
+    paths = files_of(photos)[:16]
+    if begun:  # the trainer has used its own before
+        hr.io.load_image(paths[0])
+    images, pids, engines = epoch(paths, context)
+    assert len(pids) == len(engines) == 2
+    assert 0 not in engines
+    assert within(10, lambda: not any(map(running, engines)))
+    assert (images == hr.io.load_image_batch(paths, 160, 160)).all()
+    assert engine_pid() not in engines
+
+
+@pytest.mark.parametrize(("context", "begun"), [("fork", False), ("fork", True), ("spawn", True)])
+def test_workers_of_a_dataloader_share_an_engine(photos, context, begun):
+    paths = files_of(photos)[:16]
+    if begun:
+        hr.io.load_image(paths[0])
+    with hr.io.share() as share:
+        assert share.open
+        pid = engine_pid()
+        images, pids, engines = epoch(paths, context)
+        assert len(pids) == 2
+        assert engines == {0}  # none was started
+        assert (images == hr.io.load_image_batch(paths, 160, 160)).all()
+        assert engine_pid() == pid
+    assert not share.open
+    assert "HEADRACE_IO_SHARED" not in os.environ
+
+
+def test_the_socket_is_this_users_alone():
+    with hr.io.share() as share:
+        folder = Path(os.environ["HEADRACE_IO_SHARED"].partition("@")[2])
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert [p.name for p in folder.iterdir()] == ["io.sock"]
+        assert hr.io.share() is share
+        assert str(folder) in repr(share)
+    assert not folder.exists()
+    share.close()
+    with hr.io.share() as other:
+        assert other is not share
+        assert not Path(folder).exists()
+
+
+def test_a_folder_with_a_long_name(photos, tmp_path, monkeypatch):
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setenv("TMPDIR", str(deep))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    path = files_of(photos)[0]
+    with hr.io.share():
+        assert list(deep.iterdir())
+        in_child(lambda: uses_the_shared(path))
+    assert not list(deep.iterdir())
+
+
+def uses_the_shared(path: str) -> None:
+    assert hr.io.load_image(path).any()
+    assert not children()
+
+
+def test_another_token_is_refused(photos):
+    path = files_of(photos)[0]
+    with hr.io.share():
+        token, _, folder = os.environ["HEADRACE_IO_SHARED"].partition("@")
+
+        def work():
+            os.environ["HEADRACE_IO_SHARED"] = f"{token[::-1]}@{folder}"
+            with pytest.raises(hr.ProtocolError, match="token"):
+                hr.io.load_image(path)
+            os.environ["HEADRACE_IO_SHARED"] = f"{token}@{folder}"
+            uses_the_shared(path)
+
+        in_child(work)
+
+
+@pytest.mark.parametrize("value", ["x@/nowhere", "x", "@", "x@/tmp"])
+def test_a_share_that_is_gone_is_no_error(photos, value, monkeypatch):
+    monkeypatch.setenv("HEADRACE_IO_SHARED", value)
+    assert hr.io.load_image(files_of(photos)[0]).any()
+    assert engine_of_this_process()
+
+
+def segments_of(pid: int) -> int:
+    """How many segments an engine has mapped."""
+    return sum(
+        "memfd:headrace-pool" in line or "memfd:headrace-batch" in line for line in Path(f"/proc/{pid}/maps").read_text().splitlines()
+    )
+
+
+def hold(path: str, ready: multiprocessing.Event) -> None:
+    held = [hr.io.load_image(path, width=400, height=400) for _ in range(5)]
+    ready.set()
+    time.sleep(60)
+    del held
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_what_a_dead_worker_held_is_let_go_of(photos, context):
+    path = files_of(photos)[0]
+    with hr.io.share():
+        mine = hr.io.load_image(path, width=400, height=400)
+        pid = engine_pid()
+        before = segments_of(pid)
+        assert before > 0
+        ways = multiprocessing.get_context(context)
+        ready = [ways.Event() for _ in range(3)]
+        workers = [ways.Process(target=hold, args=(path, event)) for event in ready]
+        for worker in workers:
+            worker.start()
+        assert all(event.wait(60) for event in ready)
+        assert segments_of(pid) == before + 3
+        for worker in workers:
+            os.kill(worker.pid, signal.SIGKILL)
+            worker.join()
+        assert within(10, lambda: segments_of(pid) == before)
+        assert (mine == hr.io.load_image(path, width=400, height=400)).all()
+        for worker in workers:
+            worker.close()
+
+
+def test_it_ends_with_its_owner(photos):
+    """The owner is killed: its engine ends and removes the socket, and a child that is left goes on with an engine of its own."""
+    code = """
+    import os, sys, time
+    import headrace as hr
+
+    share = hr.io.share()
+    folder = os.environ["HEADRACE_IO_SHARED"].partition("@")[2]
+    if os.fork() == 0:
+        print(hr.io.load_image(sys.argv[1]).shape, flush=True)
+        while os.path.exists(folder):
+            time.sleep(0.01)
+        from headrace._engine import manager
+        shape = hr.io.load_image(sys.argv[1]).shape
+        print(shape, "own", manager._shared.pid, flush=True)
+        hr.io.close()
+        os._exit(0)
+    from headrace._engine import manager
+    print("engine", manager._shared.pid, folder, flush=True)
+    time.sleep(60)
+    """
+    path = files_of(photos)[0]
+    owner = start_python(code, path)
+    try:
+        first = sorted(owner.stdout.readline().split() for _ in range(2))
+        (_, pid, folder) = first[1]
+        assert first[0][0].startswith("(")
+        assert running(int(pid))
+        assert Path(folder, "io.sock").exists()
+        os.kill(owner.pid, signal.SIGKILL)
+        assert within(10, lambda: not running(int(pid)))
+        assert within(10, lambda: not Path(folder).exists())
+        last = owner.stdout.readline().split()
+        assert last[:-2] == first[0]
+        assert last[-1] != pid
+        assert owner.stdout.readline() == ""
+    finally:
+        owner.kill()
+        owner.wait()
+        owner.stdout.close()
+        owner.stderr.close()
+
+
+def test_a_program_that_ends_without_closing_leaves_nothing(photos):
+    done = run_python(
+        """
+        import os, sys
+        import headrace as hr
+        hr.io.share()
+        hr.io.load_image(sys.argv[1])
+        print(os.environ["HEADRACE_IO_SHARED"].partition("@")[2])
+        """,
+        files_of(photos)[0],
+    )
+    assert done.returncode == 0, done.stderr
+    assert within(10, lambda: not Path(done.stdout.strip()).exists())
+
+
+def test_the_engine_that_is_shared_dies(photos):
+    """The owner and its children go on, each with another."""
+    paths = files_of(photos)
+    with hr.io.share() as share:
+        expected = hr.io.load_image(paths[0])
+
+        def work():
+            assert (hr.io.load_image(paths[0]) == expected).all()
+            os.kill(pid, signal.SIGKILL)
+            assert (hr.io.load_image(paths[0]) == expected).all()
+            assert len(children()) == 1
+            hr.io.close()
+
+        pid = engine_pid()
+        in_child(work)
+        assert not share.open
+        assert (hr.io.load_image(paths[0]) == expected).all()
+        assert engine_pid() != pid
+
+
+def test_a_worker_uses_one_core(photos, monkeypatch):
+    """A worker's engine is told so; the shared one is not, and neither is that of a child that is no worker."""
+    said = []
+    from headrace import _wire
+
+    send = _wire.Channel.send_descriptor
+
+    def watched(self, kind, fd, payload=b""):
+        if kind == _wire.IO:
+            said.append(payload)
+        send(self, kind, fd, payload)
+
+    monkeypatch.setattr(_wire.Channel, "send_descriptor", watched)
+    path = files_of(photos)[0]
+
+    def work(expected: bytes) -> None:
+        hr.io.load_image(path)
+        assert expected in said[-1], said
+        assert (expected == b"cores") == (b"cores" in said[-1])
+        hr.io.close()
+
+    def process(expected: bytes) -> None:
+        worker = multiprocessing.get_context("fork").Process(target=work, args=(expected,))
+        worker.start()
+        worker.join(60)
+        assert worker.exitcode == 0
+        worker.close()
+
+    process(b"cores")
+    in_child(lambda: work(b"protocol"))
+    with hr.io.share():
+        process(b"token")
+    monkeypatch.setenv("HEADRACE_IO_CORES", "3")
+    process(b"cores")
+    hr.io.load_image(path)
+    assert b'"cores": 3' in said[-1]
+    hr.io.close()
+    monkeypatch.setenv("HEADRACE_IO_CORES", "many")
+    with pytest.raises(hr.EngineFailed, match="HEADRACE_IO_CORES"):
+        hr.io.load_image(path)
+    monkeypatch.delenv("HEADRACE_IO_CORES")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    hr.io.load_image(path)
+    assert b'"local_world_size": 2' in said[-1]
+
+
+def test_shares_come_and_go(photos):
+    path = files_of(photos)[0]
+    hr.io.load_image(path)
+    before = len(descriptors()), len(mappings())
+    for _ in range(20):
+        with hr.io.share():
+            pass
+    in_child(lambda: hr.io.load_image(path) is not None and hr.io.close())
+    assert (len(descriptors()), len(mappings())) == before

@@ -1,0 +1,144 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"headrace/media"
+	"headrace/tensor"
+)
+
+// errand is what a task asks for, as docs/protocol.md has it, and what follows from it.
+type errand struct {
+	Do string `json:"do"` // "decode" or "encode"
+
+	// Of decoding.
+	Batch      bool         `json:"batch"`
+	Strict     bool         `json:"strict"`
+	Color      string       `json:"color"`
+	DType      string       `json:"dtype"` // of encoding, too
+	Mode       string       `json:"mode"`
+	Orient     bool         `json:"orient"`
+	Background *[3]uint8    `json:"background"`
+	Width      int          `json:"width"` // and height; 0: as the picture has
+	Height     int          `json:"height"`
+	Fit        string       `json:"fit"`
+	Filter     media.Filter `json:"filter"`
+	Format     string       `json:"format"` // that the input must have; of encoding, the one to make
+
+	// Of encoding.
+	Shape       []int  `json:"shape"`
+	Quality     int    `json:"quality"`
+	Subsampling string `json:"subsampling"`
+	Progressive bool   `json:"progressive"`
+	Lossless    bool   `json:"lossless"`
+	Effort      int    `json:"effort"`
+
+	encode   bool
+	options  media.Options
+	steps    []media.Step
+	form     media.Form // of one result; its size may be unknown
+	pixels   media.Pixels
+	encoding media.EncodeOptions
+}
+
+// sized reports whether the size of results is known before a picture is.
+func (e *errand) sized() bool { return e.form.Height > 0 }
+
+func parseErrand(text []byte) (e errand, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return e, err
+	}
+	switch e.Do {
+	case "decode":
+		err = e.prepareDecode()
+	case "encode":
+		e.encode = true
+		err = e.prepareEncode()
+	default:
+		err = fmt.Errorf(`serve: there is nothing called %q to do: takes "decode" or "encode"`, e.Do)
+	}
+	return e, err
+}
+
+func (e *errand) prepareDecode() (err error) {
+	o := &e.options
+	if o.Color, err = media.ParseColor(e.Color); err != nil {
+		return err
+	}
+	if o.DType, err = pixelType(e.DType); err != nil {
+		return err
+	}
+	switch e.Mode {
+	case "exact":
+	case "fast":
+		o.Mode = media.Fast
+	default:
+		return fmt.Errorf(`serve: mode %q: takes "exact" or "fast"`, e.Mode)
+	}
+	o.Orient, o.Background = e.Orient, e.Background
+	if err := o.Check(); err != nil {
+		return err
+	}
+	e.form = o.Form()
+	if e.Width == 0 && e.Height == 0 {
+		return nil
+	}
+	var op media.Op
+	switch e.Fit {
+	case "stretch":
+		op = media.ResizeExact{Height: e.Height, Width: e.Width, Filter: e.Filter}
+	case "crop":
+		op = media.ResizeToBucket{Sizes: []media.Size{{Height: e.Height, Width: e.Width}}, Filter: e.Filter}
+	default:
+		return fmt.Errorf(`serve: fit %q: takes "stretch" or "crop"`, e.Fit)
+	}
+	if err := op.Check(); err != nil {
+		return err
+	}
+	e.steps = []media.Step{{Op: op}}
+	e.form.Height, e.form.Width = e.Height, e.Width
+	return nil
+}
+
+func (e *errand) prepareEncode() (err error) {
+	p := &e.pixels
+	if p.DType, err = pixelType(e.DType); err != nil {
+		return err
+	}
+	if len(e.Shape) != 3 {
+		return fmt.Errorf("serve: pixels of shape %v: takes [height, width, channels]", e.Shape)
+	}
+	p.Height, p.Width = e.Shape[0], e.Shape[1]
+	switch e.Shape[2] {
+	case 1:
+		p.Color = media.Gray
+	case 3:
+		p.Color = media.RGB
+	case 4:
+		p.Color = media.RGBA
+	default:
+		return fmt.Errorf("serve: pixels of %d channels: takes 1, 3 or 4", e.Shape[2])
+	}
+	if p.Height < 1 || p.Width < 1 || p.Width > media.MaxPixels/p.Height {
+		return fmt.Errorf("serve: a picture of %d×%d pixels", p.Width, p.Height)
+	}
+	p.Stride = p.Width * p.PixelBytes()
+	e.encoding = media.EncodeOptions{
+		Format: e.Format, Quality: e.Quality, Subsampling: e.Subsampling, Progressive: e.Progressive, Lossless: e.Lossless, Effort: e.Effort,
+	}
+	return nil
+}
+
+func pixelType(name string) (tensor.DType, error) {
+	switch name {
+	case "uint8":
+		return tensor.Uint8, nil
+	case "uint16":
+		return tensor.Uint16, nil
+	}
+	return tensor.Invalid, fmt.Errorf(`serve: pixels of %q: takes "uint8" or "uint16"`, name)
+}

@@ -1,0 +1,497 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headrace/arena"
+	"headrace/internal/scratch"
+	"headrace/media"
+	"headrace/pipe"
+	"headrace/sample"
+	"headrace/store"
+	"headrace/tensor"
+	"headrace/wire"
+)
+
+// errands is a session without a loader: it does one thing on media after the other.
+type errands struct {
+	engine *engine
+	conn   *wire.Conn
+	number uint32
+	inbox  int // descriptor of the file in which the client puts what it has in memory
+	cores  int
+	shelf  shelf
+
+	task  wire.Task    // memory used again
+	last  []byte       // what was asked for last,
+	what  errand       // and what that comes to
+	plans []media.Plan // memory used again, one for each of those who work at once
+	reply []byte       // likewise
+}
+
+// files keeps memory for compressed inputs, of all sessions.
+var files scratch.Pool
+
+// serveIO serves a session that IO has begun, until it ends.
+func (e *engine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {
+	defer unix.Close(f.Descriptor)
+	var asked wire.IO
+	if err := parse(f, &asked); err != nil {
+		return err
+	}
+	if asked.Protocol != wire.Version {
+		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, asked.Protocol, wire.Version)
+	}
+	cores := max(1, e.cpus/max(1, asked.Ranks))
+	if asked.Cores > 0 {
+		cores = min(cores, asked.Cores)
+	}
+	e.gate.Widen(cores)
+	s := &errands{engine: e, conn: conn, number: number, inbox: f.Descriptor, cores: cores}
+	s.plans = make([]media.Plan, cores+cores/2)
+	s.shelf.announce = s.announce
+	defer s.shelf.close()
+	for {
+		f, err := conn.Receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if f.Kind != wire.KindTask {
+			return refuse(f, "in a session that IO has begun")
+		}
+		if err := s.do(ctx, f.Payload); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *errands) announce(g arena.Segment) error {
+	return s.conn.Send(wire.KindSegment, 0, wire.AppendSegment(nil, wire.Segment{
+		ID: g.ID, Slots: uint32(g.Slots), SlotBytes: uint64(g.SlotBytes), Bytes: uint64(g.Bytes),
+	}), g.FD)
+}
+
+// do carries out one task, and answers. An error ends the session.
+func (s *errands) do(ctx context.Context, payload []byte) error {
+	if err := wire.ParseTask(payload, &s.task); err != nil {
+		return err
+	}
+	for _, slot := range s.task.Released {
+		if err := s.shelf.release(slot); err != nil {
+			return fmt.Errorf("%w: %w", wire.ErrProtocol, err)
+		}
+	}
+	if s.last == nil || !bytes.Equal(s.last, s.task.What) {
+		s.last = nil
+		what, err := parseErrand(s.task.What)
+		if err != nil {
+			return s.answer(nil, []wire.Failure{failure(nil, coded(wire.CodeRecipe, err))})
+		}
+		s.what, s.last = what, bytes.Clone(s.task.What)
+	}
+	if len(s.task.Inputs) > 1 {
+		// A client that dies must not keep the cores busy.
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer s.conn.WatchHangup(func() { cancel(errVanished) })()
+	}
+	result, failures, err := s.carryOut(ctx)
+	if ctx.Err() != nil {
+		result.drop()
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, wire.ErrProtocol) {
+		return err
+	}
+	if err != nil {
+		return s.answer(nil, []wire.Failure{failure(nil, err)})
+	}
+	return s.answer(result, failures)
+}
+
+// result is an array in a slot.
+type result struct {
+	slot  *arena.Slot
+	bits  int // of an element
+	shape tensor.Shape
+}
+
+func (r *result) drop() {
+	if r != nil {
+		r.slot.Drop()
+	}
+}
+
+func (s *errands) carryOut(ctx context.Context) (*result, []wire.Failure, error) {
+	if s.what.encode {
+		r, err := s.encode(ctx)
+		return r, nil, err
+	}
+	return s.decode(ctx)
+}
+
+// answer sends what became of a task. The slot of the result is the client's then.
+func (s *errands) answer(r *result, failures []wire.Failure) error {
+	var done wire.Done
+	if r != nil {
+		if err := r.slot.Seal(); err != nil {
+			return err
+		}
+		done.Segment, done.Slot, done.Flags, done.Bits = r.slot.Segment(), r.slot.Index(), wire.HasResult, uint32(r.bits)
+		for _, n := range r.shape {
+			done.Extents = append(done.Extents, uint64(n))
+		}
+		if s.shelf.isLast(r.slot) {
+			done.Flags |= wire.LastSlot
+		}
+		if err := r.slot.Send(); err != nil {
+			return err
+		}
+	}
+	if len(failures) > 0 {
+		var err error
+		if done.Failures, err = json.Marshal(failures); err != nil {
+			return err
+		}
+	}
+	s.reply = wire.AppendDone(s.reply[:0], &done)
+	return s.conn.Send(wire.KindDone, 0, s.reply)
+}
+
+// failure is err as the client is told it.
+func failure(index *int, err error) wire.Failure {
+	f := wire.Failure{Index: index, Code: wire.CodeSample, Message: err.Error()}
+	var known codedError
+	var errno syscall.Errno
+	var panicked *pipe.PanicError
+	switch {
+	case errors.As(err, &known):
+		f.Code = known.code
+	case errors.As(err, &panicked):
+		f.Code = wire.CodeInternal
+		slog.Error("an operation on media panicked", "value", panicked.Value, "stack", string(panicked.Stack))
+	case errors.Is(err, arena.ErrMemory):
+		f.Code = wire.CodeMemory
+	case errors.As(err, &errno):
+		f.Errno = int(errno)
+	}
+	return f
+}
+
+// picture is an input of a task, as far as it has been looked at.
+type picture struct {
+	data *[]byte // borrowed; nil: not read, or given back
+	info media.Info
+	err  error
+}
+
+func (p *picture) forget() {
+	if p.data != nil {
+		files.Give(p.data)
+		p.data = nil
+	}
+}
+
+// decode makes one array of all inputs. Those that fail leave zeros in it, where its shape is known without them; under strict, nothing is made then.
+func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
+	n, w := len(s.task.Inputs), &s.what
+	if !w.Batch && n != 1 {
+		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
+	}
+	pictures := make([]picture, n)
+	form := w.form
+	if !w.sized() {
+		s.each(ctx, pictures, func(i, _ int) error { return s.look(i, &pictures[i]) })
+		defer func() {
+			for i := range pictures {
+				pictures[i].forget()
+			}
+		}()
+		if failures := failuresOf(pictures); len(failures) > 0 && w.Strict {
+			return nil, failures, nil
+		}
+		form = s.agree(ctx, pictures)
+		if failures := failuresOf(pictures); len(failures) > 0 && (w.Strict || form.Height <= 0) {
+			return nil, failures, nil
+		}
+	}
+	if form.Height <= 0 { // nothing was given
+		form.Height, form.Width = 0, 0
+	}
+	shape := form.Shape()
+	if w.Batch {
+		shape = append(tensor.Shape{n}, shape...)
+	}
+	bytes, err := shape.Bytes(form.DType)
+	if err != nil {
+		return nil, nil, coded(wire.CodeRecipe, err)
+	}
+	slot, err := s.shelf.reserve(ctx, bytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	row := form.RowBytes() * form.Height
+	to := func(i int) []byte { return slot.Bytes()[i*row:][:row:row] }
+	s.each(ctx, pictures, func(i, worker int) error {
+		p := &pictures[i]
+		if p.data == nil {
+			if err := s.look(i, p); err != nil {
+				return err
+			}
+		}
+		defer p.forget()
+		return s.draw(ctx, i, p, worker, to(i), form)
+	})
+	failures := failuresOf(pictures)
+	if len(failures) > 0 && (w.Strict || !w.Batch) {
+		slot.Drop()
+		return nil, failures, nil
+	}
+	for i := range pictures {
+		if pictures[i].err != nil {
+			clear(to(i))
+		}
+	}
+	return &result{slot, 8 * form.DType.Size(), shape}, failures, nil
+}
+
+// each calls do for every picture that has not failed, for several at once, the first ones first, and notes what it returns. The second number tells those who
+// work at once apart. Where a task is strict, none is begun after a failure.
+func (s *errands) each(ctx context.Context, pictures []picture, do func(i, worker int) error) {
+	var next atomic.Int64
+	var failed atomic.Bool
+	work := func(worker int) {
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(pictures) || ctx.Err() != nil || failed.Load() {
+				return
+			}
+			if p := &pictures[i]; p.err == nil {
+				if p.err = guarded(func() error { return do(i, worker) }); p.err != nil {
+					p.forget()
+					failed.Store(s.what.Strict)
+				}
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for worker := 1; worker < min(len(s.plans), len(pictures)); worker++ {
+		others.Go(func() { work(worker) })
+	}
+	work(0)
+	others.Wait()
+}
+
+// guarded makes a panic an error.
+func guarded(call func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return call()
+}
+
+func failuresOf(pictures []picture) (failures []wire.Failure) {
+	for i := range pictures {
+		if err := pictures[i].err; err != nil {
+			failures = append(failures, failure(&i, err))
+		}
+	}
+	return failures
+}
+
+// look reads an input and its header.
+func (s *errands) look(i int, p *picture) (err error) {
+	if p.data, err = s.read(i); err != nil {
+		return err
+	}
+	if p.info, err = media.Probe(*p.data); err != nil {
+		return err
+	}
+	if f := s.what.Format; f != "" && p.info.Format != f {
+		return fmt.Errorf("%w: it is %s: takes %s", media.ErrFormat, p.info.Format, f)
+	}
+	return nil
+}
+
+// read returns the bytes of an input, in borrowed memory.
+func (s *errands) read(i int) (*[]byte, error) {
+	in := s.task.Inputs[i]
+	buffer := files.Take(0)
+	var err error
+	if in.Path {
+		*buffer, err = readFile(string(s.task.Text[in.At:][:in.Length]), *buffer)
+	} else {
+		err = readInbox(s.inbox, in, buffer)
+	}
+	if err != nil {
+		files.Give(buffer)
+		return nil, err
+	}
+	return buffer, nil
+}
+
+func readFile(path string, buffer []byte) ([]byte, error) {
+	f, err := store.Local{}.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Read(buffer)
+}
+
+// readInbox copies: what lies there is the client's, and may change while a decoder looks at it.
+func readInbox(inbox int, in wire.Input, buffer *[]byte) error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(inbox, &stat); err != nil {
+		return fmt.Errorf("serve: inbox: %w", err)
+	}
+	if in.At+in.Length > uint64(max(0, stat.Size)) {
+		return fmt.Errorf("serve: inbox: %d bytes from %d on, of %d", in.Length, in.At, stat.Size)
+	}
+	if uint64(cap(*buffer)) < in.Length {
+		*buffer = make([]byte, in.Length)
+	}
+	*buffer = (*buffer)[:in.Length]
+	for got := 0; got < len(*buffer); {
+		n, err := unix.Pread(inbox, (*buffer)[got:], int64(in.At)+int64(got))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("serve: inbox: %w", err)
+		}
+		if n == 0 {
+			return fmt.Errorf("serve: inbox: %w", io.ErrUnexpectedEOF)
+		}
+		got += n
+	}
+	return nil
+}
+
+// agree returns the form that the pictures of a batch come out in when nothing is said of their size: that of the first. Others have failed.
+func (s *errands) agree(ctx context.Context, pictures []picture) (form media.Form) {
+	first := -1
+	form = s.what.form
+	s.each(ctx, pictures, func(i, worker int) error {
+		return media.MakePlan(pictures[i].info, s.what.options, nil, nil, &s.plans[worker])
+	})
+	for i := range pictures {
+		p := &pictures[i]
+		if p.err != nil {
+			continue
+		}
+		width, height := p.info.Width, p.info.Height
+		if s.what.options.Orient {
+			width, height = p.info.Oriented()
+		}
+		switch {
+		case first < 0:
+			first = i
+			form.Width, form.Height = width, height
+		case form.Width != width || form.Height != height:
+			p.err = fmt.Errorf("serve: it has %d×%d pixels, input %d has %d×%d: give width and height, to which all are resized", width, height, first, form.Width, form.Height)
+			p.forget()
+		}
+	}
+	return form
+}
+
+// draw decodes one picture to where it belongs.
+func (s *errands) draw(ctx context.Context, i int, p *picture, worker int, dst []byte, form media.Form) error {
+	decoder, err := media.DecoderFor(p.info.Format)
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = s.engine.gate.Do(ctx, func(permit int) {
+		plan := &s.plans[worker]
+		if failed = media.MakePlan(p.info, s.what.options, s.what.steps, nil, plan); failed != nil {
+			return
+		}
+		if got := plan.Form(); got != form {
+			failed = fmt.Errorf("serve: the picture comes out as %v, not %v", got, form)
+			return
+		}
+		defer s.inFlight(permit, i)()
+		failed = decoder.DecodeInto(dst, form.RowBytes(), *p.data, &p.info, plan)
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// inFlight notes that C code works on an input, until the function that it returns is called.
+func (s *errands) inFlight(permit, i int) (end func()) {
+	if s.engine.page == nil {
+		return func() {}
+	}
+	key := fmt.Sprintf("input %d", i)
+	if in := s.task.Inputs[i]; in.Path {
+		key = string(s.task.Text[in.At:][:in.Length])
+	}
+	w := inFlight(cellWriter{page: s.engine.page, session: s.number})
+	w.Begin(permit, sample.ID{Index: int64(i)}, key)
+	return func() { w.End(permit) }
+}
+
+// encode makes a file of the pixels that lie in the inbox.
+func (s *errands) encode(ctx context.Context) (*result, error) {
+	if n := len(s.task.Inputs); n != 1 || s.task.Inputs[0].Path {
+		return nil, fmt.Errorf("%w: encoding of %d inputs", wire.ErrProtocol, n)
+	}
+	pixels := s.what.pixels
+	data, err := s.read(0)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Give(data)
+	pixels.Data = *data
+	var file []byte
+	var failed error
+	err = s.engine.gate.Do(ctx, func(permit int) {
+		defer s.inFlight(permit, 0)()
+		failed = guarded(func() (err error) {
+			file, err = media.Encode(nil, pixels, s.what.encoding)
+			return err
+		})
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	slot, err := s.shelf.reserve(ctx, int64(len(file)))
+	if err != nil {
+		return nil, err
+	}
+	copy(slot.Bytes(), file)
+	return &result{slot, 8, tensor.Shape{len(file)}}, nil
+}
+
+// breathe waits a moment; false: there is no time left.
+func breathe(ctx context.Context) bool {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
