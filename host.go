@@ -9,6 +9,7 @@ import (
 	"headrace/order"
 	"headrace/recipe"
 	"headrace/sample"
+	"headrace/stats"
 )
 
 // host has the workers of a loader's functions of Python, and the memory that they share with the engine.
@@ -53,6 +54,20 @@ func (h *host) open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	}
 	h.pools = append(h.pools, pool)
 	return pool, workers, nil
+}
+
+// stats are what the workers have done.
+func (h *host) stats() (all []stats.Function) {
+	if h == nil {
+		return nil
+	}
+	for _, p := range h.calls {
+		s := p.pool.Stats()
+		all = append(all, stats.Function{
+			Stage: p.name, Calls: s.Calls, Packs: s.Packs, BytesIn: s.BytesIn, BytesOut: s.BytesOut, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...),
+		})
+	}
+	return all
 }
 
 // close ends the workers.

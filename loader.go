@@ -169,6 +169,9 @@ func (l *Loader) Info() Info {
 	return l.info
 }
 
+// Recipe returns the recipe, complete, with what was found out about functions of Python that do not say what they give.
+func (l *Loader) Recipe() recipe.Recipe { return l.recipe }
+
 // Prefetch is the number of batches to have ready ahead of the consumer.
 func (l *Loader) Prefetch() int { return l.config.Prefetch }
 

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"slices"
 
 	"headrace/pipe"
 )
@@ -9,9 +10,21 @@ import (
 // Snapshot is all that is counted of a loader: the engine's numbers, and those of the memory around it.
 type Snapshot struct {
 	pipe.Stats
-	Memory    Memory    `json:"memory"`
-	Decoder   string    `json:"decoder"` // what decodes images; "": nothing does
-	Resources Resources `json:"resources"`
+	Memory    Memory     `json:"memory"`
+	Decoder   string     `json:"decoder"` // what decodes images; "": nothing does
+	Resources Resources  `json:"resources"`
+	Functions []Function `json:"functions,omitempty"` // of Python
+}
+
+// Function is what the workers of a function of Python have done.
+type Function struct {
+	Stage    string `json:"stage"`
+	Calls    int64  `json:"calls"` // that have come back
+	Packs    int64  `json:"packs"` // that they have travelled in
+	BytesIn  int64  `json:"bytes_in"`
+	BytesOut int64  `json:"bytes_out"`
+	Restarts int64  `json:"restarts"` // processes that have taken the place of others
+	PIDs     []int  `json:"pids"`     // of those that run now
 }
 
 // Since returns the numbers of the time since an earlier snapshot. What is held now, such as memory, stays as it is. The error says why the other
@@ -21,6 +34,12 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	s.Stats, s.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
+	s.Functions = slices.Clone(s.Functions)
+	for i := range min(len(s.Functions), len(earlier.Functions)) {
+		f, before := &s.Functions[i], earlier.Functions[i]
+		f.Calls, f.Packs, f.BytesIn = f.Calls-before.Calls, f.Packs-before.Packs, f.BytesIn-before.BytesIn
+		f.BytesOut, f.Restarts = f.BytesOut-before.BytesOut, f.Restarts-before.Restarts
+	}
 	return s, nil
 }
 

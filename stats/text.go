@@ -18,6 +18,9 @@ func Text(s Snapshot) string {
 	if line := failures(s.Stages); line != "" {
 		parts = append(parts, wrap(line))
 	}
+	if line := restarts(s.Functions); line != "" {
+		parts = append(parts, wrap(line))
+	}
 	parts = append(parts, "", stageTable(s.Stats))
 	if s.Memory.Limit > 0 {
 		parts = append(parts, "", wrap(memory(s.Memory)), wrap(batches(s.Memory.Batches)))
@@ -67,6 +70,20 @@ func failures(stages []pipe.StageStats) string {
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// restarts says how many processes have taken the place of others that died or were ended, or is empty.
+func restarts(all []Function) string {
+	var parts []string
+	for _, f := range all {
+		if f.Restarts > 0 {
+			parts = append(parts, fmt.Sprintf("%d of %s", f.Restarts, ShortName(f.Stage)))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "Workers that others took the place of: " + strings.Join(parts, ", ") + "."
 }
 
 func memory(m Memory) string {

@@ -79,6 +79,10 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 	if err != nil {
 		return i, f.Locate(err)
 	}
+	i.Recipe = loader.Recipe()
+	if schemas, err = i.Recipe.Schemas(); err == nil { // which may not have been known
+		i.Steps = inspectSteps(i.Recipe, schemas)
+	}
 	i.Engine = inspectEngine(loader)
 	i.place()
 	err = loader.Close()

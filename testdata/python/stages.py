@@ -77,6 +77,10 @@ def sizes(image):
     return 255 - image
 
 
+def kept(sample):
+    return {name: sample[name] for name in ("key", "upper") if name in sample and not ("upper" in sample and name == "key")}
+
+
 def nothing(sample):
     return False
 
