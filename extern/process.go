@@ -276,8 +276,10 @@ func (proc *process) run() {
 	go proc.readLines(proc.pipes[1], "WARNING", "stderr")
 	go proc.readLog(proc.pipes[2])
 	go proc.wait()
+	var watch sync.WaitGroup
+	defer watch.Wait() // it looks at memory that is unmapped some time after this
 	if p.o.Limit > 0 {
-		go proc.watch(p.o.Limit)
+		watch.Go(func() { proc.watch(p.o.Limit) })
 	}
 	go func() {
 		select {
