@@ -75,6 +75,12 @@ func TestE28RetryGivesUp(t *testing.T) {
 		if calls != 3 {
 			t.Errorf("%d calls for 3 items", calls)
 		}
+		run = start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 1}), pipe.Retry(op, pipe.Backoff{Times: 2}), pipe.Opts{Name: "map"}), pipe.Config{})
+		_, err := run.Next(context.Background())
+		if tried := (*pipe.RetryError)(nil); !errors.As(err, &tried) || tried.Tries != 3 || !errors.Is(err, errBad) || !contains(err, "bad (tried 3 times)") {
+			t.Error(err)
+		}
+		run.Close()
 		run = start(t, pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 3}), pipe.Retry(op, pipe.Backoff{Times: 100, First: time.Hour}), pipe.Opts{Name: "map"}), pipe.Config{})
 		<-time.After(time.Minute)
 		began := time.Now()

@@ -174,14 +174,14 @@ func TestE2RouteMistakes(t *testing.T) {
 	o := pipe.RouteOpts{Name: "route"}
 	ordered := pipe.RouteOpts{Name: "route", Ordered: true}
 	for want, f := range map[string]pipe.Flow[int]{
-		"stage route: it has no branches":              pipe.Route(numbers, byThrees, branches{}, o),
-		"stage route: its function is nil":             pipe.Route(numbers, nil, branches{asItIs}, o),
-		"stage route: branch 1 is nil":                 pipe.Route(numbers, byThrees, branches{asItIs, nil}, o),
-		"branch 0 does not use its flow":               pipe.Route(numbers, byThrees, branches{func(pipe.Flow[int]) pipe.Flow[int] { return other }}, o),
-		"(route): it has no name":                      pipe.Route(numbers, byThrees, branches{asItIs}, pipe.RouteOpts{}),
-		"stage route: Buffer is -1":                    pipe.Route(numbers, byThrees, branches{asItIs}, pipe.RouteOpts{Name: "route", Buffer: -1}),
-		"branch 0 cannot keep the order: stage loose":  pipe.Route(numbers, byThrees, branches{loose}, ordered),
-		"stage loose: another stage has the same name": pipe.Route(numbers, byThrees, branches{loose, loose}, o),
+		"stage route: it has no branches":               pipe.Route(numbers, byThrees, branches{}, o),
+		"stage route: its function is nil":              pipe.Route(numbers, nil, branches{asItIs}, o),
+		"stage route: branch 1 is nil":                  pipe.Route(numbers, byThrees, branches{asItIs, nil}, o),
+		"branch 0 does not use its flow":                pipe.Route(numbers, byThrees, branches{func(pipe.Flow[int]) pipe.Flow[int] { return other }}, o),
+		"(route): it has no name":                       pipe.Route(numbers, byThrees, branches{asItIs}, pipe.RouteOpts{}),
+		"stage route: Buffer is -1":                     pipe.Route(numbers, byThrees, branches{asItIs}, pipe.RouteOpts{Name: "route", Buffer: -1}),
+		"stage loose has 2 workers, and is not Ordered": pipe.Route(numbers, byThrees, branches{loose}, ordered),
+		"stage loose: another stage has the same name":  pipe.Route(numbers, byThrees, branches{loose, loose}, o),
 	} {
 		if err := f.Check(); !contains(err, want) {
 			t.Errorf("wanted %q, got %v", want, err)

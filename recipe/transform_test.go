@@ -86,6 +86,8 @@ step "decode_image" (#2): page is not an argument: the first frame alone is deco
 		{decode + `"resize_to_bucket"`, `step "resize_to_bucket" (#3): lacks the argument sizes`},
 		{decode + `{"resize_to_bucket":{"sizes":[]}}`, `step "resize_to_bucket" (#3): sizes is empty: takes at least one [height, width]`},
 		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[3]]}}`, `step "resize_to_bucket" (#3): sizes[1] is [3]: takes a whole number, or [height, width]`},
+		{`{"route":{"by":"key","branches":[{"steps":["decode_image",{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}}]}]}},{"batch":{"size":4}}`,
+			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put resize_to_bucket behind the merge or route, and not into it`},
 		{decode + `{"resize_to_bucket":{"sizes":[[1,2],[2,1]]}},"random_rotate90",{"batch":{"size":4}}`,
 			`step "batch" (#5): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it`},
 		{decode + `"random_crop"`, `step "random_crop" (#3): lacks the argument size`},

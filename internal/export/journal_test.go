@@ -11,6 +11,17 @@ const goodJournal = `{"headrace_journal": 1, "identity": {"target": "npy", "reci
  "state": {"version": 2, "order": 1, "decoder": "x", "recipe": "ab", "world_size": 1, "epoch": 0, "sources": {"files": {"samples": 3, "position": 2}}},
  "epochs": [{"samples": 2, "lost": 0}], "files": [{"name": "image.npy", "samples": 2, "bytes": 140}]}`
 
+// Of rows into which samples are packed, more may have been replaced than rows were written.
+func TestJournalsOfPackedRows(t *testing.T) {
+	j, err := parseJournal([]byte(strings.Replace(goodJournal, `"samples": 2, "lost": 0`, `"samples": 2, "packed": 7, "lost": 0, "replaced": 5`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := (&Export{journal: j}).WrittenIn(0); n != 9 {
+		t.Errorf("%d samples", n)
+	}
+}
+
 func TestJournalsThatNobodyWrote(t *testing.T) {
 	if j, err := parseJournal([]byte(goodJournal)); err != nil || j.State.Sources["files"].Position != 2 || j.Files[0].Bytes != 140 {
 		t.Fatalf("%+v, %v", j, err)
