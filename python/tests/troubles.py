@@ -291,7 +291,7 @@ def _() -> None:
 @trouble("Nothing moves", warns=True)
 def _() -> None:
     os.makedirs("data/large")
-    Image.effect_noise((5000, 5000), 64).convert("RGB").save("data/large/0.jpg")
+    Image.new("RGB", (8000, 8000)).save("data/large/0.jpg")  # little to read, and much to decode
     with hr.files("data/large").decode_image().resize((8, 8)).batch(1).loader(epochs=1, workers=1, stall_after=0.03) as loader:
         assert len(list(loader)) == 1
 
