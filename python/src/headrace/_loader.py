@@ -217,16 +217,20 @@ class Loader:
     def __len__(self) -> int:
         """The number of batches in an epoch of this rank."""
         if not self._opened["exact"]:
-            raise TypeError(
-                "the number of batches is not known before they are made: bad samples may be skipped, or samples be grouped by what"
-                " they are; loader.max_batches is its bound"
-            )
-        return self.max_batches
+            why = "the number of batches is not known before they are made"
+            if self.max_batches is None:
+                raise TypeError(f"{why}: nobody knows how many samples come of what is iterated over, or are made of one")
+            raise TypeError(f"{why}: bad samples may be skipped, or samples be grouped by what they are; loader.max_batches is its bound")
+        return int(self._opened["batches_per_epoch"])
 
     @property
-    def max_batches(self) -> int:
-        """The number of batches in an epoch when no sample is lost; where samples are grouped by what they are, its bound."""
-        return int(self._opened["batches_per_epoch"])
+    def max_batches(self) -> int | None:
+        """The number of batches in an epoch when no sample is lost; where samples are grouped by what they are, its bound.
+
+        None where there is no bound: nobody knows how many samples come of a source that is iterated over, or of `flat_map`.
+        """
+        batches = int(self._opened["batches_per_epoch"])
+        return None if batches < 0 else batches
 
     def set_epoch(self, epoch: int) -> None:
         """Have the next loop run this epoch, from its beginning; what was prefetched of another is dropped.
@@ -888,13 +892,15 @@ class Loader:
         bound = "" if self._opened["exact"] else "at most "
         epochs = self._config["epochs"]
         count = "" if epochs is None else f", {epochs} epoch{'s' * (epochs != 1)}"
-        return f"{bound}{self.max_batches} batches per epoch{count}{' (closed)' * (self._refused is LoaderClosed)}"
+        batches = "any number of" if self.max_batches is None else f"{bound}{self.max_batches}"
+        return f"{batches} batches per epoch{count}{' (closed)' * (self._refused is LoaderClosed)}"
 
     def _standing(self, stats: dict[str, Any]) -> list[str]:
         """Where the run is, how fast it is, and what limits it."""
         frontier = self._frontier
         given = self._identity.place(frontier).get("batches", 0)
-        told = [f"in epoch {frontier.epoch}, {given:,} of {self.max_batches:,} batches given"]
+        most = "" if self.max_batches is None else f" of {self.max_batches:,}"
+        told = [f"in epoch {frontier.epoch}, {given:,}{most} batches given"]
         if self.errors.total:
             told[0] += f"; {self.errors.total - self.errors.replaced:,} samples lost, {self.errors.replaced:,} replaced"
         if stats.get("stages") and stats.get("yielded"):

@@ -388,7 +388,8 @@ class _Streams:
         source = self._called(made)
         iterator = iterate(source)
         if self.stateful is None:
-            self.stateful = next((holder for holder in (source, iterator) if _is_stateful(holder)), None)
+            holders: tuple[Any, ...] = (source, iterator)
+            self.stateful = next(filter(_is_stateful, holders), None)
             if state is not None and self.stateful is not None:
                 self.stateful.load_state_dict(json.loads(state))
                 state = None
@@ -409,13 +410,18 @@ class _Streams:
         name, rank, world = self.setup["function"], self.setup["rank"], self.setup["world"]
         if hasattr(made, "__iter__") or hasattr(made, "__aiter__"):
             if world > 1:
-                raise TypeError(f"all {world} ranks would get the same samples of {name}: takes a function of (rank, world_size) that returns what is iterated over")
+                raise TypeError(
+                    f"all {world} ranks would get the same samples of {name}: takes a function of (rank, world_size)"
+                    " that returns what is iterated over"
+                )
             return made
         parameters = [p for p in _parameters(made) if p not in ("args", "kwargs")]
         if len(parameters) >= 2:
             source = made(rank, world)
         elif world > 1:
-            raise TypeError(f"all {world} ranks would get the same samples of {name}: takes a function with two parameters, rank and world_size")
+            raise TypeError(
+                f"all {world} ranks would get the same samples of {name}: takes a function with two parameters, rank and world_size"
+            )
         else:
             source = made()
         return event_loop().run_until_complete(source) if self.callee.is_async else source
@@ -429,7 +435,9 @@ class _Streams:
         except TypeError as e:
             raise TypeError(f"state_dict() of {self.setup['function']} is to be plain JSON: {e}") from None
         if len(state) > MOST_STATE:
-            raise ValueError(f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON: at most {MOST_STATE} travel with each sample")
+            raise ValueError(
+                f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON: at most {MOST_STATE} travel with each sample"
+            )
         return state
 
 
