@@ -150,3 +150,15 @@ func TestRunOnATerminal(t *testing.T) {
 		})
 	}
 }
+
+// Where nobody knows how many samples there are, there is no share of them, and no end that can be foretold.
+func TestProgressOfWhatHasNoEnd(t *testing.T) {
+	p := progress{epoch: 1, epochs: 3, samples: 1200, perEpoch: -1, total: 3600}
+	want := "epoch 2 of 3: 1,200 samples, 50.0 samples/s"
+	if got := progressText(p, &speed{rate: 50}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := bar(p, &speed{rate: 50}, 100, true); got != want {
+		t.Errorf("the bar is %q", got)
+	}
+}

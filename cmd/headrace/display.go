@@ -130,6 +130,9 @@ func (d *display) end(ending) error {
 // progressText is a line of where the run is.
 func progressText(p progress, s *speed) string {
 	text := fmt.Sprintf("epoch %d of %d: %d %%, %s of %s", p.epoch+1, p.epochs, percentDone(p), thousands(p.samples), plural(p.perEpoch, "sample"))
+	if p.perEpoch < 0 { // nobody knows how many there are
+		text = fmt.Sprintf("epoch %d of %d: %s", p.epoch+1, p.epochs, plural(p.samples, "sample"))
+	}
 	for _, part := range speedTexts(p, s) {
 		text += ", " + part
 	}
@@ -147,7 +150,7 @@ func speedTexts(p progress, s *speed) (parts []string) {
 	if s.rate > 0 {
 		parts = append(parts, rateText(s.rate)+" samples/s")
 	}
-	if left, ok := s.left(p.left()); ok {
+	if left, ok := s.left(p.left()); ok && p.perEpoch >= 0 {
 		parts = append(parts, clock(left)+" left")
 	}
 	return parts
@@ -169,6 +172,9 @@ const (
 // bar draws a line of at most so many characters. What matters least goes first where there is no room.
 func bar(p progress, s *speed, width int, colour bool) string {
 	const least, most = 8, 40 // characters of the bar itself
+	if p.perEpoch < 0 {
+		return cutText(progressText(p, s), width)
+	}
 	head := fmt.Sprintf("epoch %d/%d  ", p.epoch+1, p.epochs)
 	tail := fmt.Sprintf("  %3d %%", percentDone(p))
 	parts := append(speedTexts(p, s), fmt.Sprintf("%s/%s", thousands(p.samples), thousands(p.perEpoch)))

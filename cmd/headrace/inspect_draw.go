@@ -159,6 +159,9 @@ func (i *inspection) drawSizes(p *page) {
 
 func (e *inspectedEngine) source() string {
 	text := plural(e.Samples, "sample")
+	if e.Samples < 0 {
+		text = "any number of samples"
+	}
 	if len(e.Classes) == 0 {
 		return text
 	}
@@ -192,7 +195,7 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
 		text += fmt.Sprintf(", the last of %d", rest)
 	}
-	if left := e.Samples - e.SamplesPerEpoch; left > 0 {
+	if left := e.Samples - e.SamplesPerEpoch; left > 0 && e.SamplesPerEpoch >= 0 {
 		text += fmt.Sprintf(", %s left out", plural(left, "sample"))
 	}
 	if !e.Exact && !e.Grouped {
