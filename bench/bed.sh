@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prepares what the contestants need, as far as it is missing: the pictures, our programs, the other loaders.
 #
-#   BED=FOLDER bench/bed.sh      (default: build/bed; about 8 GB, most of it PyTorch and TensorFlow)
+#   BED=FOLDER bench/bed.sh      (default: build/bed; about 8 GB, most of it PyTorch, of which uv keeps one copy, and TensorFlow)
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/common.sh"
 BED="${BED:-$ROOT/build/bed}"
 
@@ -24,3 +24,4 @@ contestant venv-spdl spdl spdl-io numpy simplejpeg opencv-python-headless
 contestant venv-grain grain numpy simplejpeg opencv-python-headless
 contestant venv-tf tensorflow-cpu
 contestant venv-torch torch torchvision pillow numpy
+contestant venv-training torch torchvision spdl spdl-io numpy simplejpeg opencv-python-headless pillow

@@ -3,6 +3,8 @@
 NAMES = {
     "headrace": "Headrace, exact",
     "headrace, fast": "Headrace, fast",
+    "headrace, nice": "Headrace, exact, engine nicer by 5",
+    "nothing": "the trainer alone",
     "headrace, 1 worker": "Headrace, 1 worker",
     "headrace, 64 workers": "Headrace, 64 workers",
     "headrace, whole": "Headrace",

@@ -106,6 +106,25 @@ def handover() -> str | None:
     return table(["", "batches/s", "CPU in both processes, per batch"], rows)
 
 
+TRAINING_PARTS = {
+    "step_ms": "a step, ms",
+    "wait_ms": "waiting for data, ms",
+    "compute_ms": "training itself, ms",
+    "compute_p95_ms": "95 % of these within, ms",
+    "cpu_ms": "CPU time of all processes per step, ms",
+}
+
+
+def training() -> str | None:
+    """What a training step takes with each loader."""
+    runs = [r for r in load("training").get("runs", []) if "error" not in r]
+    rows = []
+    for threads, label in dict.fromkeys((r["work"], r["label"]) for r in runs):
+        mine = [r for r in runs if (r["work"], r["label"]) == (threads, label)]
+        rows.append([name_of(label), str(threads), *(spread([r[part] for r in mine], ".1f") for part in TRAINING_PARTS)])
+    return table(["loader", "threads of PyTorch", *TRAINING_PARTS.values()], rows) if rows else None
+
+
 def packing() -> str | None:
     """How much stays empty, and how many times as fast as the other in the same round."""
     runs = load("packing").get("runs", [])
@@ -314,6 +333,7 @@ BLOCKS: dict[str, Callable[[], str | None]] = {
     "start": start,
     "handover": handover,
     "packing": packing,
+    "training": training,
     "formats": formats,
     "engine": engine,
     "engine-stages": engine_sizes("stages"),

@@ -117,6 +117,7 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
         "recipes.md",
         "batches.md",
         "only-the-decoders.md",
+        "frameworks.md",
     ],
 )
 def test_a_page(name: str, desk: pathlib.Path) -> None:
