@@ -490,7 +490,7 @@ class Loader:
             "headrace: the program holds all batches of the pool, so that further ones take memory of their own,"
             f" up to hold_limit ({self._opened['hold_limit']:,} bytes); let go of batches, or copy what is to be kept"
         )
-        warnings.warn(text, HeadraceWarning, stacklevel=5)
+        warnings.warn(text, HeadraceWarning, stacklevel=6)
 
     def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:
         """Handle a frame that is no batch of the stream at hand."""
@@ -512,7 +512,7 @@ class Loader:
         else:
             session.channel.skip(end)
             if kind == _wire.NOTE:
-                warn(payload, 4)
+                warn(payload, 5)
             elif kind == _wire.LOG:
                 log(payload)
 
@@ -608,7 +608,7 @@ class Loader:
         if plan is None:
             self._failure = death.error(session.connection.number)
             raise _failures.again(self._failure)
-        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=5)
+        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=6)
         self._open_again()
 
     def _drop(self) -> None:
