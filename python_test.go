@@ -198,3 +198,36 @@ func TestMapIsWhatPythonSays(t *testing.T) {
 		})
 	}
 }
+
+// What a function returns twice, or under another name, has memory of its own when the next one works in place.
+func TestWhatIsReturnedTwiceIsNotShared(t *testing.T) {
+	leak.Check(t)
+	root, _ := pictureFolder(t, 6)
+	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"resize":{"size":[6,5]}},{"map":{"function":"stages:twice","fields":["image"],"to":["a","b"]}},
+		{"map":{"function":"stages:negative","fields":["a"]}},{"map":{"function":"stages:swap","fields":["label","key"],"to":["key","label"]}},{"batch":{"size":4}}`, root)
+	l := openLoader(t, r, Config{Epochs: new(1)}, Options{Python: pythonHere(t)})
+	rows := 0
+	for {
+		b, err := l.Next(t.Context())
+		if err != nil {
+			break
+		}
+		image, _ := b.Tensor("image")
+		a, _ := b.Tensor("a")
+		same, _ := b.Tensor("b")
+		for i := range a.Data {
+			if a.Data[i] != 255-image.Data[i] || same.Data[i] != image.Data[i] {
+				t.Fatalf("byte %d: %d, %d, %d", i, image.Data[i], a.Data[i], same.Data[i])
+			}
+		}
+		if key := b.Text("key"); len(key) != b.Rows() || !strings.HasSuffix(key[0], ".png") {
+			t.Errorf("%v", key)
+		}
+		rows += b.Rows()
+		b.Release()
+	}
+	if rows != 6 {
+		t.Errorf("%d rows", rows)
+	}
+	nothingHeld(t, l)
+}
