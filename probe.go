@@ -119,8 +119,14 @@ func (f *found) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 		return mistake(r, s.Name, errors.New("does not say what it gives, and stands in a branch, where no first sample may come: say gives"))
 	}
 	p := &probing{args: args, held: s.Args, failures: s.Failures}
+	failures := s.Failures
+	if failures != nil { // its worker watches its time limit, which begins when it does
+		unlimited := *failures
+		unlimited.TimeLimit = nil
+		failures = &unlimited
+	}
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
-		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: s.Failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
+		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
 	c := f.config
 	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
 	o := f.options

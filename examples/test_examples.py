@@ -88,6 +88,15 @@ def test_train_torch(folder: pathlib.Path) -> None:
     assert "epoch 1" in run(folder, str(HERE / "train_torch.py"), "data/train")
 
 
+def test_own_transform(folder: pathlib.Path) -> None:
+    out = run(folder, str(HERE / "own_transform.py"), "data/train", "painted.png")
+    assert "6 batches" in out
+    assert "map" in out
+    with Image.open(folder / "painted.png") as sheet:
+        assert sheet.size == (8 * 128, 2 * 128)
+        assert len(sheet.getcolors(1 << 18)) < 1 << 15, "nothing is posterized"
+
+
 def test_the_demo_draws_its_sheet(folder: pathlib.Path) -> None:
     out = run(folder, str(HERE / "demo/demo.py"), "data/train", "sheet.png")
     assert "images per second" in out

@@ -107,19 +107,20 @@ def check(page: pathlib.Path, shown: Block, printed: str) -> None:
     assert same, f"{where}: the page shows\n{shown.code}\nbut this was printed:\n{printed}"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "tutorial.md",
-        "order-state-memory.md",
-        "bench-and-inspect.md",
-        "run.md",
-        "recipes.md",
-        "batches.md",
-        "only-the-decoders.md",
-        "frameworks.md",
-    ],
-)
+PAGES = [
+    "tutorial.md",
+    "order-state-memory.md",
+    "bench-and-inspect.md",
+    "run.md",
+    "recipes.md",
+    "batches.md",
+    "only-the-decoders.md",
+    "frameworks.md",
+    "own-python.md",
+]
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page(name: str, desk: pathlib.Path) -> None:
     page = GUIDE / name
     found = blocks(page)

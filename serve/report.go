@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"strings"
 
 	"headrace"
 	"headrace/arena"
@@ -40,7 +41,10 @@ func describe(err error) wire.Error {
 	}
 	var call *extern.CallError
 	if errors.As(err, &call) {
-		e.RemoteType, e.RemoteTraceback = call.Type, call.Traceback
+		e.RemoteType, e.RemoteMessage, e.RemoteTraceback = call.Type, call.Message, call.Traceback
+		if where, ok := strings.CutSuffix(e.Message, ": "+call.Error()); ok && e.Code == wire.CodeSample {
+			e.Message = call.Error() + "\n" + where // the user's own line first
+		}
 	}
 	return e
 }

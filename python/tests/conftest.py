@@ -68,6 +68,13 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_photos(tmp_path_factory.mktemp("photos"))
 
 
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from own import make_pictures
+
+    return make_pictures(tmp_path_factory.mktemp("pictures"))
+
+
 @pytest.fixture
 def own_photos(tmp_path: Path) -> Path:
     """A tree that the test may damage."""

@@ -26,7 +26,7 @@ def mean_of(image):
 
 
 def is_dark(image):
-    return image.mean() < 128
+    return image.mean() < 100
 
 
 def halves(sample):

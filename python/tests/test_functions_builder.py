@@ -120,24 +120,21 @@ def test_names():
         repr(p)
         .replace("\n    ", "")
         .endswith(
-            ".map(test_names.<locals>.inner).map(Add(), fields=['image']).map(Add.doubled, fields=['image'])"
+            ".map(inner).map(Add(), fields=['image']).map(Add.doubled, fields=['image'])"
             ".map(partial(noisy), fields=['image']).map(ascontiguousarray, fields=['image']).map(itemgetter(), fields=['image'])"
-            ".map(Counter).map(test_names.<locals>.inner)"
+            ".map(Counter).map(inner)"
         )
     )
     gathered = Names()
     p._described(gathered)
     assert len(gathered.functions) == 9
-    assert all(callable(function.sent) for function in gathered.functions.values())
+    assert all(callable(function.value) for function in gathered.functions.values())
 
 
 def test_repr():
     p = IMAGES.map(functions.same, where="thread").batch(3, collate=functions.collated).map(functions.same, where="main")
-    assert (
-        repr(p)
-        .replace("\n    ", "")
-        .endswith(".map(same, where='thread').batch(size=3, drop_last=False, collate=collated).map(same, where='main')")
-    )
+    shown = repr(p).replace("\n    .", ".")
+    assert shown.endswith(".map(same, where='thread').batch(size=3, drop_last=False, collate=collated).map(same, where='main')")
     assert repr(hr.source([{"x": 1}] * 5)) == "source(list(), length=5)"
     assert repr(hr.source(functions.numbers)) == "source(numbers)"
 
@@ -177,8 +174,11 @@ def two(a, b):
             "map: the class Asking: missing a required argument: 'size': each worker makes an object of it without",
         ),
         (lambda: IMAGES.map(two), "map: two: missing a required argument: 'b': it is given the sample, a dict, and rng= if it takes that"),
-        (lambda: IMAGES.map(two, fields="image"), "map: two: missing a required argument: 'b': it is given the sample"),
-        (lambda: IMAGES.map(two, fields=["a", "b", "c"]), "map: two: too many positional arguments: it is given 3 fields, and rng="),
+        (lambda: IMAGES.map(two, fields="image"), "map: two: missing a required argument: 'b': it is given the field 'image', and"),
+        (
+            lambda: IMAGES.map(two, fields=["a", "b", "c"]),
+            "map: two: too many positional arguments: it is given the fields 'a', 'b', 'c', and rng=",
+        ),
         (lambda: IMAGES.map(functions.halves), "map: halves is a generator, which gives several samples: take flat_map"),
         (lambda: IMAGES.filter(functions.halves), "filter: halves is a generator, which gives several samples: take flat_map"),
         (lambda: IMAGES.map(two, to="x"), "map: to= says where results go of a function that is given fields="),
@@ -299,13 +299,11 @@ def test_what_cannot_be_pickled_is_named():
         return str(caught.value)
 
     text = message(locked)
-    assert text.startswith(
-        "headrace: test_functions_builder:test_what_cannot_be_pickled_is_named.<locals>.locked cannot be sent to workers: "
-    )
+    assert text.startswith("headrace: locked cannot be sent to workers: ")
     assert "its variable 'lock' cannot be pickled: TypeError: cannot pickle '_thread.lock' object; make such things in the worker" in text
     adding = functions.Add(1)
     adding.lock = lock
-    assert "functions:Add() cannot be sent to workers: its attribute 'lock' cannot be pickled" in message(adding)
+    assert "Add() cannot be sent to workers: its attribute 'lock' cannot be pickled" in message(adding)
     assert "its argument 'amount' cannot be pickled" in message(functools.partial(functions.same, amount=lock))
     assert "the object that it is a method of cannot be pickled" in message(adding.doubled)
 

@@ -14,11 +14,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image
 
@@ -235,6 +236,75 @@ def _() -> None:
     spoil("ant/003.jpg", lambda _: b"")
     spoil("bee/004.jpg", lambda _: b"")
     list(train().loader(on_error="skip", max_errors=1))
+
+
+# Functions of the program.
+
+
+def squares() -> hr.Pipeline:
+    return images().center_crop(48)
+
+
+def augment(sample: dict[str, Any]) -> dict[str, Any]:
+    return {**sample, "image": sample["imag"][::2]}
+
+
+@trouble("A function that takes something else")
+def _() -> None:
+    def mix(image: Any, label: Any) -> Any: ...
+
+    squares().map(mix, fields="image")
+
+
+@trouble("A function behind batch")
+def _() -> None:
+    squares().batch(4).map(augment)
+
+
+@trouble("A function that cannot be sent to workers")
+def _() -> None:
+    lock = threading.Lock()
+
+    def guarded(sample: dict[str, Any]) -> dict[str, Any]:
+        with lock:
+            return sample
+
+    squares().map(guarded).batch(4).loader()
+
+
+@trouble("A function that a recipe cannot name")
+def _() -> None:
+    squares().map(lambda sample: sample).recipe()
+
+
+@trouble("A function that workers cannot import")
+def _() -> None:
+    Path("own.yaml").write_text(squares().map(augment).batch(4).recipe("json").replace("troubles:augment", "troubles:augmen"))
+    list(hr.load("own.yaml").loader())
+
+
+@trouble("A function that raises")
+def _() -> None:
+    gives = {"image": ("uint8", (48, 48, 3)), "label": int, "key": str}
+    list(squares().map(augment, gives=gives).batch(4).loader())
+
+
+@trouble("A result that does not fit")
+def _() -> None:
+    list(squares().map(lambda image: image[::2], fields="image", gives=("uint8", (48, 48, 3))).batch(4).loader())
+
+
+@trouble("A worker that ended")
+def _() -> None:
+    list(squares().map(lambda sample: os._exit(7), gives={"key": str}).batch(4).loader())
+
+
+@trouble("A function that takes too long")
+def _() -> None:
+    def slow(sample: dict[str, Any]) -> None:
+        threading.Event().wait()
+
+    list(squares().map(slow, gives={"key": str}).failures(time_limit=1).batch(4).loader())
 
 
 # Memory.

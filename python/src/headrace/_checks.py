@@ -11,7 +11,7 @@ from .errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 _PLACES = ("process", "thread", "main")
@@ -42,7 +42,7 @@ def arguments(
         raise RecipeError(f"headrace: {op}: where is {where!r}: takes {' or '.join(map(repr, places))}")
     if where == "main":
         _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None)
-    _check_calls(op, function, 1 if names is None else len(names))
+    _check_calls(op, function, names)
     return {
         "function": Function(function),
         "fields": names,
@@ -81,7 +81,7 @@ def collate_arguments(collate: Any, gives: Any) -> dict[str, Any] | None:
             raise RecipeError("headrace: batch: gives= says what a function makes: give collate= as well")
         return None
     _check_function("batch", collate)
-    _check_calls("batch", collate, 1)
+    _check_calls("batch", collate, None)
     given = {"function": Function(collate), "gives": types("batch", gives, None)}
     return {name: value for name, value in given.items() if value is not None}
 
@@ -110,17 +110,18 @@ def _check_made(made: type, op: str) -> None:
         pass  # of C, and says nothing
 
 
-def _check_calls(op: str, function: Any, count: int) -> None:
+def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
     """Raise RecipeError where a function does not take what it will be given."""
     try:
         signature = inspect.signature(_called(function))
     except (TypeError, ValueError):
         return  # of C, and says nothing
-    given: list[Any] = [None] * (count + isinstance(function, type))  # self
+    given: list[Any] = [None] * (len(fields or [""]) + isinstance(function, type))  # self
     try:
         signature.bind(*given, **({"rng": None} if takes_rng(function) else {}))
     except TypeError as error:
-        what = "a list of samples" if op == "batch" else "the sample, a dict" if count == 1 else f"{count} fields"
+        whole = "a list of samples" if op == "batch" else "the sample, a dict"
+        what = whole if fields is None else f"the field{'s' * (len(fields) > 1)} {_listed(fields)}"
         raise RecipeError(f"headrace: {op}: {_repr(function)}: {error}: it is given {what}, and rng= if it takes that") from None
 
 
@@ -217,32 +218,7 @@ def source_arguments(obj: Any, fields: str | Iterable[str] | None, gives: Any) -
             f"headrace: source: {_short(obj)}: takes an object with __getitem__ and __len__, one to iterate over, or a function that"
             " returns one"
         )
-    function = Function(obj, None if names is None else Named(obj, names))
-    return {"function": function, "length": length, "gives": types("source", gives, names)}
-
-
-class Named:
-    """A source whose items are tuples, or single values, as one whose items are samples."""
-
-    def __init__(self, source: Any, fields: list[str]) -> None:
-        self.source, self.fields = source, fields
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:
-        return self.sample(self.source[index])
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(self.sample, self.source() if callable(self.source) else self.source)
-
-    def sample(self, item: Any) -> dict[str, Any]:
-        """An item, its parts by the names of fields."""
-        if len(self.fields) == 1 and not (isinstance(item, (tuple, list)) and len(item) == 1):
-            return {self.fields[0]: item}
-        if not isinstance(item, (tuple, list)) or len(item) != len(self.fields):
-            raise TypeError(f"an item of the source is {_short(item)}: takes a tuple of {len(self.fields)}: {_listed(self.fields)}")
-        return dict(zip(self.fields, item))
+    return {"function": Function(obj), "fields": names, "length": length, "gives": types("source", gives, names)}
 
 
 def _repr(value: Any) -> str:

@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 class Function:
     """A function, class or object in a step. In what the engine is sent, its name stands in its place."""
 
-    __slots__ = ("name", "sent", "value")
+    __slots__ = ("name", "value")
 
-    def __init__(self, value: Any, sent: Any = None) -> None:
+    def __init__(self, value: Any) -> None:
         self.value = value
-        self.sent = value if sent is None else sent  # what workers get
         self.name = _name(value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and other.value is self.value and _fields(other) == _fields(self)
+        return isinstance(other, Function) and other.value is self.value
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return self.name.rpartition(":")[2]
+        return self.name.rpartition(":")[2].rpartition("<locals>.")[2]
 
     def importable(self) -> bool:
         """Whether its name is enough to find it."""
@@ -37,14 +36,9 @@ class Function:
         if module == "__main__":
             return False
         try:
-            return functools.reduce(getattr, names.split("."), sys.modules[module]) is self.sent
+            return functools.reduce(getattr, names.split("."), sys.modules[module]) is self.value
         except (AttributeError, KeyError):
             return False
-
-
-def _fields(function: Function) -> Any:
-    """The names that a source was given for what its items have."""
-    return getattr(function.sent, "fields", None) if function.sent is not function.value else None
 
 
 def _name(value: Any) -> str:

@@ -72,40 +72,40 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
     done, size = {}, 0
     for name, function in functions.items():
         try:
-            done[name] = cloudpickle.dumps(function.sent)
+            done[name] = cloudpickle.dumps(function.value)
         except Exception as error:
-            raise RecipeError(_refusal(name, function.value, error)) from error
+            raise RecipeError(_refusal(function, error)) from error
         size += len(done[name])
         if size > MOST_BYTES:
-            raise RecipeError(_too_large(name, function.value, len(done[name]), size))
+            raise RecipeError(_too_large(function, len(done[name]), size))
     return done
 
 
-def _refusal(name: str, function: Any, error: Exception) -> str:
+def _refusal(function: Function, error: Exception) -> str:
     """Why a function cannot be pickled, and what to do."""
     from cloudpickle import dumps
 
     what = "it"
-    for held, value in _held(function):
+    for held, value in _held(function.value):
         try:
             dumps(value)
         except Exception as inner:
             what, error = held, inner
             break
     return (
-        f"headrace: {name} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}; make such things in the"
-        " worker: inside the function, or in the __init__ of a class, of which each worker makes an object of its own"
+        f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}; make such things in"
+        " the worker: inside the function, or in the __init__ of a class, of which each worker makes an object of its own"
     )
 
 
-def _too_large(name: str, function: Any, own: int, size: int) -> str:
+def _too_large(function: Function, own: int, size: int) -> str:
     from cloudpickle import dumps
 
-    parts = {held: len(dumps(value)) for held, value in _held(function)}
+    parts = {held: len(dumps(value)) for held, value in _held(function.value)}
     largest = max(parts, key=parts.__getitem__, default=None)
     most = "" if largest is None else f", most of it {largest}"
     return (
-        f"headrace: {name} is too large to be sent to workers: {own:,} bytes{most}, {size:,} of all functions so far, more than"
+        f"headrace: {function!r} is too large to be sent to workers: {own:,} bytes{most}, {size:,} of all functions so far, more than"
         f" {MOST_BYTES:,}; have workers read it: in the __init__ of a class, of which each worker makes an object of its own"
     )
 

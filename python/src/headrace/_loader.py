@@ -124,7 +124,9 @@ class Loop:
             with loader._lock:
                 hand = loader._take(self)
         except HeadraceError as error:
-            raise error.with_traceback(None) from None  # the message has all there is to know; above it stands who called
+            if loader._hand is not None and not loader._hand.done:
+                raise  # of a function that the loop calls: its own lines matter
+            raise error.with_traceback(None) from error.__cause__  # the message has all there is to know; above it stands who called
         # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
         # thread was quicker, it has counted this batch already.
         if loader._hand is hand:

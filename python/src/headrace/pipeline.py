@@ -927,7 +927,7 @@ class Pipeline:
         try:
             return self._start(config)
         except HeadraceError as error:
-            raise error.with_traceback(None) from None  # the message has all there is to know; above it stands who called
+            raise error.with_traceback(None) from error.__cause__  # the message has all there is to know; above it stands who called
 
     def _start(self, config: dict[str, Any], state: dict[str, Any] | None = None, replay: int | None = None) -> Loader:
         # The order matters: the engine starts, and then lists the source, while what takes long here is imported.

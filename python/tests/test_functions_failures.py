@@ -1,0 +1,454 @@
+"""What becomes of functions in workers that fail, hang, die, or are stopped, and of everything around them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import functions
+import headrace as hr
+from conftest import descriptors, engine_pid, environment_of, rest_of_epochs, run_python, running, start_python, within
+from own import COUNT, assert_alike, images, plain, rows
+
+BAD = "07.png"
+
+
+def once_at(key, what, otherwise=functions.same):
+    """A function that does something at one sample."""
+
+    def function(sample):
+        if sample["key"].endswith(key):
+            what(sample)
+        return otherwise(sample)
+
+    return function
+
+
+def names(loader):
+    return [key[-6:] for batch in loader for key in batch["key"]]
+
+
+ALL = [f"{i:02d}.png" for i in [*range(0, COUNT, 2), *range(1, COUNT, 2)]]
+WITHOUT = [name for name in ALL if name != BAD]
+
+
+# Exceptions.
+
+
+def fail(sample):
+    raise ValueError("too dark: ü")
+
+
+def test_an_error_names_the_users_line_first(pictures):
+    p = images(pictures).map(once_at(BAD, fail)).batch(4)
+    got = []
+    with p.loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
+        for batch in loader:
+            got += [key[-6:] for key in batch["key"]]
+    error = caught.value
+    assert got == ALL[: ALL.index(BAD) // 4 * 4]
+    line = fail.__code__.co_firstlineno + 1
+    assert f"fail ({os.path.basename(__file__)}:{line}): ValueError: too dark: ü" in str(error)
+    assert str(error).startswith("fail (")
+    assert error.key.endswith(BAD)
+    assert (error.stage, error.remote_type, error.remote_message) == ("map", "ValueError", "too dark: ü")
+    assert 'raise ValueError("too dark: ü")' in error.remote_traceback
+    shown = "".join(traceback.format_exception(error))
+    assert shown.index('raise ValueError("too dark: ü")') < shown.index("headrace.errors.SampleError: fail (")
+
+
+class Odd(Exception):
+    def __init__(self, a, b):
+        super().__init__(a)
+        self.b = b
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        (lambda s: 1 // 0, "ZeroDivisionError"),
+        (lambda s: (_ for _ in ()).throw(Odd(1, 2)), "Odd"),
+        (lambda s: sys.exit(3), "SystemExit"),
+        (lambda s: (_ for _ in ()).throw(KeyboardInterrupt), "KeyboardInterrupt"),
+        (lambda s: [].append(s["imag"]), "KeyError"),
+        (lambda s: fail(s) if sys.setrecursionlimit(200) else (lambda f: f(f))(lambda f: f(f)), "RecursionError"),
+    ],
+)
+def test_any_exception_is_the_samples(pictures, what, kind):
+    with images(pictures).map(once_at(BAD, what)).batch(4).loader(epochs=1, on_error="skip") as loader:
+        assert names(loader) == WITHOUT
+        (lost,) = loader.errors
+    assert lost.key.endswith(BAD)
+    assert kind in lost.error
+
+
+def test_policies(pictures):
+    p = images(pictures).map(once_at(BAD, fail))
+    with p.batch(4).loader(epochs=2, on_error="skip") as loader:
+        assert [names(loader), names(loader)] == [WITHOUT] * 2
+        assert loader.errors.total == 2
+    with p.batch(4).loader(epochs=1, on_error="replace") as loader:
+        got = names(loader)
+        assert len(got) == COUNT
+        assert BAD not in got
+        assert loader.errors.replaced == 1
+    with p.batch(4).loader(epochs=1, on_error="replace") as loader:
+        assert names(loader) == got
+    with p.failures(on_error="skip").batch(4).loader(epochs=1) as loader:
+        assert names(loader) == WITHOUT
+    with pytest.raises(hr.TooManyErrors):  # while it is found out what it gives
+        images(pictures).map(fail).batch(4).loader(epochs=1, on_error="skip", max_errors=3)
+    p = images(pictures).map(fail, gives={"key": str})
+    with p.batch(4).loader(epochs=1, on_error="skip", max_errors=3) as loader, pytest.raises(hr.TooManyErrors):
+        list(loader)
+
+
+def test_retries(pictures, tmp_path):
+    def unsteady(sample):
+        mark = tmp_path / sample["key"][-6:]
+        if not mark.exists():
+            mark.touch()
+            raise OSError("try again")
+        return sample
+
+    p = images(pictures).map(unsteady, gives={"image": ("uint8", (48, 40, 3)), "label": int, "key": str})
+    with p.failures(retries=1, wait=0.001).batch(4).loader(epochs=1) as loader:
+        assert names(loader) == ALL
+    assert len(list(tmp_path.iterdir())) == COUNT
+
+
+def test_a_set_up_that_fails_is_told_in_full(pictures):
+    class Broken:
+        def __init__(self):
+            raise RuntimeError("no such model")
+
+        def __call__(self, sample):
+            return sample
+
+    began = time.monotonic()
+    with pytest.raises(hr.HeadraceError, match="no such model"):
+        with images(pictures).map(Broken).batch(4).loader(epochs=1, on_error="skip") as loader:
+            list(loader)
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("bad", [lambda s: (i for i in range(3)), lambda s: lambda: 3, lambda s: {**s, "x": sys.stdout}])
+def test_results_that_cannot_be_sent(pictures, bad):
+    def function(sample):
+        return bad(sample) if sample["key"].endswith(BAD) else sample
+
+    with images(pictures).map(function).batch(4).loader(epochs=1, on_error="skip") as loader:
+        assert names(loader) == WITHOUT
+        assert [lost.key[-6:] for lost in loader.errors] == [BAD]
+
+
+# Workers that die.
+
+
+def segfault(sample):
+    import ctypes
+
+    ctypes.string_at(0)
+
+
+DEATHS = {
+    "SIGKILL": lambda sample: os.kill(os.getpid(), signal.SIGKILL),
+    "status 7|exit code 7|code 7": lambda sample: os._exit(7),
+    "SIGSEGV": segfault,
+}
+
+
+@pytest.mark.parametrize("how", DEATHS)
+@pytest.mark.parametrize("where", ["process", "thread"])
+def test_a_worker_that_dies_costs_one_sample(pictures, how, where):
+    p = images(pictures).map(once_at(BAD, DEATHS[how]), workers=2, where=where).batch(4)
+    with p.loader(epochs=2, on_error="skip") as loader:
+        for _ in range(2):
+            assert names(loader) == WITHOUT
+        assert {lost.key[-6:] for lost in loader.errors} == {BAD}
+        assert re.search(how, loader.errors[0].error), loader.errors
+    with p.loader(epochs=1) as loader, pytest.raises(hr.SampleError, match=how) as caught:
+        list(loader)
+    assert caught.value.key.endswith(BAD)
+
+
+def test_a_worker_that_is_killed_from_outside_is_replaced(pictures, tmp_path):
+    def slowly(sample):
+        (tmp_path / str(os.getpid())).touch()
+        time.sleep(0.05)
+        return sample
+
+    p = images(pictures).map(slowly, workers=2, gives={"image": ("uint8", (48, 40, 3)), "label": int, "key": str}).batch(2)
+    with p.loader(epochs=3, on_error="skip", max_errors=30) as loader:
+        got = names(loader)
+        for pid in [int(path.name) for path in tmp_path.iterdir()]:
+            os.kill(pid, signal.SIGKILL)
+        began = time.monotonic()
+        got += names(loader)
+        got += names(loader)
+        assert time.monotonic() - began < 30
+        assert len(got) + loader.errors.total == 3 * COUNT
+        assert 0 < loader.errors.total <= 2 * 2 or not loader.errors.total
+
+
+def test_a_time_limit_shows_the_stack(pictures):
+    def forever_here(sample):
+        while True:
+            time.sleep(0.01)
+
+    p = images(pictures).map(once_at(BAD, forever_here), workers=2).failures(time_limit=1).batch(4)
+    began = time.monotonic()
+    with p.loader(epochs=1, on_error="skip") as loader:
+        assert names(loader) == WITHOUT
+        assert [lost.key[-6:] for lost in loader.errors] == [BAD]
+    assert time.monotonic() - began < 30
+    with p.loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
+        list(loader)
+    assert "forever_here" in f"{caught.value}{caught.value.remote_traceback}"
+
+
+# Words of workers.
+
+
+def test_words_of_workers_come_to_logging(pictures, caplog):
+    def talk(sample):
+        import warnings
+
+        if sample["key"].endswith(BAD):
+            print("printed ü", sample["label"])  # noqa: T201
+            logging.getLogger("mine.here").error("logged %d", 7)
+            warnings.warn("warned", stacklevel=1)
+            os.write(2, b"written to stderr\n")
+        return sample
+
+    with caplog.at_level(logging.DEBUG, logger="headrace.worker"):
+        with images(pictures).map(talk, workers=2).batch(4).loader(epochs=1) as loader:
+            assert names(loader) == ALL
+    told = [(record.name, record.levelname, record.getMessage()) for record in caplog.records if record.name.startswith("headrace.worker")]
+    for level, text in [("INFO", "printed ü 1"), ("ERROR", "logged 7"), ("WARNING", "warned"), ("", "written to stderr")]:
+        found = [t for t in told if text in t[2]]
+        assert len(found) == 1, (text, told)
+        assert found[0][0] == "headrace.worker.map"
+        assert level in found[0][1]
+
+
+def test_words_at_the_end_are_not_lost(pictures, caplog):
+    class Last:
+        def __call__(self, sample):
+            return sample
+
+        def close(self):
+            print("good night")  # noqa: T201
+
+    with caplog.at_level(logging.DEBUG, logger="headrace.worker"):
+        with images(pictures).map(Last, workers=1).batch(4).loader(epochs=1) as loader:
+            assert names(loader) == ALL
+    assert [record.getMessage().strip() for record in caplog.records] == ["good night"]
+
+
+# The program and its processes.
+
+
+def test_interrupt_leaves_no_process(pictures, tmp_path):
+    program = start_python(
+        """
+        import os, sys, time
+        import headrace as hr
+
+        out = sys.argv[2]
+        def slowly(sample):
+            open(f"{out}/{os.getpid()}", "w").close()
+            time.sleep(0.2)
+            return sample
+
+        loader = hr.files(sys.argv[1]).decode_image().center_crop(40).map(slowly, workers=2).batch(2).loader()
+        print("begun", flush=True)
+        for batch in loader:
+            pass
+        """,
+        pictures,
+        tmp_path,
+    )
+    assert program.stdout.readline() == "begun\n"
+    assert within(20, lambda: len(list(tmp_path.iterdir())) >= 2)
+    program.send_signal(signal.SIGINT)
+    _, shown = program.communicate(timeout=30)
+    assert "KeyboardInterrupt" in shown
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    assert within(5, lambda: not any(map(running, pids)))
+
+
+@pytest.mark.parametrize("victim", ["trainer", "engine"])
+def test_workers_end_with_whoever_started_them(pictures, tmp_path, victim):
+    program = start_python(
+        """
+        import os, sys, time
+        import headrace as hr
+        out = sys.argv[2]
+        def note(sample):
+            open(f"{out}/{os.getpid()}", "w").close()
+            time.sleep(0.1)
+            return sample
+        loader = hr.files(sys.argv[1]).decode_image().center_crop(40).map(note, workers=2).batch(2).loader()
+        from headrace._engine import manager
+        print(manager._shared.pid, flush=True)
+        try:
+            while True:
+                for batch in loader:
+                    pass
+        except hr.EngineDied:
+            time.sleep(60)
+        """,
+        pictures,
+        tmp_path,
+    )
+    engine = int(program.stdout.readline())
+    assert within(20, lambda: len(list(tmp_path.iterdir())) >= 2)
+    pids = [int(path.name) for path in tmp_path.iterdir()]
+    os.kill(program.pid if victim == "trainer" else engine, signal.SIGKILL)
+    assert within(5, lambda: not any(map(running, pids)))
+    program.kill()
+    program.communicate()
+
+
+def test_a_program_that_forks(pictures):
+    with images(pictures).map(functions.brighter).batch(4).loader(epochs=1) as loader:
+        loop = iter(loader)
+        first = next(loop)
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            with contextlib.suppress(BaseException):
+                try:
+                    next(loop)
+                except hr.ForkedLoader:
+                    code = 0
+            os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert len(first["key"]) + len(names(loop)) == COUNT
+
+
+def test_two_loaders_at_once(pictures):
+    one = images(pictures).map(functions.brighter, workers=2)
+    other = images(pictures).map(functions.mirrored, fields="image", workers=1)
+    with one.batch(2).loader(epochs=2) as a, other.batch(3).loader(epochs=2) as b:
+        for _ in range(2):
+            got_a, got_b = [], []
+            for left, right in zip(a, b, strict=False):
+                got_a += list(left["image"].copy())
+                got_b += list(right["image"].copy())
+            for got, function in ((got_a, lambda s: functions.brighter(s)["image"]), (got_b, lambda s: functions.mirrored(s["image"]))):
+                for image, sample in zip(got, plain(pictures), strict=False):
+                    np.testing.assert_array_equal(image, function(sample))
+
+
+def test_nothing_is_left(pictures):
+    before = descriptors()
+    for _ in range(3):
+        assert len(rows(images(pictures).map(functions.same, workers=2))) == COUNT
+    assert len(descriptors()) <= len(before)
+
+
+# State.
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda p: p.map(functions.noisy, fields="image", workers=3),
+        lambda p: p.filter(functions.is_dark, fields="image").map(functions.noisy, fields="image"),
+        lambda p: p.flat_map(functions.halves).map(functions.noisy, fields="image"),
+    ],
+    ids=["map", "filter", "flat_map"],
+)
+def test_resuming_at_every_batch(pictures, build):
+    p = build(images(pictures, seed=2, shuffle=True)).batch(3)
+    states = []
+    with p.loader(epochs=2) as loader:
+        states.append(loader.state_dict())
+        whole = []
+        for _ in range(2):
+            for batch in loader:
+                whole.append((batch["image"].tobytes(), list(batch["key"])))
+                states.append(json.loads(json.dumps(loader.state_dict())))
+    with p.loader(epochs=2) as loader:  # of another engine
+        for i, state in list(enumerate(states[:-1]))[::-1]:
+            loader.load_state_dict(state)
+            batch = next(iter(loader))
+            assert (batch["image"].tobytes(), list(batch["key"])) == whole[i], i
+        loader.load_state_dict(states[1])
+        assert len(rest_of_epochs(loader)) == len(whole) - 1
+
+
+def test_replay_draws_the_same(pictures):
+    p = images(pictures, seed=2, shuffle=True).map(functions.noisy, fields="image").batch(3)
+    with p.loader(epochs=1) as loader:
+        state = loader.state_dict()
+        batches = [batch["image"].copy() for batch in loader]
+    again = hr.replay(p, state, 4)
+    np.testing.assert_array_equal(again.batch["image"], batches[4])
+    assert len(again.rows) == 3
+
+
+def test_an_engine_that_dies_starts_again_with_its_workers(pictures):
+    p = images(pictures).map(functions.brighter, workers=2).batch(4)
+    with p.loader(epochs=1, on_error="skip") as loader:
+        loop = iter(loader)
+        got = list(next(loop)["image"].copy())
+        os.kill(engine_pid(), signal.SIGKILL)
+        with pytest.warns(hr.HeadraceWarning, match="the engine died"):
+            got += [image for batch in loop for image in batch["image"].copy()]
+    assert_alike([{"image": image} for image in got], [{"image": functions.brighter(s)["image"]} for s in plain(pictures)])
+
+
+def test_no_worker_starts_without_a_need(pictures):
+    done = run_python(
+        """
+        import os, sys
+        import headrace as hr
+        with hr.files(sys.argv[1]).decode_image().resize((8, 8)).batch(4).loader(epochs=1) as loader:
+            list(loader)
+            assert "cloudpickle" not in sys.modules
+        """,
+        pictures,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_loop_of_a_script_shows_the_users_line_first(pictures, tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        """\
+import sys
+import headrace as hr
+
+def augment(sample):
+    return sample["imag"]
+
+for batch in hr.files(sys.argv[1]).decode_image().map(augment, gives={"image": ("uint8", (48, 40, 3))}).batch(4).loader(epochs=1):
+    pass
+"""
+    )
+    done = subprocess.run([sys.executable, script, pictures], env=environment_of(), capture_output=True, text=True, timeout=60)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert any(line == "KeyError: 'imag'" for line in lines)
+    assert 'return sample["imag"]' in done.stderr
+    last = next(line for line in lines if line.startswith("headrace.errors.SampleError: "))
+    assert last.startswith("headrace.errors.SampleError: augment (train.py:5): KeyError: 'imag'")
+    assert str(Path(hr.__file__).parent / "worker.py") not in done.stderr
