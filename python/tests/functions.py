@@ -57,25 +57,6 @@ class Add:
         return image + np.uint8(2 * self.amount)
 
 
-class Pairs:
-    def __init__(self):
-        self.first = None
-
-    def accumulate(self, sample):
-        if self.first is None:
-            self.first = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in sample.items()}
-            return None
-        first, self.first = self.first, None
-        return [{"image": np.stack([first["image"], sample["image"]]), "key": f"{first['key']}+{sample['key']}"}]
-
-    def flush(self):
-        return None
-
-
-def collated(samples):
-    return {"image": np.stack([sample["image"] for sample in samples]), "count": np.int64(len(samples))}
-
-
 async def later(sample):
     return sample
 

@@ -45,10 +45,6 @@ def test_what_the_engine_is_told():
     assert step(IMAGES.flat_map(functions.halves, gives={"image": ("uint8", (24, 48, 3))})) == {
         "flat_map": {"function": "functions:halves", "gives": {"image": {"dtype": "uint8", "shape": [24, 48, 3]}}}
     }
-    assert step(IMAGES.aggregate(functions.Pairs)) == {"aggregate": {"function": "functions:Pairs"}}
-    assert step(IMAGES.batch(3, collate=functions.collated, gives={"n": int})) == {
-        "batch": {"size": 3, "drop_last": False, "collate": {"function": "functions:collated", "gives": {"n": {"dtype": "int64"}}}}
-    }
     assert step(IMAGES.map(functions.same).failures(retries=2)) == {"map": {"function": "functions:same"}, "failures": {"retries": 2}}
 
 
@@ -132,9 +128,9 @@ def test_names():
 
 
 def test_repr():
-    p = IMAGES.map(functions.same, where="thread").batch(3, collate=functions.collated).map(functions.same, where="main")
+    p = IMAGES.map(functions.same, where="thread").batch(3).map(functions.same, where="main")
     shown = repr(p).replace("\n    .", ".")
-    assert shown.endswith(".map(same, where='thread').batch(size=3, drop_last=False, collate=collated).map(same, where='main')")
+    assert shown.endswith(".map(same, where='thread').batch(size=3, drop_last=False).map(same, where='main')")
     assert repr(hr.source([{"x": 1}] * 5)) == "source(list(), length=5)"
     assert repr(hr.source(functions.numbers)) == "source(numbers)"
 
@@ -198,9 +194,6 @@ def two(a, b):
             lambda: IMAGES.map(two, fields=["a", "b"], gives={"a": int}),
             "map: gives has the fields 'a', but the function gives 'a', 'b'",
         ),
-        (lambda: IMAGES.aggregate(functions.Add), "aggregate: Add has no method accumulate: takes a class with accumulate and flush"),
-        (lambda: IMAGES.batch(2, gives={"x": int}), "batch: gives= says what a function makes: give collate= as well"),
-        (lambda: IMAGES.batch(2, collate=two), "batch: two: missing a required argument: 'b': it is given a list of samples"),
         (
             lambda: hr.source(functions.numbers()),
             "source: numbers is a generator that has begun to run here, and cannot be sent to a worker",
@@ -224,7 +217,6 @@ BATCHES = IMAGES.batch(4)
         (lambda: IMAGES.map(functions.same, where="main"), 'map: where="main" is for functions of batches, which come last'),
         (lambda: BATCHES.map(functions.same), 'map: comes behind batch: put it before, or say where="main" for a map of batches'),
         (lambda: BATCHES.filter(functions.same), "filter: comes behind batch: put it before"),
-        (lambda: BATCHES.aggregate(functions.Pairs), "aggregate: comes behind batch: put it before"),
         (lambda: BATCHES.map(functions.same, where="main").random_flip(), 'random_flip: comes behind map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main").map(functions.same), 'map: comes behind map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main").failures(retries=1), 'failures: is not about map with where="main"'),

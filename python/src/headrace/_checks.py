@@ -64,28 +64,6 @@ def _check_main(op: str, function: Any, **given: Any) -> None:
         raise RecipeError(f"{text}; in workers it may be async")
 
 
-def aggregate_arguments(aggregator: Any, *, gives: Any = None, seed: str | Iterable[str] = ()) -> dict[str, Any]:
-    """The arguments of the step aggregate."""
-    for method in ("accumulate", "flush"):
-        if not callable(getattr(aggregator, method, None)):
-            raise RecipeError(f"headrace: aggregate: {_repr(aggregator)} has no method {method}: takes a class with accumulate and flush")
-    if isinstance(aggregator, type):
-        _check_made(aggregator, "aggregate")
-    return {"function": Function(aggregator), "gives": types("aggregate", gives, None), "seed": _seeds("aggregate", seed)}
-
-
-def collate_arguments(collate: Any, gives: Any) -> dict[str, Any] | None:
-    """What batch is told of a function that puts samples together."""
-    if collate is None:
-        if gives is not None:
-            raise RecipeError("headrace: batch: gives= says what a function makes: give collate= as well")
-        return None
-    _check_function("batch", collate)
-    _check_calls("batch", collate, None)
-    given = {"function": Function(collate), "gives": types("batch", gives, None)}
-    return {name: value for name, value in given.items() if value is not None}
-
-
 def _check_function(op: str, function: Any) -> None:
     if not callable(function):
         raise RecipeError(f"headrace: {op}: {_short(function)} cannot be called: takes a function, a class, or an object with __call__")
@@ -120,8 +98,7 @@ def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
     try:
         signature.bind(*given, **({"rng": None} if takes_rng(function) else {}))
     except TypeError as error:
-        whole = "a list of samples" if op == "batch" else "the sample, a dict"
-        what = whole if fields is None else f"the field{'s' * (len(fields) > 1)} {_listed(fields)}"
+        what = "the sample, a dict" if fields is None else f"the field{'s' * (len(fields) > 1)} {_listed(fields)}"
         raise RecipeError(f"headrace: {op}: {_repr(function)}: {error}: it is given {what}, and rng= if it takes that") from None
 
 

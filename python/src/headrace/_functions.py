@@ -91,8 +91,6 @@ def _spelled(step: dict[str, Any], spell: Callable[[Function], str]) -> dict[str
     new: dict[str, Any] = {}
     if isinstance(args.get("function"), Function):
         new["function"] = spell(args["function"])
-    elif "collate" in args:
-        new["collate"] = _spelled({"collate": args["collate"]}, spell)["collate"]
     elif op == "merge":
         new["of"] = [spelled(inside, spell) for inside in args["of"]]
     elif op == "route":
@@ -115,6 +113,6 @@ def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
     for step in chain:
         args = step[operation(step)] or {}
         inside = [*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))]
-        if "function" in args or "collate" in args or any(map(has_functions, inside)):
+        if "function" in args or any(map(has_functions, inside)):
             return True
     return False

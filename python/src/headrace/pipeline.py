@@ -651,45 +651,7 @@ class Pipeline:
         given = arguments("flat_map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
         return self._with("flat_map", given)
 
-    def aggregate(self, aggregator: Any, *, gives: Any = None, seed: Seeds = ()) -> Pipeline:
-        """Make new samples of several: an object collects them, and says when something is ready.
-
-            class Pairs:
-                def __init__(self):
-                    self.first = None
-                def accumulate(self, sample):
-                    if self.first is None:
-                        self.first = sample["x"].copy()
-                    else:
-                        yield {"pair": np.stack([self.first, sample["x"]])}
-                        self.first = None
-                def flush(self):
-                    ...  # the end of an epoch: what is left over, if it is to be given
-
-            .aggregate(Pairs)
-
-        `accumulate` is given each sample in turn, by one worker, and `flush` ends an epoch. Both give an iterable of samples, or None. An
-        epoch begins with a new object. Resuming takes what it held from its own `state_dict()`, by `load_state_dict(state)`; without these
-        methods the samples that it held are read again.
-
-        Args:
-            aggregator: a class with these methods, of which `__init__` takes no arguments.
-            gives: as for `map`.
-            seed: as for `map`.
-        """
-        from ._checks import aggregate_arguments
-
-        return self._with("aggregate", aggregate_arguments(aggregator, gives=gives, seed=seed))
-
-    def batch(
-        self,
-        size: int | None = None,
-        *,
-        global_size: int | None = None,
-        drop_last: bool = False,
-        collate: Callable[[list[dict[str, Any]]], dict[str, Any]] | None = None,
-        gives: Any = None,
-    ) -> Pipeline:
+    def batch(self, size: int | None = None, *, global_size: int | None = None, drop_last: bool = False) -> Pipeline:
         """Stack samples to batches.
 
         Where images have several sizes, behind `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
@@ -700,16 +662,8 @@ class Pipeline:
             global_size: samples of a batch on all ranks together, of which each takes a contiguous part. Only these batches are
                 the same for another world size.
             drop_last: whether to leave out an epoch's last batch where it is not full.
-            collate: a function that is given the list of samples and returns the batch, a dict of fields, in a worker process; by default
-                arrays of one shape are stacked.
-            gives: with `collate`, what it gives, as for `map`.
         """
-        args: dict[str, Any] = {"size": size, "global_size": global_size, "drop_last": drop_last}
-        if collate is not None or gives is not None:
-            from ._checks import collate_arguments
-
-            args["collate"] = collate_arguments(collate, gives)
-        return self._with("batch", args)
+        return self._with("batch", {"size": size, "global_size": global_size, "drop_last": drop_last})
 
     def bucket_batch(
         self,
