@@ -235,7 +235,11 @@ def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
     assert steps - {"to", "recipe", "loader", "failures"} == set(RANDOM)
     schema = json.loads(subprocess.check_output([find_program(), "schema"]))
-    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {"files", "merge", "source"}
+    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {
+        "files",
+        "merge",
+        "source",
+    }
 
 
 @pytest.mark.parametrize("name", ["merge", *RANDOM])
