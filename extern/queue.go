@@ -75,19 +75,15 @@ func (q *queue) put(j *job) {
 func (q *queue) putBack(again []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	var kept []*job
 	for _, j := range again {
 		j.process = nil
 		if q.err != nil {
-			j.finish(q.err)
+			j.finish(q.err) // after which it may stand for another call already
 		} else if err := j.ctx.Err(); err != nil {
 			j.finish(err)
 		} else {
 			j.place = waiting
-		}
-	}
-	var kept []*job
-	for _, j := range again {
-		if j.place == waiting {
 			kept = append(kept, j)
 		}
 	}
