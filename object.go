@@ -74,7 +74,7 @@ func (o *object) fetch(ctx context.Context, w *work, it *item) (n int64, err err
 	c := o.python.call(it)
 	defer o.python.done(c)
 	if err := o.python.pool.Call(ctx, c); err != nil {
-		return 0, err
+		return 0, final(err)
 	}
 	if n, err = o.take(w, it, c.Out); err != nil || n <= o.each {
 		return n, err

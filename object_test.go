@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"headrace/extern"
 	"headrace/internal/leak"
 	"headrace/order"
 	"headrace/pipe"
@@ -511,4 +512,20 @@ func TestObjectsInMerges(t *testing.T) {
 		}
 	}
 	nothingHeld(t, l)
+}
+
+// Where no worker can be had any more, no sample is to blame: the run ends with the reason, and no policy makes it an epoch of losses.
+func TestObjectsThatCannotBeHad(t *testing.T) {
+	leak.Check(t)
+	for _, policy := range []OnError{Skip, Replace} {
+		var lost []Lost
+		steps := `{"source":{"function":"sources:absent","length":8,"gives":{"n":{"dtype":"int64"}}}},{"batch":{"size":2}}`
+		l := openObject(t, steps, Config{OnError: policy, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		_, err := l.Next(t.Context())
+		var start *extern.StartError
+		if !errors.As(err, &start) || errors.Is(err, ErrTooManyLost) || strings.HasPrefix(err.Error(), "headrace: too many") || len(lost) > 0 {
+			t.Errorf("%v: %v, lost %v", policy, err, lost)
+		}
+		nothingHeld(t, l)
+	}
 }

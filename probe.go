@@ -129,6 +129,7 @@ func (f *found) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
 	c := f.config
 	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
+	c.DeadLetters = "" // the run tells of what it loses itself
 	o := f.options
 	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
 	only := *f

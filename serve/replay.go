@@ -20,6 +20,7 @@ func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
+	c.DeadLetters = "" // the run tells of what it loses itself
 	l, err := headrace.Open(ctx, r, c, headrace.Options{Gate: s.engine.gate, Python: python})
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o head
 	c.Epochs, c.Order, c.Prefetch = nil, headrace.InputOrder, min(most, 16)
 	c.OnError, c.MaxErrors = headrace.Skip, headrace.ErrorCount(most)
 	c.Rank, c.WorldSize, c.StepsPerEpoch = 0, 1, nil // those that all ranks begin with, however many batches they make of an epoch
+	c.DeadLetters = ""                               // that is for losses of runs
 	f := &Rows[T]{most: most}
 	r.Steps = oneByOne(r.Complete().Steps)
 	o.Lost = func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }
