@@ -58,7 +58,7 @@ type Preview struct {
 type Previewed struct {
 	Width   int           `json:"width"` // of the sheet, in pixels
 	Height  int           `json:"height"`
-	Of      int64         `json:"of"` // samples in the epoch
+	Of      int64         `json:"of"` // samples in the epoch; -1: nobody knows
 	Samples []PreviewTile `json:"samples"`
 }
 

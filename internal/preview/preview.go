@@ -40,7 +40,7 @@ func (m *Mistake) Unwrap() error { return m.Err }
 type Preview struct {
 	Picture media.Pixels // RGB of 8 bits
 	Samples []Sample     // in the order of the epoch
-	Of      int64        // how many the epoch has
+	Of      int64        // how many the epoch has; -1: nobody knows
 }
 
 // Sample is one tile.
@@ -175,6 +175,9 @@ func (p *pictures) label(n int64) string {
 // notes are the lines below the sheet's title.
 func (r Request) notes(p *Preview, shown *pictures) []string {
 	counts := fmt.Sprintf("%d of %d samples", len(p.Samples), p.Of)
+	if p.Of < 0 {
+		counts = fmt.Sprintf("%d samples", len(p.Samples))
+	}
 	failed := 0
 	for _, s := range p.Samples {
 		if s.Error != "" {

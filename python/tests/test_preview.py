@@ -141,6 +141,18 @@ def test_a_preview_of_samples_that_fail(own_photos):
         assert loader.errors.total == 0
 
 
+def test_a_preview_of_an_epoch_that_nobody_knows_the_length_of():
+    def grow():
+        for i in range(5):
+            yield {"image": np.full((8, 9, 3), 40 * i, np.uint8), "key": f"number {i}"}
+
+    with hr.source(grow).batch(2).loader(epochs=1) as loader:
+        preview = loader.preview(3)
+    assert [s.key for s in preview.samples] == ["number 0", "number 1", "number 2"]
+    assert preview.samples_per_epoch == -1
+    assert repr(preview).startswith("<headrace.Preview: the first 3 of epoch 0, ")
+
+
 def test_a_preview_of_two_ranks_and_several_sources(pictures):
     merged = hr.merge([hr.files(f"{pictures}/class0"), hr.files(f"{pictures}/class1")]).decode_image().center_crop(48).batch(1)
     with merged.loader(epochs=1) as loader:

@@ -43,7 +43,7 @@ class Preview:
         height (int): of the sheet, in pixels.
         samples (tuple[PreviewSample, ...]): what is on it, in the order of the epoch.
         epoch (int): of which these are the first samples.
-        samples_per_epoch (int): how many that has.
+        samples_per_epoch (int): how many that has; -1 where nobody knows, as of a generator.
     """
 
     def __init__(self, png: bytes, told: dict[str, Any], epoch: int) -> None:
@@ -76,6 +76,8 @@ class Preview:
 
     def __repr__(self) -> str:
         shown, of = f"{len(self.samples):,}", f"{self.samples_per_epoch:,} samples of epoch {self.epoch}"
+        if self.samples_per_epoch < 0:
+            of = f"epoch {self.epoch}"
         lines = [f'<headrace.Preview: the first {shown} of {of}, {self.width}×{self.height} pixels; .save("sheet.png") writes it>']
         for number, sample in enumerate(self.samples[:_LISTED], 1):
             label = f"  {visible(sample.label)}" if sample.label else ""
