@@ -157,6 +157,7 @@ def test_results_of_pillow(pictures):
     assert_alike(got, [{**s, "image": np.asarray(turned(s["image"]))} for s in plain(pictures)])
 
 
+@pytest.mark.timeout(300)  # its workers import PyTorch
 def test_results_of_torch(pictures):
     torch = pytest.importorskip("torch")
 

@@ -178,6 +178,12 @@ def _() -> None:
     list(train().loader())
 
 
+@trouble("An input that headrace.io cannot read")
+def _() -> None:
+    spoil("ant/003.jpg", lambda jpeg: jpeg[:20])
+    hr.io.load_image("data/train/ant/003.jpg")
+
+
 @trouble("A file that is no image")
 def _() -> None:
     spoil("ant/003.jpg", lambda _: b"<html>404 Not Found</html>")
