@@ -3,6 +3,7 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"headrace/extern"
@@ -70,6 +71,19 @@ func (h *host) stats() (all []stats.Function) {
 	return all
 }
 
+// refuses is an error where the function of a stage cannot have so many workers.
+func (h *host) refuses(stage string, workers int) error {
+	if h == nil || workers == 1 {
+		return nil
+	}
+	for _, p := range h.calls {
+		if p.name == stage && len(p.shared) > 0 {
+			return fmt.Errorf("%s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", stage, strings.Join(p.shared, ", "))
+		}
+	}
+	return nil
+}
+
 // close ends the workers.
 func (h *host) close() error {
 	if h == nil {
@@ -128,6 +142,9 @@ func (c *compiler) python(s recipe.Step) (*python, error) {
 	c.relabels = c.relabels || call.Fields != nil && o.Gives.Find("label") >= 0
 	t.schema = out
 	p.hands = handsFor(o.In, o.Gives)
+	if call.Where == "thread" {
+		p.shared = call.Seed
+	}
 	var err error
 	if p.pool, p.workers, err = c.work.host.open(s.Name, call, o, s.Failures); err != nil {
 		return nil, err

@@ -21,8 +21,9 @@ type python struct {
 	name    string
 	op      uint64 // of the random draws
 	pool    *extern.Pool
-	workers int // as many as it begins with
-	hands   int // samples in hand for each
+	workers int      // as many as it begins with
+	hands   int      // samples in hand for each
+	shared  []string // generators that its threads share, and that are seeded for each sample: there can be one thread
 
 	in      []slot
 	out     []slot

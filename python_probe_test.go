@@ -57,6 +57,23 @@ func TestWhatTheFirstSampleTells(t *testing.T) {
 	}
 }
 
+// Threads share the generators that are seeded for each sample: what is refused when a loader is opened is refused later, too.
+func TestSeededThreadsStayOne(t *testing.T) {
+	leak.Check(t)
+	root, _ := pictureFolder(t, 4)
+	steps := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"map":{"function":"stages:kept","gives":{"key":"text"},"where":"thread","workers":%d,"seed":["random"]}},{"batch":{"size":4}}`
+	if _, err := Open(t.Context(), parseRecipe(t, steps, root, 2), Config{}, Options{Python: pythonHere(t)}); err == nil || !strings.Contains(err.Error(), "threads share the generators of random") {
+		t.Error(err)
+	}
+	l := openLoader(t, parseRecipe(t, steps, root, 1), Config{}, Options{Python: pythonHere(t)})
+	if err := l.SetWorkers("map", 2); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "threads share the generators of random") {
+		t.Error(err)
+	}
+	if err := l.SetWorkers("map", 1); err != nil {
+		t.Error(err)
+	}
+}
+
 // Ranks must yield as many batches each, which nobody can promise of filters and generators.
 func TestRanksDoNotFilter(t *testing.T) {
 	leak.Check(t)
