@@ -181,7 +181,10 @@ def _() -> None:
 @trouble("An input that headrace.io cannot read")
 def _() -> None:
     spoil("ant/003.jpg", lambda jpeg: jpeg[:20])
-    hr.io.load_image("data/train/ant/003.jpg")
+    try:
+        hr.io.load_image("data/train/ant/003.jpg")
+    finally:
+        hr.io.close()
 
 
 @trouble("A file that is no image")
