@@ -43,7 +43,7 @@ type Options struct {
 	To         []string      // Positional: the names of what it returns; nil: as In
 	Gives      sample.Schema // what it returns; nil (and not Filter): whatever it is, which Call.Names then tells
 	Seed       []string      // generators that are seeded for each sample: "random", "numpy", "torch"
-	Copy       bool          // the function may keep what it is given
+	Copy       bool          // the function may keep what it is given; with Threads always: what one has changed in place when another ends their process cannot be done again
 	States     bool          // Aggregate, Iterate: state_dict() is asked for, see Call.State
 	Rank       int           // Iterate: a callable with two parameters is called with (Rank, World)
 	World      int

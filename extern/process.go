@@ -243,7 +243,7 @@ func (proc *process) setup() ([]byte, error) {
 	p := proc.pool
 	o := p.o
 	s := setup{Stage: o.Stage, Function: o.Function, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
-		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy, States: o.States, Rank: o.Rank, World: o.World, Path: o.Interpreter.Path, InlineMost: roomLeast, PackCalls: packCalls}
+		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, Path: o.Interpreter.Path, InlineMost: roomLeast, PackCalls: packCalls}
 	if p.pickle != nil {
 		at, ok := p.heap.offset(p.pickle)
 		if !ok {

@@ -122,6 +122,22 @@ func TestInputsThatAreResults(t *testing.T) {
 	}
 }
 
+// When a process ends, the samples in its other threads are done again: they must be as they were.
+func TestThreadsChangeCopies(t *testing.T) {
+	schema := sample.Schema{{Name: "image", Type: imageType}, {Name: "what", Type: sample.TextType}, {Name: "x", Type: intType}}
+	pool := open(t, extern.Options{Function: "functions:in_place", In: schema, Gives: schema, Threads: true, Workers: 2})
+	given := inHeap(pool, bytes.Repeat([]byte{7}, 200*200*3))
+	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, given, 200, 200, 3), text("text"), number(5)}}
+	if err := pool.Call(within(t, time.Minute), c); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Count(given, []byte{7}) != len(given) || bytes.Count(c.Out[0].Data, []byte{8}) != len(given) {
+		t.Error("a thread has changed what it was given")
+	}
+	give(pool, c)
+	heapOf(pool).Give(given)
+}
+
 func TestScalarsAreWeak(t *testing.T) {
 	gives := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32)}, {Name: "b", Type: sample.TensorType(tensor.Float64)}, {Name: "c", Type: sample.TensorType(tensor.Bool)},
 		{Name: "d", Type: sample.TensorType(tensor.Int16)}, {Name: "e", Type: sample.TensorType(tensor.BFloat16)}}
