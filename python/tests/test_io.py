@@ -18,6 +18,7 @@ from PIL import Image
 
 import headrace as hr
 from conftest import DEBUG_ENGINE, children, descriptors, engine_pid, files_of, mappings, photo, pipeline, run_python, running
+from headrace import _io
 from test_fork import in_child
 
 
@@ -549,3 +550,35 @@ def test_what_cannot_be_saved(tmp_path):
         hr.io.save_image(None, image)
     with pytest.raises(FileNotFoundError):
         hr.io.save_image(tmp_path / "no" / "a.png", image)
+
+
+def test_the_end_of_a_program_is_silent(jpeg):
+    """Connections that wait for the next call end before the modules that they need."""
+    code = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import headrace as hr
+
+with ThreadPoolExecutor(4) as pool:
+    print(len(list(pool.map(hr.io.load_image, [sys.argv[1]] * 8))))
+"""
+    done = run_python(code, jpeg)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "8\n", "")
+
+
+def test_a_connection_that_another_thread_takes_at_once():
+    class Quick(list):
+        """Others borrow what was given back before the giver goes on."""
+
+        def append(self, line):
+            taken.append(line)
+
+    class Line:
+        generation = 0
+
+    taken = []
+    lines = _io.Lines()
+    lines._idle = Quick()
+    given = Line()
+    lines._give(given)
+    assert taken == [given]

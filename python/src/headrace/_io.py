@@ -10,6 +10,7 @@ slot, so that there is always one.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import json
 import os
@@ -314,15 +315,16 @@ class Lines:
             return
         line.used = time.monotonic()
         self._idle.append(line)
-        if line.used - self._idle[0].used > _PATIENCE:
-            try:
-                oldest = self._idle.pop(0)
-            except IndexError:
-                return  # other threads have taken all of them
-            if line.used - oldest.used > _PATIENCE:
-                oldest.close()
-            else:
-                self._idle.insert(0, oldest)
+        try:
+            if line.used - self._idle[0].used <= _PATIENCE:
+                return
+            oldest = self._idle.pop(0)
+        except IndexError:
+            return  # other threads have taken all of them
+        if line.used - oldest.used > _PATIENCE:
+            oldest.close()
+        else:
+            self._idle.insert(0, oldest)
 
     def _mourn(self, line: Line) -> EngineDied:
         """Let go of a line whose engine has ended, and say why."""
@@ -353,3 +355,4 @@ class Lines:
 
 lines = Lines()
 _fork.keep(lines)
+atexit.register(lines.close)  # while the modules that a line needs for its end are still there
