@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -276,6 +277,35 @@ def test_pickles_are_references_where_that_is_enough():
     ((name, data),) = _interpreter.pickled(described(IMAGES.map(lambda image: image + amount, fields="image"))).items()
     assert "<lambda>" in name
     assert pickle.loads(data)(3) == 10
+
+
+def test_modules_of_classes_of_their_own_go_by_name(monkeypatch):
+    """PyTorch has `torch.classes`, others load lazily. cloudpickle takes the first along with any method that says `self.classes`."""
+
+    class Lazy(types.ModuleType):
+        def __init__(self, name):
+            super().__init__(name)
+            self.lock = threading.Lock()
+
+    lazy = Lazy("lazy_of_the_test")
+    monkeypatch.setitem(sys.modules, "lazy_of_the_test", lazy)
+
+    def uses(sample):
+        return lazy
+
+    ((_, data),) = _interpreter.pickled(described(IMAGES.map(uses))).items()
+    assert pickle.loads(data)(None) is lazy
+
+    torch = pytest.importorskip("torch")
+
+    class Named:
+        classes = ("a", "b")
+
+        def __call__(self, sample):
+            return torch.zeros(len(self.classes)).numpy()
+
+    ((_, data),) = _interpreter.pickled(described(IMAGES.map(Named()))).items()
+    assert pickle.loads(data)(None).tolist() == [0, 0]
 
 
 def test_what_cannot_be_pickled_is_named():

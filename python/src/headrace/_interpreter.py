@@ -67,12 +67,10 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
     """Functions as bytes: by reference where workers can import them, by value otherwise."""
     if not functions:
         return {}
-    import cloudpickle
-
     done, size = {}, 0
     for name, function in functions.items():
         try:
-            done[name] = cloudpickle.dumps(function.value)
+            done[name] = _dumps(function.value)
         except Exception as error:
             raise RecipeError(_refusal(function, error)) from error
         size += len(done[name])
@@ -81,14 +79,35 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
     return done
 
 
+def _dumps(value: Any) -> bytes:
+    """A pickle by cloudpickle, with modules of all kinds by name.
+
+    cloudpickle knows plain modules only, and takes more along than a function needs: who says `self.classes` in a method that uses
+    `torch` has `torch.classes` in the pickle, which is an object of a class of its own. Modules that load lazily are such, too.
+    """
+    import importlib
+    import io
+    from types import ModuleType
+
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, ModuleType) and type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
+                return importlib.import_module, (obj.__name__,)
+            return super().reducer_override(obj)
+
+    file = io.BytesIO()
+    Pickler(file).dump(value)
+    return file.getvalue()
+
+
 def _refusal(function: Function, error: Exception) -> str:
     """Why a function cannot be pickled, and what to do."""
-    from cloudpickle import dumps
-
     what = "it"
     for held, value in _held(function.value):
         try:
-            dumps(value)
+            _dumps(value)
         except Exception as inner:
             what, error = held, inner
             break
@@ -99,9 +118,7 @@ def _refusal(function: Function, error: Exception) -> str:
 
 
 def _too_large(function: Function, own: int, size: int) -> str:
-    from cloudpickle import dumps
-
-    parts = {held: len(dumps(value)) for held, value in _held(function.value)}
+    parts = {held: len(_dumps(value)) for held, value in _held(function.value)}
     largest = max(parts, key=parts.__getitem__, default=None)
     most = "" if largest is None else f", most of it {largest}"
     return (
