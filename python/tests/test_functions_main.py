@@ -316,3 +316,26 @@ def test_headspace_and_profile(photos):
     with p.loader(epochs=1) as loader:
         assert hr.headspace(loader, lambda batch: batch["n"], batches=5).batches == 5
         assert loader.profile(items=8, workers=1).stages
+
+
+def test_stop_iteration_does_not_end_the_loop(photos):
+    """Raised by a function, it is a mistake: a loop that takes it for its end would leave batches out without a word."""
+    with pipeline(photos).map(lambda batch: next(iter(())), where="main").loader(epochs=1) as loader:
+        loop = iter(loader)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="<lambda> raised StopIteration") as caught:
+                next(loop)
+            assert isinstance(caught.value.__cause__, StopIteration)
+            assert "was given batch 0 of epoch 0" in caught.value.__notes__[0]
+        assert loader.state_dict()["batches"] == 0
+
+
+def test_errors_of_headrace_within_a_function_show_its_line(photos):
+    def reads(batch):
+        return hr.io.load_image(b"no image at all")
+
+    with pipeline(photos).map(reads, where="main").loader(epochs=1) as loader:
+        with pytest.raises(hr.MediaError, match="unknown image format") as caught:
+            next(iter(loader))
+    hr.io.close()
+    assert 'return hr.io.load_image(b"no image at all")' in "".join(traceback.format_exception(caught.value))

@@ -40,6 +40,11 @@ class MainSteps:
         for step in self._steps:
             try:
                 made = self._do(step, made, epoch, number)
+            except StopIteration as error:
+                text = f"headrace: {step.name} raised StopIteration, which would have ended the loop as if there were no more batches"
+                wrong = RuntimeError(text)
+                _note(wrong, f"headrace: {step.name} was given batch {number} of epoch {epoch}{_keys(batch)}")
+                raise wrong from error
             except Exception as error:
                 _note(error, f"headrace: {step.name} was given batch {number} of epoch {epoch}{_keys(batch)}")
                 raise
