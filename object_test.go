@@ -313,7 +313,8 @@ func TestIterablesResumeWithTheirState(t *testing.T) {
 					b.Release()
 				}
 				from := throughJSON(t, l.State())
-				if o := from.Sources["source"].Object; o == nil || o.State == "" || o.Position > from.Sources["source"].Position {
+				// While the first sample is not finished, others may be: then it is the beginning that is gone on from.
+				if o := from.Sources["source"].Object; o == nil || o.Position > from.Sources["source"].Position || o.State == "" && from.Sources["source"].Position > 0 {
 					t.Fatalf("%s: after %d batches the record is %+v", what, at, from)
 				}
 				got = append(got, numbersOfEpoch(t, openLoaderAt(t, steps, c, from), field)...)
