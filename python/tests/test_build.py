@@ -58,8 +58,9 @@ def test_the_wheel(checkout):
         (metadata,) = (n for n in names if n.endswith("METADATA"))
         text = archive.read(metadata).decode()
         assert "Requires-Python: >=3.10" in text
-        assert [line for line in text.splitlines() if line.startswith("Requires-Dist") and "extra" not in line] == [
-            "Requires-Dist: numpy>=1.23"
+        assert sorted(line for line in text.splitlines() if line.startswith("Requires-Dist") and "extra" not in line) == [
+            "Requires-Dist: cloudpickle>=2.2",
+            "Requires-Dist: numpy>=1.23",
         ]
         (tags,) = (n for n in names if n.endswith("WHEEL"))
         assert "Root-Is-Purelib: false" in archive.read(tags).decode()
