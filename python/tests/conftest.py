@@ -20,6 +20,9 @@ from PIL import Image
 
 import headrace as hr
 
+# Who starts the tests in the background, as a shell does with `&`, has them ignore SIGINT, and their children with them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "python" / "src"
 DEBUG_ENGINE = ROOT / "bin" / "headrace-debug"

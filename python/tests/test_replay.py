@@ -122,7 +122,8 @@ def test_what_cannot_be_replayed(photos):
         (None, "it is None: takes what state_dict"),
         ({**state, "sources": []}, "its sources are"),
         ({**state, "epoch": 1.5}, "its epoch is 1.5"),
-        ({**state, "dropped": -1}, "its dropped is -1"),
+        ({**state, "replaced": -1}, "its replaced is -1"),
+        ({**state, "dropped": -1}, "it dropped -1 samples, more than it had"),
     ):
         with pytest.raises(hr.StateMismatch, match=why):
             hr.replay(pipeline(photos), wrong)
