@@ -114,15 +114,16 @@ install_requirements() {
 
 is_installed() { cmp -s "$1" "$ENVIRONMENT/$2" && "$PYTHON" -c '' 2>/dev/null; }
 
+# install_into_venv names the interpreter by where it lies: programs remember the path, and this clone may be gone before the environment is.
 install_into_venv() {
-	local list="$1" name="$2"
+	local list="$1" name="$2" python="$ENVIRONMENT/bin/python"
 	make_venv
 	say "installing into $ENVIRONMENT: $(names "$list")"
 	if grep -q '^torch' "$list" && ! "$PYTHON" -c 'import torch' 2>/dev/null && cpu_wheels; then
 		# The wheels without CUDA are 20 times smaller than those on PyPI, and these tests use no GPU.
-		"$VENV/bin/uv" pip install -q --python "$PYTHON" --index-url "$CPU_WHEELS" torch torchvision
+		"$VENV/bin/uv" pip install -q --python "$python" --index-url "$CPU_WHEELS" torch torchvision
 	fi
-	"$VENV/bin/uv" pip install -q --python "$PYTHON" -r "$list"
+	"$VENV/bin/uv" pip install -q --python "$python" -r "$list"
 	cp "$list" "$ENVIRONMENT/$name"
 }
 
