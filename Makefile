@@ -4,10 +4,10 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help install build test test-all lint fmt demo docs bench soak sanitize wheel binaries clean
+.PHONY: help install build test test-all test-pythons lint fmt demo docs bench soak sanitize wheel binaries clean
 
 help: ## list every task
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: ## install what is missing: system packages, .venv (in ~/.cache/headrace), tools in build/tools
 	@scripts/install.sh
@@ -23,6 +23,11 @@ test: ## install what is missing, then run every check and every test
 test-all: test ## everything that test does, and the tests with TensorFlow
 	@scripts/install.sh tensorflow
 	@scripts/test_tensorflow.sh
+
+test-pythons: ## the tests of functions, sources and headrace.io on every Python from 3.10 on that is found here
+	@scripts/install.sh system python
+	@scripts/build.sh
+	@scripts/pythons.sh
 
 lint: ## only the checks that run nothing: format, vet, static analysis, types
 	@scripts/install.sh

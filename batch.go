@@ -3,10 +3,13 @@ package headrace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"headrace/arena"
+	"headrace/internal/bytesize"
+	"headrace/sample"
 	"headrace/tensor"
 )
 
@@ -16,7 +19,7 @@ type Batch struct {
 	slots   *slots
 	slot    *arena.Slot
 	form    atomic.Pointer[form] // nil until a row is written, where batches have several
-	texts   [][]string           // by text field, then row; len(texts[i]) == layout.rows
+	texts   [][]string           // by field of text or objects, then row; len(texts[i]) == layout.rows
 	origins [][]Origin           // by row; nil: there is no ledger
 	lost    [][]*Lost            // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
 	rows    int
@@ -25,7 +28,8 @@ type Batch struct {
 	step    int64
 }
 
-// Rows is the number of samples; only the last batch of an epoch has fewer than the recipe says.
+// Rows is the number of samples, or of rows into which several are packed; only the last batch of an epoch has fewer than the recipe says. A batch that a function of Python has
+// made whole ([Info].Whole) is one row.
 func (b *Batch) Rows() int { return b.rows }
 
 // Epoch is the epoch that the samples belong to.
@@ -34,14 +38,18 @@ func (b *Batch) Epoch() int { return b.epoch }
 // Step is the number of the batch in its epoch, from 0.
 func (b *Batch) Step() int64 { return b.step }
 
-// Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory; false if there is no such tensor field.
+// Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory; false if there is no such tensor field. One of a batch that is made whole has the shape that
+// the function gave it.
 func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 	form := b.form.Load()
 	for i, f := range b.slots.layout.fields {
 		if f.Name == name && f.DType != tensor.Invalid {
-			n := b.rows * form.sizes[i]
+			n, at := b.rows*form.sizes[i], b.offset(form, i)
 			shape := append(tensor.Shape{b.rows}, form.shapes[i]...)
-			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.slot.Bytes()[f.Offset : f.Offset+n : f.Offset+n]}, true
+			if b.slots.layout.whole {
+				shape = shape[1:]
+			}
+			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.slot.Bytes()[at : at+n : at+n]}, true
 		}
 	}
 	return tensor.Tensor{}, false
@@ -52,22 +60,36 @@ func (b *Batch) Extents() []int { return b.form.Load().extents }
 
 // row returns the bytes of field f in row i.
 func (b *Batch) row(f, i int) []byte {
-	n := b.form.Load().sizes[f]
-	start := b.slots.layout.fields[f].Offset + i*n
+	form := b.form.Load()
+	n := form.sizes[f]
+	start := b.offset(form, f) + i*n
 	return b.slot.Bytes()[start : start+n : start+n]
 }
 
+// offset is where the first row of field f begins.
+func (b *Batch) offset(form *form, f int) int {
+	if b.slots.layout.whole {
+		return form.offsets[f]
+	}
+	return b.slots.layout.fields[f].Offset
+}
+
 // Text returns a text field, one string a row; nil if there is no such field. The slice is the batch's.
-func (b *Batch) Text(name string) []string {
+func (b *Batch) Text(name string) []string { return b.beside(name, sample.Text) }
+
+// Objects returns a field of Python's objects, the bytes of one a row, which docs/protocol.md describes; nil if there is no such field. The slice is the batch's.
+func (b *Batch) Objects(name string) []string { return b.beside(name, sample.Object) }
+
+func (b *Batch) beside(name string, kind sample.Kind) []string {
 	for t, f := range b.slots.layout.texts {
-		if b.slots.layout.fields[f].Name == name {
+		if field := &b.slots.layout.fields[f]; field.Name == name && field.Kind == kind {
 			return b.texts[t][:b.rows]
 		}
 	}
 	return nil
 }
 
-// Texts returns every text field in the order of the fields.
+// Texts returns every field of text or objects, in the order of the fields.
 func (b *Batch) Texts() [][]string {
 	out := make([][]string, len(b.texts))
 	for i := range b.texts {
@@ -96,7 +118,7 @@ func (b *Batch) origin(row int, it *item) {
 	}
 }
 
-// Samples is the number of samples that lie in the rows: more than these where several are packed into one.
+// Samples is the number of samples that lie in the rows: more than these where several are packed into one, or make a whole batch.
 func (b *Batch) Samples() (n int64) {
 	if b.samples == nil {
 		return int64(b.rows)
@@ -111,6 +133,9 @@ func (b *Batch) Samples() (n int64) {
 func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 	return b.slot.Segment(), b.slot.Index(), b.slot.Pooled()
 }
+
+// Alone reports whether the batch's segment is for it alone, and goes when it is released.
+func (b *Batch) Alone() bool { return !b.slot.Pooled() || b.slot.Grown() }
 
 // Send gives the memory to a consumer in another process; [Loader.Release] takes it back by its name. The batch must not be used afterwards.
 func (b *Batch) Send() error {
@@ -127,7 +152,7 @@ type slots struct {
 	layout *layout
 	arena  *arena.Arena
 	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
-	packs  bool                   // several samples lie in a row
+	packs  bool                   // several samples lie in a row, or a row is the whole batch
 	notes  bool                   // there may be samples in the place of others
 	ledger bool
 	free   sync.Pool // of *Batch without a slot
@@ -191,7 +216,26 @@ func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
 // Seal ends the filling: rows samples stand in the batch.
 func (s *slots) Seal(b *Batch, rows int) error {
 	b.rows = rows
+	if err := b.checkBeside(mostBeside); err != nil {
+		return err
+	}
 	return b.slot.Seal()
+}
+
+// checkBeside refuses more text and objects than can travel with a batch.
+func (b *Batch) checkBeside(most int) error {
+	size := 0
+	for _, field := range b.texts {
+		size += 4 * (b.rows + 1)
+		for _, text := range field[:b.rows] {
+			size += len(text)
+		}
+	}
+	if size <= most {
+		return nil
+	}
+	return fmt.Errorf("%w: a batch of %d rows has %s of text and objects, and at most %s travel with one: use a smaller batch, or have functions return large arrays as fields of their own, which are not copied",
+		ErrConfig, b.rows, bytesize.Text(int64(size)), bytesize.Text(int64(most)))
 }
 
 // Drop gives an unwanted batch's slot back.

@@ -19,7 +19,7 @@ func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap:
+		case program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
 			continue
 		}
 		for n, s := range r.All() {
@@ -56,6 +56,8 @@ type stage struct {
 	losses  *pipe.Policy
 	python  *python // whose workers work; nil: the engine's own
 	flat    *flat   // that makes several samples of one; nil: op makes one
+
+	aggregate *aggregate // that makes samples of several; nil: it does not
 }
 
 // routing divides samples among branches.
@@ -87,8 +89,10 @@ type compiler struct {
 	skipping map[string]bool // by stage, whether it skips
 	judges   map[string]bool // stages that skip, and have a limit of their own
 	groups   bool            // samples come into batches by what they are
+	rows     int             // of a full batch, or samples
 	drops    bool            // some samples may be left out
 	makes    bool            // and others may be made into several
+	gathers  []string        // stages that make samples of several
 	programs bool
 	relabels bool
 }
@@ -111,16 +115,22 @@ type op struct {
 // compile makes lines of the plan, and what fills batches at their end.
 func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	c := compiler{
-		work: &l.work, failing: l.failing(), groups: l.groups, sources: l.sources,
+		work: &l.work, failing: l.failing(), groups: l.groups, rows: l.size(), sources: l.sources,
 		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: places{homes: newHomes()}},
 	}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		return nil, nil, err
 	}
-	end := c.end(whole, p)
+	end, err := c.end(whole, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if end.writer != nil {
+		l.writers = end.writer.pool
+	}
 	l.work.room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.room, c.spending, c.skipping, c.judges
-	l.drops, l.makes = c.programs || c.drops, c.makes
+	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers
 	if c.relabels {
 		l.info.Classes = nil // other labels than those of the source
 	}
@@ -282,8 +292,11 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 // add appends a part whose result is stored.
 func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if p.Step != nil {
-		if _, several := p.Step.Args.(*recipe.FlatMap); several {
+		switch p.Step.Args.(type) {
+		case *recipe.FlatMap:
 			return c.flatMap(n, p)
+		case *recipe.Aggregate:
+			return c.aggregate(n, p)
 		}
 	}
 	c.reach(n, p)
@@ -292,7 +305,9 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if p.Step == nil {
 		next = c.images(p)
 	} else if isPython(p.Step.Args) {
-		s.python, err = c.python(*p.Step)
+		if s.python, err = c.python(*p.Step); err == nil {
+			s.python.stage = s.name
+		}
 		next = s.python
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
 		next = c.array(args)
@@ -356,11 +371,20 @@ func (c *compiler) array(args *recipe.DecodeNPY) *arrayFile {
 }
 
 // end makes what fills batches of the last part.
-func (c *compiler) end(n *line, plan fuse.Plan) *ending {
-	e := &ending{work: c.work, image: -1}
+func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
+	e = &ending{work: c.work, image: -1}
+	if plan.Batch.Collate != nil {
+		e.collating, err = c.collate(plan, c.rows)
+		return e, err
+	}
 	p := plan.Last
 	if c.groups {
 		c.group(n, e, plan)
+	} else if p.Step != nil {
+		c.reach(n, p)
+		if e.writer, err = c.rowWriter(p); err != nil {
+			return nil, err
+		}
 	} else if p.Images != nil {
 		c.reach(n, p)
 		e.images = c.images(p)
@@ -372,23 +396,25 @@ func (c *compiler) end(n *line, plan fuse.Plan) *ending {
 	e.bear(p.Name(), h, c.trail.way)
 	if plan.Pack != nil {
 		e.tracks = c.tracks(*plan.Pack)
-		return e
+		return e, nil
 	}
-	text := 0
 	for i, f := range c.work.layout.fields {
 		at := c.trail.places.of[f.Name]
 		switch {
 		case at.in == 0: // made of another
+		case e.writer != nil && e.writer.gives(f.Name):
 		case plan.Buckets != nil && at.in == arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
 		case e.images != nil && at == e.images.image:
 			e.image = i
-		case at.in == texts:
-			e.cells = append(e.cells, cell{field: i, text: text, place: at})
-			text++
+		case at.in == texts || at.in == data:
+			e.cells = append(e.cells, cell{field: i, text: c.text(i), place: at})
 		default:
 			e.cells = append(e.cells, cell{field: i, place: at})
 		}
 	}
-	return e
+	return e, nil
 }
+
+// text is the number of a field among those of text and objects in a batch.
+func (c *compiler) text(field int) int { return slices.Index(c.work.layout.texts, field) }

@@ -152,20 +152,3 @@ func TestErrorsOfOtherStages(t *testing.T) {
 		}
 	}
 }
-
-// What looks at the first samples before a run begins loses some of them, too. The file tells of the run's alone.
-func TestDeadLettersOfWhatIsFoundOut(t *testing.T) {
-	leak.Check(t)
-	root, _ := pictureFolder(t, 6)
-	file := filepath.Join(t.TempDir(), "lost.jsonl")
-	steps := `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"map":{"function":"stages:told"}},{"resize":{"size":[8,8]}},{"batch":{"size":1}}`
-	o := Options{Python: pythonHere(t, troubles(t, map[int]string{0: "raise"}))}
-	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: Skip, DeadLetters: recipe.Path(file)}, o)
-	if got := lettersIn(t, file); len(got) != 0 {
-		t.Errorf("before a sample is read: %+v", got)
-	}
-	takeAll(t, l)
-	if got := lettersIn(t, file); len(got) != 1 {
-		t.Errorf("%+v", got)
-	}
-}

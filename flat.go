@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -14,7 +15,8 @@ import (
 // flat is a function of Python that makes any number of samples of one. They have the place and the key of that sample, and among themselves a number.
 type flat struct {
 	*python
-	stays []slot // fields that pass by the function: each sample that it makes has them too
+	stays   []slot // fields that pass by the function: each sample that it makes has them too
+	refuses bool   // the loader replaces samples that fail, which cannot be done with one of which some were made
 }
 
 // flatMap appends the stage of such a function. Behind it bytes are reserved anew, for each of the samples that it makes.
@@ -33,9 +35,12 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 			next.stays = append(next.stays, slot{f.Name, f.Type, at})
 		}
 	}
+	next.stage = p.Name()
 	h := c.failing.of(p.Failures, t.samples)
 	s := &stage{name: p.Name(), steps: p.Names, python: next.python, flat: next, asks: true, losses: h.policy}
-	c.limit(s.name, h)
+	if next.refuses = h.replaces; !h.replaces {
+		c.limit(s.name, h)
+	}
 	n.steps = append(n.steps, step{stage: s})
 	t.way = append(slices.Clip(t.way), op{next.one, true})
 	t.leg = nil
@@ -48,9 +53,14 @@ func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
 	return func(yield func(*item, error) bool) {
 		defer f.work.drop(it)
 		err := f.each(ctx, it, func(child *item) bool { return yield(child, nil) })
-		if err != nil {
-			yield(nil, it.blamed(err))
+		if err == nil {
+			return
 		}
+		if f.refuses && ctx.Err() == nil && !errors.As(err, new(*extern.StartError)) {
+			err = fmt.Errorf("on_error=%q has no other sample to put in its place, since some may have been made of it, so it ends the run; .failures(on_error=%q) behind %s leaves it out: %w",
+				Replace, Skip, f.name, err)
+		}
+		yield(nil, it.blamed(err))
 	}
 }
 
@@ -100,33 +110,42 @@ func (f *flat) each(ctx context.Context, it *item, yield func(*item) bool) error
 
 // child makes a sample of what the function yields.
 func (f *flat) child(ctx context.Context, it *item, number int64, out []extern.Value) (_ *item, err error) {
-	w := f.work
 	child := it.again()
 	child.made, child.wanted, child.draws = append(slices.Clip(it.made), number), it.wanted, slices.Clone(it.draws)
-	w.blank(child)
+	return child, f.fill(ctx, child, out, func(v *values) {
+		for i := range f.stays {
+			f.copyOf(it, v, &f.stays[i])
+		}
+	})
+}
+
+// fill gives a sample that was made the values that came for it, and others, where there are any. It waits until there are bytes for them.
+func (p *python) fill(ctx context.Context, it *item, out []extern.Value, others func(*values)) (err error) {
+	w := p.work
+	w.blank(it)
 	defer func() {
 		if err != nil {
-			w.drop(child)
+			w.drop(it)
 		}
 	}()
-	v := child.values
+	v := it.values
 	for i := range out {
 		w.adopt(v, out[i].Data)
 	}
-	for i := range f.out {
-		if err := f.out[i].fits(&out[i]); err != nil {
-			return nil, f.misfit(err)
+	for i := range p.out {
+		if err := p.out[i].fits(&out[i]); err != nil {
+			return p.misfit(err)
 		}
 	}
-	for i := range f.stays {
-		f.copyOf(it, v, &f.stays[i])
+	if others != nil {
+		others(v)
 	}
-	for i := range f.out {
-		f.put(v, &f.out[i], &out[i])
+	for i := range p.out {
+		p.put(v, &p.out[i], &out[i])
 	}
 	v.sweep()
-	child.working, err = it.source.lane.Acquire(ctx, w.age(it.id), forDecoder, v.held())
-	return child, err
+	it.working, err = it.source.lane.Acquire(ctx, w.age(it.id), forDecoder, v.held())
+	return err
 }
 
 // copyOf gives a value to another sample, too.

@@ -14,6 +14,9 @@ type joiner struct{ *Loader }
 func (l *Loader) join(whole *line, end *ending, p fuse.Plan) (pipe.Flow[*Batch], error) {
 	j := joiner{l}
 	samples := j.line(pipe.Flow[*item]{}, whole, end.replaces)
+	if l.collating = end.collating; l.collating != nil {
+		return j.collate(samples, l.collating), nil
+	}
 	if end.grouping != nil {
 		return j.group(samples, end, p)
 	}
@@ -22,11 +25,18 @@ func (l *Loader) join(whole *line, end *ending, p fuse.Plan) (pipe.Flow[*Batch],
 
 // filling are the settings of the last stage.
 func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
-	j.note(p.Last.Name(), j.info.Workers, p.Last.Names)
-	j.computing = append(j.computing, p.Last.Name())
-	return pipe.FillOpts{
-		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Gate: j.gate.gate, Failures: end.losses,
+	o := pipe.FillOpts{
+		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Failures: end.losses,
 	}
+	if python := end.writer; python != nil {
+		o.Workers, o.Hands, o.Staff = python.workers, python.hands, python.pool.SetWorkers
+		j.calling = append(j.calling, o.Name)
+	} else {
+		o.Gate = j.gate.gate
+		j.computing = append(j.computing, o.Name)
+	}
+	j.note(o.Name, o.Workers, p.Last.Names)
+	return o
 }
 
 // line goes on behind in, in a branch, or begins at a source or a merge. Later says whether samples may have to wait for bytes behind it. As these
@@ -56,6 +66,10 @@ func (j joiner) line(in pipe.Flow[*item], n *line, later bool) pipe.Flow[*item] 
 func (j joiner) ordered(later bool) bool { return later || j.config.Order == InputOrder }
 
 func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item] {
+	if s.aggregate != nil {
+		j.note(s.name, 1, s.steps)
+		return pipe.Discard(pipe.Aggregate(in, s.aggregate.begin, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.drop)
+	}
 	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
 	switch {
 	case s.python != nil:

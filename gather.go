@@ -24,6 +24,9 @@ func (l *Loader) Gather(records []State) (State, error) {
 	if s := l.iterated(); s != nil {
 		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.name)
 	}
+	if !allBegin(records) && l.gathers != nil {
+		return State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", ErrState, l.gathers[0])
+	}
 	g := gathering{loader: l, world: records[0].WorldSize}
 	err := g.add(records)
 	if err == nil {
@@ -171,6 +174,10 @@ func (g *gathering) complete(first ranked) error {
 		}
 	}
 	return nil
+}
+
+func allBegin(records []State) bool {
+	return !slices.ContainsFunc(records, func(s State) bool { return !s.begins() })
 }
 
 // begins tells whether the record is the beginning of its epoch.

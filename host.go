@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"headrace/extern"
 	"headrace/order"
@@ -15,7 +14,7 @@ import (
 
 // host has the workers of a loader's functions of Python, and the memory that they share with the engine.
 type host struct {
-	heap    *heap
+	heap    *extern.Heap
 	python  *extern.Interpreter
 	log     func(extern.Line)
 	workers int  // of a step that does not say how many
@@ -30,7 +29,7 @@ func newHost(o Options, workers int, probes bool) (*host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("headrace: %w", err)
 	}
-	h := &host{heap: &heap{Heap: memory}, python: o.Python, log: o.Log, workers: workers, probes: probes}
+	h := &host{heap: memory, python: o.Python, log: o.Log, workers: workers, probes: probes}
 	if probes {
 		h.workers = 1
 	}
@@ -46,7 +45,7 @@ func (h *host) open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	if p.Workers != nil && !h.probes {
 		workers = *p.Workers
 	}
-	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.heap.Heap, workers, p.Where == "thread"
+	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.heap, workers, p.Where == "thread"
 	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
 	o.Limit = failing{}.of(f, 0).limit
 	pool, err := extern.Open(o)
@@ -77,14 +76,24 @@ func (h *host) refuses(stage string, workers int) error {
 		return nil
 	}
 	for _, p := range h.calls {
-		if p.name == stage && len(p.shared) > 0 {
+		if p.stage == stage && len(p.shared) > 0 {
 			return fmt.Errorf("%s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", stage, strings.Join(p.shared, ", "))
 		}
 	}
 	return nil
 }
 
-// close ends the workers.
+// await has what is measured begin when workers have started.
+func (h *host) await() {
+	if h == nil {
+		return
+	}
+	for _, p := range h.pools {
+		p.Await()
+	}
+}
+
+// close ends the workers. The heap stays until an abandoned operation has let go of it, too.
 func (h *host) close() error {
 	if h == nil {
 		return nil
@@ -93,29 +102,7 @@ func (h *host) close() error {
 	for _, p := range h.pools {
 		errs = append(errs, p.Close())
 	}
-	return errors.Join(append(errs, h.heap.close())...)
-}
-
-// heap is memory that workers share. It stays until an abandoned operation has let go of it, too.
-type heap struct {
-	*extern.Heap
-	closed atomic.Bool
-}
-
-// Give implements scratch.Memory.
-func (h *heap) Give(b []byte) {
-	h.Heap.Give(b)
-	if h.closed.Load() {
-		h.close()
-	}
-}
-
-func (h *heap) close() error {
-	h.closed.Store(true)
-	if h.Held() > 0 {
-		return nil
-	}
-	return h.Heap.Close()
+	return errors.Join(append(errs, h.heap.Close())...)
 }
 
 // python makes a part of a step that is a function of Python.
@@ -135,10 +122,14 @@ func (c *compiler) python(s recipe.Step) (*python, error) {
 	case *recipe.FlatMap:
 		o.Kind, call, o.To, o.Gives = extern.FlatMap, &args.Python, args.To, args.Gives.Schema
 		out, _ = args.Check(t.schema)
+	case *recipe.Aggregate:
+		called := args.Python()
+		o.Kind, call, o.Gives, o.States = extern.Aggregate, &called, args.Gives.Schema, true
+		out, _ = args.Check(t.schema)
 	}
 	o.In = call.Takes(t.schema)
 	p.begin(o.In, &t.places)
-	p.gives(o.Gives, out, call.Fields == nil && !p.filters, t)
+	p.gives(o.Gives, out, (call.Fields == nil || o.Kind == extern.Aggregate) && !p.filters, t)
 	c.relabels = c.relabels || call.Fields != nil && o.Gives.Find("label") >= 0
 	t.schema = out
 	p.hands = handsFor(o.In, o.Gives)
@@ -193,7 +184,7 @@ func handsFor(in, out sample.Schema) int {
 	bytes := int64(0)
 	for _, f := range append(in[:len(in):len(in)], out...) {
 		switch {
-		case f.Type.Kind == sample.Text:
+		case f.Type.Kind == sample.Text, f.Type.Kind == sample.Object:
 			bytes += 100
 		case f.Type.Axes != "" && !f.Type.Fixed():
 			return 4

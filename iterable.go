@@ -79,6 +79,8 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 		if epoch == s.epoch && s.from.State != "" {
 			call.State, at = []byte(s.from.State), s.from.Position
 		}
+		key := s.work.chance(s.source.item(epoch, 0, 0)) // of the epoch; the worker counts its samples on from there
+		call.Random = [2]uint64{key.Uint64(s.python.op, 2*uint32(s.rank)), key.Uint64(s.python.op, 2*uint32(s.rank)+1) + uint64(at)}
 		enough := false
 		err := s.python.pool.Stream(ctx, call, func(out []extern.Value) error {
 			out, state := out[:len(out)-1], out[len(out)-1].Text

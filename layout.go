@@ -13,19 +13,20 @@ const alignment = 64
 // Field is one field of a batch.
 type Field struct {
 	Name   string       `json:"name"`
-	Kind   sample.Kind  `json:"kind"`             // tensor or text
+	Kind   sample.Kind  `json:"kind"`             // tensor, text or object
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
 	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
 }
 
-// layout is where the fields of a batch lie in a slot: one contiguous array a tensor field, each aligned; text travels beside the slot.
+// layout is where the fields of a batch lie in a slot: one contiguous array a tensor field, each aligned; text and objects travel beside the slot.
 type layout struct {
 	fields []Field
 	rows   int // most rows of a batch
 	bytes  int // of a slot
 	texts  []int
 	forms  []form // of batches; where they are padded to their longest sample, of the largest ones
+	whole  bool   // a batch is one row, whose values are its fields: these lie one behind the other, where its form says
 }
 
 // form is what the layout leaves open: the shapes in one batch, or in several.
@@ -34,6 +35,8 @@ type form struct {
 	shapes  []tensor.Shape // of a row, by field
 	sizes   []int          // of a row in bytes, by field
 	rows    int            // most of a batch
+	offsets []int          // of a batch that is whole, by field
+	bytes   int            // likewise, of all fields
 }
 
 // open is a form before there is a layout: how many rows a batch has at most, and the extents that the schema leaves open.
@@ -47,7 +50,7 @@ func newLayout(schema sample.Schema, forms ...open) (layout, error) {
 	l := layout{}
 	for i, f := range schema {
 		switch f.Type.Kind {
-		case sample.Text:
+		case sample.Text, sample.Object:
 			l.texts = append(l.texts, i)
 		case sample.Tensor:
 		default:
@@ -68,13 +71,33 @@ func newLayout(schema sample.Schema, forms ...open) (layout, error) {
 		for _, f := range l.forms {
 			most = max(most, f.rows*f.sizes[i])
 		}
-		if l.bytes += (most + alignment - 1) / alignment * alignment; l.bytes > maxSlot {
+		if l.bytes += aligned(most); l.bytes > maxSlot {
 			return layout{}, l.tooLarge(l.rows, i)
 		}
 	}
-	l.bytes = max(l.bytes, alignment) // a batch of text alone still has a slot, for its lease
+	l.bytes = max(l.bytes, alignment) // a batch without arrays still has a slot, for its lease
 	return l, nil
 }
+
+// newWhole lays out batches that are made whole. A slot has room for so many bytes, or for just what a batch has where that is always the same.
+func newWhole(schema sample.Schema, room int) (layout, error) {
+	l, err := newLayout(schema)
+	if err != nil {
+		return l, err
+	}
+	l.whole, l.rows, l.bytes = true, 1, max(room, alignment)
+	if l.unknown() == 0 {
+		f, err := l.form(open{rows: 1})
+		if err != nil {
+			return l, err
+		}
+		l.forms, l.bytes = []form{f}, max(f.bytes, alignment)
+	}
+	return l, nil
+}
+
+// aligned is how many bytes a field takes.
+func aligned(n int) int { return (n + alignment - 1) / alignment * alignment }
 
 // form is what batches are where the unknown extents are these.
 func (l *layout) form(o open) (form, error) {
@@ -86,7 +109,7 @@ func (l *layout) form(o open) (form, error) {
 				shape[k], o.extents = o.extents[0], o.extents[1:]
 			}
 		}
-		if field.Kind == sample.Text {
+		if field.Kind != sample.Tensor {
 			f.shapes, f.sizes = append(f.shapes, nil), append(f.sizes, 0)
 			continue
 		}
@@ -98,6 +121,15 @@ func (l *layout) form(o open) (form, error) {
 			return form{}, l.tooLarge(o.rows, i)
 		}
 		f.shapes, f.sizes = append(f.shapes, shape), append(f.sizes, int(n))
+	}
+	if l.whole {
+		for _, n := range f.sizes {
+			f.offsets = append(f.offsets, f.bytes)
+			f.bytes += aligned(n)
+		}
+		if f.bytes > maxSlot {
+			return form{}, l.tooLarge(o.rows, len(f.sizes)-1)
+		}
 	}
 	return f, nil
 }
@@ -121,3 +153,6 @@ func (l *layout) tooLarge(rows, field int) error {
 
 // maxSlot bounds a batch: half of what a 64-bit address space gives a process on every CPU at hand, and far below where int arithmetic ends.
 const maxSlot = 1 << 46
+
+// mostBeside bounds the text and objects of a batch. They travel in one message with what else there is to say of it, and messages have at most 1 GiB.
+const mostBeside = 960 << 20

@@ -25,7 +25,8 @@ type Draw struct {
 	Values map[string]any
 }
 
-// Origins yields the samples of a batch, each with its row, in their order: several of one row where they are packed. It is nil where the loader keeps no
+// Origins yields the samples of a batch, each with its row, in their order: several of one row where they are packed, and of a batch that a function has made whole each with its
+// place in the list that this was given. It is nil where the loader keeps no
 // ledger.
 func (b *Batch) Origins() iter.Seq2[int, Origin] {
 	if b.origins == nil {
@@ -33,7 +34,10 @@ func (b *Batch) Origins() iter.Seq2[int, Origin] {
 	}
 	return func(yield func(int, Origin) bool) {
 		for i, row := range b.origins[:b.rows] {
-			for _, o := range row {
+			for k, o := range row {
+				if b.slots.layout.whole {
+					i = k
+				}
 				if !yield(i, o) {
 					return
 				}

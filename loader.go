@@ -41,7 +41,7 @@ type Options struct {
 	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
 
 	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
-	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: nobody is told
+	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
 }
 
 // InFlight is told which samples are in the hands of C code. Cell is the number of the operation among those at work at once.
@@ -70,7 +70,7 @@ func (l Lost) Cause() error {
 // Info is what is known of a loader before it runs.
 type Info struct {
 	Fields          []Field       `json:"fields"`
-	Rows            int           `json:"rows"`       // of a full batch
+	Rows            int           `json:"rows"`       // of a full batch; of one that is made whole the samples
 	SlotBytes       int           `json:"slot_bytes"` // of a batch
 	Samples         int64         `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
 	Sources         []Source      `json:"sources"`    // in the order of the recipe
@@ -78,6 +78,7 @@ type Info struct {
 	BatchesPerEpoch int64         `json:"batches_per_epoch"` // -1: not bounded
 	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
 	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
+	Whole           bool          `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
 	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
 	Epochs          *int          `json:"epochs"`
 	Decoder         string        `json:"decoder"`
@@ -128,15 +129,18 @@ type Loader struct {
 	extent  extent
 	layout  layout
 	arena   *arena.Arena
+	writers *extern.Pool // whose workers write into batches; nil: nobody does but the engine
 	budget  *budget.Budget
 	slots   *slots
 	gate    *Gate
 	flow    pipe.Flow[*Batch]
 	work    work
 
-	groups    bool // samples come into batches by what they are
-	drops     bool // some may be left out on purpose, as operations do that are not the engine's own
-	makes     bool // some may be made into several
+	groups    bool       // samples come into batches by what they are
+	collating *collating // makes batches; nil: samples are stacked, or packed
+	drops     bool       // some may be left out on purpose, as operations do that are not the engine's own
+	makes     bool       // some may be made into several
+	gathers   []string   // stages that make samples of several
 	spending  spending
 	computing []string       // stages whose workers compute, by name
 	reading   []string       // stages whose workers wait
@@ -442,6 +446,9 @@ func (l *Loader) lost(loss pipe.Loss) {
 		return
 	}
 	id, key := l.source(loss.Source).identify(loss.Epoch, loss.Pos)
+	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells
+		key = bad.Key
+	}
 	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
 }
 

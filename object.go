@@ -16,7 +16,8 @@ import (
 type object struct {
 	args   *recipe.Object
 	python *python // whose workers have it
-	name   place   // of the key; nowhere: the samples bring one
+	name   place   // of the key
+	brings bool    // samples bring it: they are called so
 	each   int64   // bytes of a sample; 0: nobody knows
 }
 
@@ -61,9 +62,7 @@ func (o *object) begins(c *compiler, s *fuse.Source, gives sample.Schema) {
 		}
 	}
 	o.each = max(0, o.each)
-	if gives.Find("key") < 0 {
-		o.name = t.places.of["key"]
-	}
+	o.name, o.brings = t.places.of["key"], gives.Find("key") >= 0
 }
 
 // fetch implements contents.
@@ -74,9 +73,16 @@ func (o *object) fetch(ctx context.Context, w *work, it *item) (n int64, err err
 	c := o.python.call(it)
 	defer o.python.done(c)
 	if err := o.python.pool.Call(ctx, c); err != nil {
+		if call := (*extern.CallError)(nil); errors.As(err, &call) && call.Key != "" {
+			it.key = call.Key
+		}
 		return 0, final(err)
 	}
-	if n, err = o.take(w, it, c.Out); err != nil || n <= o.each {
+	out := c.Out
+	if o.args.Keys != "" {
+		it.key, out = out[len(out)-1].Text, out[:len(out)-1]
+	}
+	if n, err = o.take(w, it, out); err != nil || n <= o.each {
 		return n, err
 	}
 	before := it.content
@@ -102,8 +108,11 @@ func (o *object) take(w *work, it *item, out []extern.Value) (n int64, err error
 	for i := range o.python.out {
 		o.python.put(v, &o.python.out[i], &out[i])
 	}
-	if o.name.in == texts {
+	switch {
+	case !o.brings:
 		v.texts[o.name.at] = it.key
+	case o.args.Keys == "":
+		it.key = v.texts[o.name.at]
 	}
 	v.sweep()
 	return n, nil
@@ -111,8 +120,8 @@ func (o *object) take(w *work, it *item, out []extern.Value) (n int64, err error
 
 // openSource starts the workers of a source.
 func (h *host) openSource(s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
-	o := extern.Options{Kind: kind, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
-	return h.open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields}, o, s.Failures)
+	o := extern.Options{Kind: kind, Keys: s.Object.Keys, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
+	return h.open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields, Seed: s.Object.Seed}, o, s.Failures)
 }
 
 // object finds out what the samples of an object are, where its step does not say so: those of the first one, of which all extents are taken to be those of all.

@@ -1,3 +1,5 @@
+//go:build cgo && !headrace_debug
+
 package headrace
 
 import (
@@ -382,7 +384,7 @@ func TestStatesOfIterablesAreBounded(t *testing.T) {
 func TestIterablesThatBreakOff(t *testing.T) {
 	leak.Check(t)
 	for what, want := range map[string]string{
-		"breaks": "RuntimeError: no more of this", "dies": "killed", "Wide": "2097154 bytes", "Unwritten": "plain JSON: Object of type ndarray",
+		"breaks": "RuntimeError: no more of this", "dies": "killed", "Wide": "2097154 bytes", "Unwritten": "plain JSON, arrays of NumPy and bytes: Object of type set",
 	} {
 		gives := `{"n":{"dtype":"int64"}}`
 		if what == "Wide" || what == "Unwritten" {
@@ -451,6 +453,24 @@ func TestObjectsThatAreRefused(t *testing.T) {
 	}
 	if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "is an iterator, which can be gone through once, and this is epoch 1") {
 		t.Error(err)
+	}
+}
+
+// The samples of what ranks iterate over have the same numbers on all of them, and are others: they draw other random numbers.
+func TestIterablesOfRanksDrawApart(t *testing.T) {
+	leak.Check(t)
+	seen := map[int64]int{}
+	for rank := range 3 {
+		steps := `{"source":{"function":"sources:ranked"}},{"map":{"function":"stages:drawn"}},{"batch":{"size":5}}`
+		l := openObject(t, steps, Config{WorldSize: 3, Rank: rank, StepsPerEpoch: new(4)}, Options{})
+		for _, batch := range numbersOfEpoch(t, l, "drawn") {
+			for _, n := range batch {
+				seen[n]++
+			}
+		}
+	}
+	if len(seen) != 3*4*5 {
+		t.Errorf("3 ranks of 20 samples draw %d different numbers", len(seen))
 	}
 }
 

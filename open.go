@@ -10,6 +10,7 @@ import (
 
 	"headrace/arena"
 	"headrace/budget"
+	"headrace/extern"
 	"headrace/internal/machine"
 	"headrace/order"
 	"headrace/pipe"
@@ -28,7 +29,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := errors.Join(err, c.Check()); err != nil {
 		return nil, err
 	}
-	if err := checkIterated(r, c.withDefaults()); err != nil {
+	if err := errors.Join(checkIterated(r, c.withDefaults()), checkAggregates(r, c.withDefaults())); err != nil {
 		return nil, err
 	}
 	f := found{config: c, options: o, listed: map[string]*files{}, suffixes: suffixesOf(r)}
@@ -73,14 +74,19 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 	if err := l.checkRanks(p); err != nil {
 		return nil, err
 	}
-	forms, err := formsOf(r, p, l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize())
+	forms, err := formsOf(r, p, l.size())
 	if err != nil {
 		return nil, err
 	}
-	if l.layout, err = newLayout(schema, forms...); err != nil {
+	if p.Batch.Collate != nil {
+		l.layout, err = newWhole(schema, f.roomFor(l.config))
+	} else {
+		l.layout, err = newLayout(schema, forms...)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := l.makeMemory(); err != nil {
+	if err := l.makeMemory(p); err != nil {
 		return nil, err
 	}
 	if err := l.makeWork(probes); err != nil {
@@ -121,6 +127,9 @@ func (o Options) withDefaults() Options {
 	if o.Warn == nil {
 		o.Warn = func(string, string) {}
 	}
+	if o.Log == nil {
+		o.Log = extern.Print(os.Stderr)
+	}
 	return o
 }
 
@@ -147,6 +156,9 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
 		} else {
 			s.contents = newObject(f.Object, s, l.config)
 			unnamed = true
+			if s.iterated() && l.config.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
+				s.id = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
+			}
 		}
 		first += s.contents.len()
 		l.sources = append(l.sources, s)
@@ -226,7 +238,7 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 	}
 	for _, s := range l.recipe.All() {
 		switch s.Args.(type) {
-		case *recipe.Filter, *recipe.FlatMap:
+		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
 			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ErrConfig, s.Op, s.Name, l.config.WorldSize)
 		}
 	}
@@ -240,7 +252,7 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 
 // makeMemory sets the byte budget, and in it the pool: what is ready for the consumer, one batch that fills, and two that the consumer holds, for while it
 // asks for the next it has the last.
-func (l *Loader) makeMemory() error {
+func (l *Loader) makeMemory(p fuse.Plan) error {
 	here := machine.Here()
 	limit, hold := here.Budget(l.config.LocalWorldSize), here.HoldLimit(l.config.LocalWorldSize)
 	if l.config.Memory != nil {
@@ -253,7 +265,7 @@ func (l *Loader) makeMemory() error {
 	l.budget = budget.New(limit)
 	var err error
 	l.arena, err = arena.New(arena.Options{
-		Slots: l.config.Prefetch + 1 + 2, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.options.Announce,
+		Slots: l.config.Prefetch + 1 + l.inHand(p) + 2, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
 	})
 	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
@@ -265,7 +277,7 @@ func (l *Loader) makeMemory() error {
 }
 
 func (l *Loader) makeWork(probes bool) (err error) {
-	share := min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers)
+	share := l.share()
 	l.info.Workers = min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
 	if l.config.Workers != nil {
 		l.info.Workers = *l.config.Workers
@@ -290,12 +302,21 @@ func (l *Loader) makeWork(probes bool) (err error) {
 	return err
 }
 
+// share is how many cores are the loader's to use.
+func (l *Loader) share() int { return min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers) }
+
 // readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
 func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 
+// size is how many samples, or rows, a full batch of this rank has.
+func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize() }
+
 func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i := &l.info
-	i.Fields, i.Rows, i.SlotBytes = l.layout.fields, l.layout.rows, l.layout.bytes
+	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.fields, l.layout.rows, l.layout.bytes, l.layout.whole
+	if i.Whole {
+		i.Rows = l.size()
+	}
 	l.extent = extent{splits: map[string]order.Split{}, judges: l.extent.judges, makes: l.makes, begin: State{
 		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
@@ -312,6 +333,12 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		i.Samples += s.split.Samples
 	}
 	l.extent.begin.Errors = l.counted()
+	for _, name := range l.gathers {
+		if l.extent.begin.Aggregates == nil {
+			l.extent.begin.Aggregates = map[string]pipe.Memory{}
+		}
+		l.extent.begin.Aggregates[name] = pipe.Memory{}
+	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order != "arrival" {
 			if l.extent.begin.Merges == nil {
@@ -321,7 +348,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		}
 	}
 	i.SamplesPerEpoch, i.Exact = whole.epoch()
-	rows := int64(l.layout.rows)
+	rows := int64(i.Rows)
 	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
 		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
 	}
@@ -345,7 +372,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i.Decoder = l.extent.begin.Decoder
 	i.Pipeline = l.recipe.String()
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown
+	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.gathers == nil
 	i.State = l.extent.settled(State{})
 }
 

@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ type found struct {
 	options  Options
 	listed   map[string]*files // by source
 	suffixes []string          // of files in folders
+	room     int               // bytes of a batch that a function makes; 0: nobody has seen one
 }
 
 // files lists a source, once.
@@ -50,8 +52,16 @@ func unknown(r recipe.Recipe) bool {
 			if m.Gives.Schema == nil {
 				return true
 			}
+		case *recipe.Aggregate:
+			if m.Gives.Schema == nil {
+				return true
+			}
 		case *recipe.FlatMap:
 			if m.Gives.Schema == nil {
+				return true
+			}
+		case *recipe.Batch:
+			if m.Collate != nil && m.Collate.Gives.Schema == nil {
 				return true
 			}
 		}
@@ -99,12 +109,29 @@ func (f *found) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, 
 				return nil, err
 			}
 			steps[i].Args = &m
+		case *recipe.Aggregate:
+			a, m := *args, recipe.Map{Python: args.Python(), Gives: args.Gives}
+			if err = f.step(ctx, r, steps[:i], s, &m, branch); err != nil {
+				return nil, err
+			}
+			a.Gives = m.Gives
+			steps[i].Args = &a
 		case *recipe.FlatMap:
 			m := *args
 			if err = f.step(ctx, r, steps[:i], s, (*recipe.Map)(&m), branch); err != nil {
 				return nil, err
 			}
 			steps[i].Args = &m
+		case *recipe.Batch:
+			if args.Collate == nil {
+				continue
+			}
+			b, c := *args, *args.Collate
+			b.Collate = &c
+			if err = f.collate(ctx, r, steps[:i], s, &b); err != nil {
+				return nil, err
+			}
+			steps[i].Args = &b
 		}
 	}
 	return steps, nil
@@ -127,6 +154,16 @@ func (f *found) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 	}
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
 		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
+	if _, err := f.first(ctx, prefix, r, s.Name, p.atEnd); err != nil {
+		return err
+	}
+	args.Gives.Schema = p.gives
+	return nil
+}
+
+// first has a loader make the first batch of a recipe, which is the beginning of another one: up to the step of this name. At the end of an epoch without one, atEnd
+// may find out what was asked for. It returns the loader, closed.
+func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string, atEnd func(context.Context) (found bool, err error)) (*Loader, error) {
 	c := f.config
 	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
 	c.DeadLetters = "" // the run tells of what it loses itself
@@ -136,26 +173,32 @@ func (f *found) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 	only.config, only.options = c, o
 	schema, err := prefix.Check()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, err := only.open(ctx, prefix, schema, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer l.Close()
 	if err := l.Start(State{}, nil); err != nil {
-		return err
+		return nil, err
 	}
 	b, err := l.Next(ctx)
+	if err == io.EOF {
+		var found bool
+		if found, err = atEnd(ctx); found {
+			return l, nil
+		}
+		err = cmp.Or(err, io.EOF)
+	}
 	switch {
 	case err == io.EOF:
-		return mistake(r, s.Name, errors.New("does not say what it gives, and no sample came there that would tell: say gives"))
+		return nil, mistake(r, name, errors.New("does not say what it gives, and no sample came there that would tell: say gives"))
 	case err != nil:
-		return err
+		return nil, err
 	}
 	b.Release()
-	args.Gives.Schema = p.gives
-	return nil
+	return l, nil
 }
 
 // mistake is one of a step.
@@ -174,7 +217,16 @@ type probing struct {
 	args     *recipe.Map
 	held     recipe.Args // of which args is a copy, or of which it has all there is to know
 	failures *recipe.Failures
-	gives    sample.Schema // nil: no sample has come
+	gives    sample.Schema               // nil: no sample has come
+	flush    func(context.Context) error // ends what gathers samples, where some have come; nil: none have
+}
+
+// atEnd asks what gathers samples at the end of an epoch.
+func (p *probing) atEnd(ctx context.Context) (found bool, err error) {
+	if p.flush != nil {
+		err = p.flush(ctx)
+	}
+	return p.gives != nil && err == nil, err
 }
 
 // Held implements recipe.Holder.
@@ -197,8 +249,11 @@ func (p *probing) link(w *work, name string, in sample.Schema, where *places) (p
 	next.begin(p.args.Takes(in), where)
 	var err error
 	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To}
-	if _, several := p.held.(*recipe.FlatMap); several {
+	switch p.held.(type) {
+	case *recipe.FlatMap:
 		o.Kind = extern.FlatMap
+	case *recipe.Aggregate:
+		o.Kind = extern.Aggregate
 	}
 	if next.pool, _, err = w.host.open(name, &p.args.Python, o, p.failures); err != nil {
 		return nil, nil, err
@@ -230,7 +285,12 @@ func (p *probe) run(ctx context.Context, it *item, _ *tool) error {
 func (p *probe) look(ctx context.Context, it *item) error {
 	c := p.call(it)
 	defer p.done(c)
-	if _, several := p.what.held.(*recipe.FlatMap); !several {
+	switch p.what.held.(type) {
+	case *recipe.FlatMap:
+	case *recipe.Aggregate:
+		c.Begin = p.what.flush == nil
+		p.what.flush = p.end
+	default:
 		if err := p.pool.Call(ctx, c); err != nil {
 			return final(err)
 		}
@@ -249,6 +309,24 @@ func (p *probe) look(ctx context.Context, it *item) error {
 		return nil
 	}
 	return final(err)
+}
+
+// end asks what gathers samples for what it has at the end of an epoch.
+func (p *probe) end(ctx context.Context) error {
+	c := &extern.Call{Flush: true}
+	err := p.pool.Stream(ctx, c, func(out []extern.Value) error {
+		it := &item{}
+		p.work.blank(it)
+		defer p.work.drop(it)
+		if err := p.note(it, c, out); err != nil {
+			return err
+		}
+		return errEnough
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return fmt.Errorf("headrace: %s: %w", p.name, err)
+	}
+	return nil
 }
 
 // note remembers types.
@@ -276,7 +354,7 @@ func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.T
 	}
 	t := sample.TensorType(v.DType, v.Shape...)
 	i := slices.IndexFunc(p.in, func(s slot) bool { return s.name == name })
-	if i < 0 || len(p.in[i].typ.Shape) != len(t.Shape) {
+	if i < 0 || len(in) == 0 || len(p.in[i].typ.Shape) != len(t.Shape) {
 		return t
 	}
 	for axis, extent := range p.in[i].typ.Shape {

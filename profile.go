@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/extern"
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
 	"headrace/pipe"
@@ -19,6 +20,7 @@ type ProfileOptions struct {
 	Workers  []int                      // how many workers a stage is tried with; nil: 1, 2, 4 … up to all cores, and half as many more
 	Epoch    int                        // of which the samples are
 	Progress func(pipe.ProfileProgress) // called before each trial; nil: nobody is told
+	Python   *extern.Interpreter        // as in Options
 }
 
 // Profile lets each stage of a recipe work alone, as fast as it can, on what the stages before have made, with each number of workers in
@@ -50,7 +52,7 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 		limit = *c.Memory
 	}
 	c.Memory = new(int64(1) << 60) // a stage that works alone must not wait for bytes that the next one would free
-	l, err := Open(ctx, r, c, Options{})
+	l, err := Open(ctx, r, c, Options{Python: o.Python})
 	if err != nil {
 		return pipe.Report{}, err
 	}
@@ -65,6 +67,7 @@ const (
 
 func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pipe.Report, error) {
 	l.work.begin(l.info.State, nil)
+	l.work.host.await()
 	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch, Failures: policy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
 	empty := l.budget.Stats().Used // but for the batches
 	if _, err := pipe.Profile(ctx, l.flow, opts); err != nil {

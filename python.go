@@ -18,7 +18,8 @@ import (
 // gate, as they compute and not it.
 type python struct {
 	work    *work
-	name    string
+	name    string // of its step
+	stage   string // that it runs in
 	op      uint64 // of the random draws
 	pool    *extern.Pool
 	workers int      // as many as it begins with
@@ -85,9 +86,10 @@ func (p *python) call(it *item) *extern.Call {
 
 // done lets go of what a call holds.
 func (p *python) done(c *extern.Call) {
-	in := c.In
-	clear(in)
-	*c = extern.Call{In: in}
+	clear(c.In)
+	clear(c.Out)
+	clear(c.Room)
+	*c = extern.Call{In: c.In, Out: c.Out[:0], Same: c.Same[:0], Room: c.Room[:0]}
 	p.calls.Put(c)
 }
 
@@ -254,9 +256,11 @@ func (p *python) foresee(_ *item, t *tool) (bytes int64) {
 
 // isPython tells whether a step is a function of Python, called on samples.
 func isPython(args recipe.Args) bool {
-	switch args.(type) {
-	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap:
+	switch args := args.(type) {
+	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
 		return true
+	case *recipe.Batch:
+		return args.Collate != nil
 	}
 	return false
 }

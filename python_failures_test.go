@@ -1,3 +1,5 @@
+//go:build cgo
+
 package headrace
 
 import (
@@ -91,7 +93,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 		if n := numbersOf(got); !slices.Equal(n, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 			t.Errorf("%v came", n)
 		}
-		if i := slices.IndexFunc(l.Stats().Stages, func(s pipe.StageStats) bool { return s.Name == "map" }); l.Stats().Stages[i].Retried != 4 || l.Stats().Stages[i].Workers != 2 {
+		if i := slices.IndexFunc(l.Stats().Stages, func(s pipe.StageStats) bool { return s.Name == "map+batch" }); l.Stats().Stages[i].Retried != 4 || l.Stats().Stages[i].Workers != 2 {
 			t.Errorf("%+v", l.Stats().Stages[i])
 		}
 		nothingHeld(t, l)
@@ -124,7 +126,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 		var stage *pipe.StageError
 		var bad *sample.Error
 		var raised *extern.CallError
-		if !errors.As(err, &stage) || stage.Stage != "map" || !errors.As(err, &bad) || filepath.Base(bad.Key) != "005.png" || bad.Index != 5 || !errors.As(err, &raised) || !strings.HasPrefix(raised.Where, "told (stages.py:") {
+		if !errors.As(err, &stage) || stage.Stage != "map+batch" || !errors.As(err, &bad) || filepath.Base(bad.Key) != "005.png" || bad.Index != 5 || !errors.As(err, &raised) || !strings.HasPrefix(raised.Where, "told (stages.py:") {
 			t.Errorf("%v", err)
 		}
 		nothingHeld(t, l)

@@ -1,9 +1,12 @@
+//go:build cgo && !headrace_debug
+
 package headrace
 
 import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -125,15 +128,15 @@ func TestNumbersOfFunctions(t *testing.T) {
 		b.Release()
 	}
 	s := l.Stats()
-	i := len(s.Stages) - 2
-	if s.Stages[i].Name != "map" || s.Stages[i].Workers != 1 || s.Stages[i].In != 72 {
+	i := len(s.Stages) - 1
+	if s.Stages[i].Name != "map+batch" || s.Stages[i].Workers != 1 || s.Stages[i].In != 72 {
 		t.Errorf("%+v", s.Stages[i])
 	}
 	if len(s.Functions) != 1 || s.Functions[0].Stage != "map" || s.Functions[0].Calls != 72 || s.Functions[0].Packs < 1 || s.Functions[0].Packs > 72 {
 		t.Errorf("%+v", s.Functions)
 	}
 	for _, stage := range l.Info().Stages {
-		if stage.Name == "map" && stage.Workers != 1 {
+		if stage.Name == "map+batch" && stage.Workers != 1 {
 			t.Errorf("%+v", stage)
 		}
 	}
@@ -152,5 +155,22 @@ func TestNumbersOfFunctions(t *testing.T) {
 		if _, err := os.Stat(fmt.Sprint("/proc/", pid)); err == nil {
 			t.Errorf("process %d is still there", pid)
 		}
+	}
+}
+
+// What looks at the first samples before a run begins loses some of them, too. The file tells of the run's alone.
+func TestDeadLettersOfWhatIsFoundOut(t *testing.T) {
+	leak.Check(t)
+	root, _ := pictureFolder(t, 6)
+	file := filepath.Join(t.TempDir(), "lost.jsonl")
+	steps := `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"map":{"function":"stages:told"}},{"resize":{"size":[8,8]}},{"batch":{"size":1}}`
+	o := Options{Python: pythonHere(t, troubles(t, map[int]string{0: "raise"}))}
+	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: Skip, DeadLetters: recipe.Path(file)}, o)
+	if got := lettersIn(t, file); len(got) != 0 {
+		t.Errorf("before a sample is read: %+v", got)
+	}
+	takeAll(t, l)
+	if got := lettersIn(t, file); len(got) != 1 {
+		t.Errorf("%+v", got)
 	}
 }

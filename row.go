@@ -10,12 +10,14 @@ import (
 // ending is the last part of a recipe: it writes samples into their rows.
 type ending struct {
 	work   *work
-	images *images // the last steps on an image; nil: there are none
-	image  int     // the field that they write
-	cells  []cell  // all other fields
-	tracks []track // of rows into which samples are packed; nil: a sample has its own
+	images *images    // the last steps on an image; nil: there are none
+	image  int        // the field that they write
+	writer *rowWriter // a function of Python, the last step; nil: that is no such function
+	cells  []cell     // all other fields
+	tracks []track    // of rows into which samples are packed; nil: a sample has its own
 
-	grouping *grouping // nil: samples come into batches as they come
+	grouping  *grouping  // nil: samples come into batches as they come
+	collating *collating // of which a function makes batches; all else here is nothing then
 
 	write    func(context.Context, seat) (struct{}, error) // with all that is done about failures
 	replaces bool
@@ -25,7 +27,7 @@ type ending struct {
 // cell is a field of a batch.
 type cell struct {
 	field int
-	text  int // which of the texts it is
+	text  int // of text or an object: which of the batch's
 	place place
 
 	// Of a sequence:
@@ -88,6 +90,11 @@ func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) 
 			return struct{}{}, err
 		}
 	}
+	if e.writer != nil {
+		if err := e.writer.into(ctx, s.it, s.batch, s.row); err != nil {
+			return struct{}{}, err
+		}
+	}
 	for _, c := range e.cells {
 		c.write(s.it.values, s.batch, s.row)
 	}
@@ -97,8 +104,12 @@ func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) 
 }
 
 func (c cell) write(v *values, b *Batch, row int) {
-	if c.place.in == texts {
+	switch c.place.in {
+	case texts:
 		b.texts[c.text][row] = v.texts[c.place.at]
+		return
+	case data: // an object
+		b.texts[c.text][row] = string(v.data[c.place.at])
 		return
 	}
 	dst := b.row(c.field, row)

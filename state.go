@@ -26,14 +26,17 @@ type State struct {
 	Rank      int    `json:"rank"`       // whose record it is
 	InStep    bool   `json:"in_step"`    // all ranks have the same batches at every moment, so that the record of one tells of all
 
-	Epoch    int                      `json:"epoch"`
-	Batches  int64                    `json:"batches,omitempty"`  // that this epoch had so far
-	Sources  map[string]SourceState   `json:"sources,omitempty"`  // by the names of their steps; none: the beginning of the epoch
-	Merges   map[string]pipe.Progress `json:"merges,omitempty"`   // turns that are finished, of merges that go by turns
-	Parts    []pipe.PartState         `json:"parts,omitempty"`    // samples of which several were made, and some are finished
-	Replaced int64                    `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came in the place of others
-	Dropped  int64                    `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose; where they make several samples of one, less what came of that
-	Errors   map[string]int64         `json:"errors,omitempty"`   // of stages that have a max_errors of their own: how many samples of this epoch were lost or replaced there
+	Epoch   int                      `json:"epoch"`
+	Batches int64                    `json:"batches,omitempty"` // that this epoch had so far
+	Sources map[string]SourceState   `json:"sources,omitempty"` // by the names of their steps; none: the beginning of the epoch
+	Merges  map[string]pipe.Progress `json:"merges,omitempty"`  // turns that are finished, of merges that go by turns
+	Parts   []pipe.PartState         `json:"parts,omitempty"`   // samples of which several were made, and some are finished
+
+	Aggregates map[string]pipe.Memory `json:"aggregates,omitempty"` // of objects of Python that gather samples, by their steps: what is finished of what they made, and what they said of themselves then
+
+	Replaced int64            `json:"replaced,omitempty"` // how many of the samples yielded in this epoch came in the place of others
+	Dropped  int64            `json:"dropped,omitempty"`  // how many of the finished positions operations dropped on purpose; where they make several samples of one, less what came of that
+	Errors   map[string]int64 `json:"errors,omitempty"`   // of stages that have a max_errors of their own: how many samples of this epoch were lost or replaced there
 
 	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
 }
@@ -137,7 +140,7 @@ func (e extent) fits(from State) error {
 // checkSources says what is wrong with the places. Those of merges and parts are the pipeline's to check.
 func (e extent) checkSources(from State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
-		if len(from.Merges) > 0 || len(from.Parts) > 0 || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 || some(from.Errors) {
+		if len(from.Merges) > 0 || len(from.Parts) > 0 || remembers(from.Aggregates) || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 || some(from.Errors) {
 			return refuse("it says nothing of its sources")
 		}
 		return nil
@@ -169,7 +172,40 @@ func (e extent) checkSources(from State, refuse func(string, ...any) error) erro
 	if from.Batches < 0 {
 		return refuse("it had %d batches", from.Batches)
 	}
+	return e.checkAggregates(from, refuse)
+}
+
+// checkAggregates says what is wrong with what the record says of objects that gather samples.
+func (e extent) checkAggregates(from State, refuse func(string, ...any) error) error {
+	for _, name := range appendNames(nil, from.Aggregates) {
+		m := from.Aggregates[name]
+		if _, ok := e.begin.Aggregates[name]; !ok {
+			return refuse("it has an aggregate %q, which the recipe lacks", name)
+		}
+		switch {
+		case m.Groups < 0 || m.Groups > maxEpoch || m.Groups == 0 && m.State != "":
+			return refuse("its aggregate %q had made samples %d times", name, m.Groups)
+		case m.Groups > 0 && m.State == "":
+			return refuse("the object of %q had made samples %d times and has no state_dict(): nobody can tell what it remembers; begin at an epoch, or give the object state_dict() and load_state_dict()", name, m.Groups)
+		case m.State != "" && (len(m.State) > mostObjectState || !json.Valid([]byte(m.State))):
+			return refuse("the state of the object of %q is no JSON of at most %d bytes", name, mostObjectState)
+		}
+	}
+	for _, name := range appendNames(nil, e.begin.Aggregates) {
+		if _, ok := from.Aggregates[name]; !ok && !from.begins() {
+			return refuse("it lacks the aggregate %q", name)
+		}
+	}
 	return nil
+}
+
+func remembers(all map[string]pipe.Memory) bool {
+	for _, m := range all {
+		if m != (pipe.Memory{}) {
+			return true
+		}
+	}
+	return false
 }
 
 // check says what is wrong with the place in an epoch of n positions.
@@ -216,6 +252,10 @@ func (e extent) settled(from State) State {
 		s.Epoch++
 	} else if len(from.Sources) > 0 {
 		s.Sources, s.Merges, s.Parts = from.Sources, from.Merges, from.Parts
+		s.Aggregates = maps.Clone(s.Aggregates)
+		for name := range s.Aggregates {
+			s.Aggregates[name] = from.Aggregates[name]
+		}
 		s.Dropped, s.Replaced, s.Batches = from.Dropped, from.Replaced, from.Batches
 		for name := range s.Errors {
 			s.Errors[name] = from.Errors[name]
@@ -255,6 +295,14 @@ func (e extent) resume(s State) pipe.State {
 	for name, at := range s.Sources {
 		p.Sources[name] = pipe.SourceState{Epoch: s.Epoch, Low: at.Position, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
 	}
+	for name, m := range s.Aggregates {
+		if m.Groups > 0 {
+			if p.Memories == nil {
+				p.Memories = make(map[string]pipe.Memory, len(s.Aggregates))
+			}
+			p.Memories[name] = m
+		}
+	}
 	for name := range e.judges {
 		if n := s.Errors[name]; n > 0 {
 			if p.Losses == nil {
@@ -277,6 +325,10 @@ func (e extent) at(p pipe.State) State {
 			place.Done = e.from.Sources[name].Done
 		}
 		s.Sources[name] = place
+	}
+	s.Aggregates = maps.Clone(s.Aggregates)
+	for name := range s.Aggregates {
+		s.Aggregates[name] = p.Memories[name]
 	}
 	s.Errors = maps.Clone(s.Errors)
 	for name := range e.judges {
@@ -360,6 +412,14 @@ func (s State) AppendPlace(dst []byte) []byte {
 	if len(s.Parts) > 0 {
 		parts, _ := json.Marshal(s.Parts) // numbers and names
 		dst = append(append(dst, `,"parts":`...), parts...)
+	}
+	if len(s.Aggregates) > 0 {
+		dst = append(dst, `,"aggregates":{`...)
+		for i, name := range appendNames(names[:0], s.Aggregates) {
+			memory, _ := json.Marshal(s.Aggregates[name]) // a number and text
+			dst = append(appendKey(dst, i, name), memory...)
+		}
+		dst = append(dst, '}')
 	}
 	if s.Dropped != 0 {
 		dst = strconv.AppendInt(append(dst, `,"dropped":`...), s.Dropped, 10)

@@ -84,8 +84,15 @@ func (t *tracing) close() {
 }
 
 func nameItem(v any) (key string, index int64) {
-	if it, ok := v.(*item); ok && it != nil {
-		return it.key, it.id.Index
+	switch v := v.(type) {
+	case []*item: // of a batch the first
+		return nameItem(v[0])
+	case *made:
+		return nameItem(v.items[0])
+	case *item:
+		if v != nil {
+			return v.key, v.id.Index
+		}
 	}
 	return "", -1
 }

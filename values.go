@@ -24,7 +24,7 @@ type shelf uint8
 const (
 	numbers  shelf = iota + 1 // and arrays that operations of programs have as Go's
 	texts                     //
-	data                      // bytes
+	data                      // bytes, and objects
 	pictures                  // arrays with axes
 	arrays                    // all others
 )
@@ -83,7 +83,7 @@ func (p *places) put(name string, t sample.Type) place {
 	case t.Kind == sample.Text:
 		next = place{in: texts, at: p.room.texts}
 		after.texts++
-	case t.Kind == sample.Bytes:
+	case t.Kind == sample.Bytes || t.Kind == sample.Object:
 		next = place{in: data, at: p.room.data}
 		after.data++
 	default:

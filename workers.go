@@ -8,8 +8,8 @@ import (
 	"headrace/recipe"
 )
 
-// SetWorkers changes how many samples a stage has in hand at once, of those in [Info].Stages that have workers; "" stands for all that compute, which
-// have the Workers of [Config]. It may be called by anyone at any time. Batches, order and state stay what they would have been. The number holds for all
+// SetWorkers changes how many samples a stage has in hand at once, of those in [Info].Stages that have workers, by its name or that of one of its steps; "" stands for all that
+// compute, which have the Workers of [Config]. It may be called by anyone at any time. Batches, order and state stay what they would have been. The number holds for all
 // runs of the loader that follow, and is in Info and Stats; no more samples are worked on at a time than there are cores, whatever it is.
 //
 // Samples that are in hand are finished first; nobody waits for them. Errors wrap [ErrConfig].
@@ -19,6 +19,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	stage = l.stageOf(stage)
 	names := []string{stage}
 	if stage == "" {
 		names = l.computing
@@ -46,6 +47,19 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 		}
 	}
 	return nil
+}
+
+// stageOf is the name of a stage with workers that has a step of this name; else the name.
+func (l *Loader) stageOf(name string) string {
+	is := func(s Stage) bool { return s.Name == name }
+	has := func(s Stage) bool { return slices.Contains(s.Steps, name) && l.adjustable(s.Name) == nil }
+	if slices.ContainsFunc(l.info.Stages, is) {
+		return name
+	}
+	if i := slices.IndexFunc(l.info.Stages, has); i >= 0 {
+		return l.info.Stages[i].Name
+	}
+	return name
 }
 
 // adjustable is an error for a stage whose number of workers cannot be changed.

@@ -22,9 +22,11 @@ type Options struct {
 // Segment is a piece of shared memory that holds slots. Slot i begins at i × SlotBytes.
 type Segment struct {
 	ID        uint32
-	FD        int // the memfd; valid only while Announce runs: whoever needs it longer duplicates it
+	FD        int    // the memfd; valid only while Announce runs: whoever needs it longer duplicates it
+	Memory    []byte // as it is mapped here, until the arena lets go of the segment
+	Pooled    bool   // whether it is the pool, which stays until Close
 	Slots     int
-	SlotBytes int64 // bytes from one slot to the next: Options.SlotBytes, rounded up to whole pages
+	SlotBytes int64 // bytes from one slot to the next: Options.SlotBytes, or those of a slot that has grown, rounded up to whole pages
 	Bytes     int64
 }
 
@@ -40,6 +42,7 @@ type Arena struct {
 	slotBytes int
 	holdLimit int64
 	budget    *budget.Budget
+	lane      *budget.Lane // of slots that have grown; nil: there is no budget
 	announce  func(Segment) error
 	id        func() uint32
 
@@ -51,6 +54,7 @@ type Arena struct {
 	free      []*cell     // of the pool, most recently freed last
 	count     [states]int // slots in each state; of those in free only the pool's
 	unpooled  int
+	beyond    int64 // bytes that slots which the consumer holds have beyond slotBytes, because they have grown
 	bytes     int64 // of all segments
 	waiting   bool
 	closed    bool
@@ -91,6 +95,7 @@ func (a *Arena) setAside() error {
 	if a.budget == nil {
 		return nil
 	}
+	a.lane = a.budget.Lane()
 	a.slots = int(max(1, min(int64(a.slots), a.budget.Unreserved()/stride(a.slotBytes))))
 	if err := a.budget.Reserve(Purpose, a.poolBytes()); err != nil {
 		return fmt.Errorf("arena: one batch of %d bytes: %w", a.slotBytes, err)
@@ -172,8 +177,13 @@ func (a *Arena) giveBack() {
 func (a *Arena) move(c *cell, to state) {
 	a.count[c.state]--
 	a.count[to]++
+	more := int64(len(c.bytes) - a.slotBytes)
+	if c.state == leased || c.state == taken {
+		a.beyond -= more
+	}
 	c.state = to
 	if to == leased || to == taken {
+		a.beyond += more
 		a.waiting = false
 	}
 	a.wake()
@@ -198,7 +208,13 @@ func (a *Arena) recycle(c *cell) error {
 	if c.segment.pooled {
 		a.free = append(a.free, c)
 	}
+	place := c.place
+	c.place = nil
+	c.grant.Release()
 	a.unmapUnused(c.segment)
+	if place != nil {
+		err = errors.Join(err, a.recycle(place))
+	}
 	return err
 }
 
@@ -221,7 +237,7 @@ func (a *Arena) unmapUnused(s *segment) {
 	if s.pooled {
 		a.free = nil
 		a.giveBack()
-	} else {
+	} else if !s.grown {
 		a.unpooled--
 	}
 	s.unmap()

@@ -196,6 +196,65 @@ func TestBudget(t *testing.T) {
 }
 
 // A pool that is larger than needed is used only as far as needed.
+// The bytes of slots that have grown count in the budget and against what the consumer may hold, whatever is left there, and come back with the slot.
+func TestGrownSlotsAreCounted(t *testing.T) {
+	leaveNothing(t)
+	b := budget.New(2 * stride(100))
+	a := open(t, Options{Slots: 2, SlotBytes: 100, HoldLimit: 5000, Budget: b})
+	before := b.Used()
+	s := reserve(t, a)
+	do(t, func() error { return s.Grow(5001) })
+	if got := b.Used() - before; got != 5001 || len(s.Bytes()) != 5001 || !s.Pooled() || !s.Grown() {
+		t.Errorf("%d bytes, %d in the budget", len(s.Bytes()), got)
+	}
+	do(t, func() error { return s.Grow(4950) }, s.Seal, s.Send)
+	if got := b.Used() - before; got != 4950 {
+		t.Errorf("%d bytes in the budget", got)
+	}
+	a.SetWaiting(true)
+	other := reserve(t, a) // the pool has another one
+	do(t, other.Seal, other.Send)
+	a.SetWaiting(true)
+	var held *HeldError
+	if _, err := a.Reserve(t.Context()); !errors.As(err, &held) || held.Bytes != 5050 {
+		t.Errorf("Reserve: %v", err)
+	}
+	do(t, func() error { return a.Release(s.Segment(), s.Index()) })
+	if got := b.Used(); got != before {
+		t.Errorf("%d bytes in the budget, before %d", got, before)
+	}
+	for _, bytes := range []int{0, -1} {
+		if err := reserve(t, a).Grow(bytes); err == nil {
+			t.Errorf("grown to %d bytes", bytes)
+		}
+		do(t, a.Close)
+		a = open(t, Options{Slots: 1, SlotBytes: 1})
+	}
+}
+
+// What cannot be had leaves the slot as it was.
+func TestGrowingFails(t *testing.T) {
+	leaveNothing(t)
+	announced := 0
+	a := open(t, Options{Slots: 1, SlotBytes: 100, Announce: func(Segment) error {
+		if announced++; announced > 1 {
+			return errors.New("nobody listens")
+		}
+		return nil
+	}})
+	s := reserve(t, a)
+	if err := s.Grow(200); err == nil || !strings.Contains(err.Error(), "nobody listens") || s.Grown() || len(s.Bytes()) != 100 {
+		t.Errorf("Grow: %v, %d bytes", err, len(s.Bytes()))
+	}
+	do(t, s.Seal, s.Drop)
+	closes := open(t, Options{Slots: 1, SlotBytes: 100})
+	s = reserve(t, closes)
+	do(t, closes.Close)
+	if err := s.Grow(200); !errors.Is(err, ErrClosed) {
+		t.Errorf("Grow after Close: %v", err)
+	}
+}
+
 func TestFreedLastReservedFirst(t *testing.T) {
 	a := open(t, Options{Slots: 8, SlotBytes: 100})
 	for range 100 {

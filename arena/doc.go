@@ -35,10 +35,16 @@
 // its own releases would wait for ever: the next slot is an unpooled one, in a segment of its own that goes with its release. Past
 // [Options].HoldLimit Reserve returns a [HeldError] instead.
 //
+// # Batches that do not fit
+//
+// Where nobody knows how large a batch will be, its slot may turn out too small. [Slot.Grow] gives it a segment of its own, which goes with it; its place in the pool
+// stays taken meanwhile. Such a batch costs its page faults, so slots should be large enough for most.
+//
 // # Memory
 //
 // The pool is set aside in [Options].Budget for the whole life of the arena. Unpooled slots are not: the batches that a consumer chooses to hold
-// are bounded by HoldLimit, and must not starve the stages that would bring it the next one. Memory that the system refuses is a [RefusedError],
+// are bounded by HoldLimit, and must not starve the stages that would bring it the next one. What slots have grown to is counted there,
+// and waits for nothing. Memory that the system refuses is a [RefusedError],
 // which says what to raise.
 //
 // # Concurrency

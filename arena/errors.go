@@ -26,7 +26,7 @@ func (a *Arena) held() error {
 
 func (a *Arena) heldSlots() int { return a.count[leased] + a.count[taken] }
 
-func (a *Arena) heldBytes() int64 { return int64(a.heldSlots()) * int64(a.slotBytes) }
+func (a *Arena) heldBytes() int64 { return int64(a.heldSlots())*int64(a.slotBytes) + a.beyond }
 
 // ErrMemory is wrapped by every [RefusedError].
 var ErrMemory = errors.New("no shared memory")

@@ -35,6 +35,7 @@ func TestModel(t *testing.T) {
 				"reserve again": m.reserve,
 				"deliver":       m.deliver,
 				"hurry":         m.hurry,
+				"grow":          m.grow,
 				"":              m.check,
 			})
 		})
@@ -67,6 +68,7 @@ type life struct {
 	state   state // free: ended
 	pattern byte
 	calls   []func()
+	home    uint32 // the segment of the place in which it stands, once it has grown; else its own
 }
 
 func newModel(rt *rapid.T, ctx context.Context) *model {
@@ -120,14 +122,15 @@ func (m *model) reserve(rt *rapid.T) {
 		}
 	}
 	making, held := m.count(filling), m.count(leased, taken)
-	within := int64((held+making+1)*m.bytes) <= m.limit
+	heldBytes := m.held()
+	within := heldBytes+int64((making+1)*m.bytes) <= m.limit
 	switch {
 	case inPool < m.slots:
 		m.granted(rt, s, err, true)
 	case !m.waiting || m.count(sealed) > 0:
 		m.timedOut(rt, s, err, waited == timeout)
 	case making == 0 && !within:
-		want := HeldError{Count: held, Bytes: int64(held * m.bytes), Limit: m.limit}
+		want := HeldError{Count: held, Bytes: heldBytes, Limit: m.limit}
 		var got *HeldError
 		if !errors.As(err, &got) || *got != want || waited != 0 {
 			rt.Fatalf("Reserve = %v, %v after %v, want %+v", s, err, waited, want)
@@ -158,7 +161,7 @@ func (m *model) granted(rt *rapid.T, s *Slot, err error, pooled bool) {
 		rt.Fatalf("Reserve: %v", err)
 	}
 	m.fill++
-	l := &life{slot: s, memory: s.Bytes(), segment: s.Segment(), index: s.Index(), pooled: pooled, state: filling, pattern: m.fill}
+	l := &life{slot: s, memory: s.Bytes(), segment: s.Segment(), home: s.Segment(), index: s.Index(), pooled: pooled, state: filling, pattern: m.fill}
 	where, ok := m.announced[l.segment]
 	switch {
 	case !ok:
@@ -174,6 +177,42 @@ func (m *model) granted(rt *rapid.T, s *Slot, err error, pooled bool) {
 		l.memory[i] = l.pattern
 	}
 	m.lives = append(m.lives, l)
+}
+
+// held is how many bytes the consumer holds.
+func (m *model) held() (n int64) {
+	for _, l := range m.lives {
+		if l.state == leased || l.state == taken {
+			n += int64(len(l.memory))
+		}
+	}
+	return n
+}
+
+// grow finds a batch too large for its slot.
+func (m *model) grow(rt *rapid.T) {
+	l := m.anyLife(rt, filling)
+	if l == nil {
+		return
+	}
+	n := rapid.SampledFrom([]int{1, 4096, 10000}).Draw(rt, "size")
+	err := l.slot.Grow(n)
+	if l.state != filling {
+		m.refused(rt, "grow", err)
+		return
+	}
+	if err != nil {
+		rt.Fatal(err)
+	}
+	m.fill++
+	l.memory, l.segment, l.index, l.pattern = l.slot.Bytes(), l.slot.Segment(), l.slot.Index(), m.fill
+	where, ok := m.announced[l.segment]
+	if !ok || l.segment == l.home || where.Slots != 1 || where.Bytes < int64(n) || l.index != 0 || len(l.memory) != n || l.slot.Pooled() != l.pooled || !l.slot.Grown() {
+		rt.Fatalf("grown to %d bytes: slot %d of %+v, pooled: %v, grown: %v", len(l.memory), l.index, where, l.slot.Pooled(), l.slot.Grown())
+	}
+	for i := range l.memory {
+		l.memory[i] = l.pattern
+	}
 }
 
 // anyLife draws a handle, as likely as not one that is still worth something.
@@ -244,7 +283,7 @@ func (m *model) become(l *life, to state) {
 	if to == leased || to == taken {
 		m.waiting = false
 	}
-	if to == free && !l.pooled {
+	if to == free && (!l.pooled || l.segment != l.home) {
 		l.memory = nil
 	}
 }
@@ -326,7 +365,7 @@ func (m *model) check(rt *rapid.T) {
 		rt.Fatalf("Stats = %+v, want %+v", got, want)
 	}
 	for _, l := range m.lives {
-		if l.state != free && !bytes.Equal(l.memory, bytes.Repeat([]byte{l.pattern}, m.bytes)) {
+		if l.state != free && !bytes.Equal(l.memory, bytes.Repeat([]byte{l.pattern}, len(l.memory))) {
 			rt.Fatalf("slot %d of segment %d, which is %v, was overwritten", l.index, l.segment, l.state)
 		}
 	}
@@ -348,7 +387,9 @@ func (m *model) stats() Stats {
 			s.Free--
 		default:
 			s.Unpooled++
-			segments[l.segment] = true
+		}
+		if l.state != free {
+			segments[l.segment], segments[l.home] = true, true
 		}
 	}
 	for id := range maps.Keys(segments) {
@@ -372,7 +413,7 @@ func (m *model) end(rt *rapid.T) {
 	for _, l := range m.lives {
 		switch l.state {
 		case taken, abandoned:
-			kept[l.segment] = true
+			kept[l.segment], kept[l.home] = true, true
 		case filling, sealed, leased:
 			m.become(l, free)
 			if err := l.slot.Seal(); !errors.Is(err, ErrClosed) {
@@ -389,7 +430,7 @@ func (m *model) end(rt *rapid.T) {
 	for _, l := range m.lives {
 		switch l.state {
 		case taken:
-			if !bytes.Equal(l.memory, bytes.Repeat([]byte{l.pattern}, m.bytes)) {
+			if !bytes.Equal(l.memory, bytes.Repeat([]byte{l.pattern}, len(l.memory))) {
 				rt.Fatal("a taken slot did not survive Close")
 			}
 			if err := l.slot.Drop(); err != nil {

@@ -130,7 +130,7 @@ func (a *Arena) expect() {
 
 // reserveUnpooled makes a slot that was expected, in a segment of its own.
 func (a *Arena) reserveUnpooled() (*Slot, error) {
-	s, err := a.openSegment("headrace-batch", 1)
+	s, err := a.openSegment(false, 1, a.slotBytes)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.count[filling]--
@@ -150,7 +150,7 @@ func (a *Arena) reserveUnpooled() (*Slot, error) {
 
 // openPool makes the pool. The others wait meanwhile as they do for a slot.
 func (a *Arena) openPool() error {
-	s, err := a.openSegment("headrace-pool", a.slots)
+	s, err := a.openSegment(true, a.slots, a.slotBytes)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.opening = false
@@ -162,7 +162,6 @@ func (a *Arena) openPool() error {
 	if err != nil {
 		return err
 	}
-	s.pooled = true
 	a.add(s)
 	a.pool = s
 	for i := range s.cells {
@@ -173,17 +172,21 @@ func (a *Arena) openPool() error {
 
 // openSegment makes a segment and announces it. The descriptor is not kept: the mapping needs none, and a consumer may hold more batches than a
 // process may have descriptors.
-func (a *Arena) openSegment(name string, slots int) (*segment, error) {
-	id := a.nextID()
-	s, fd, err := newSegment(name, id, slots, a.slotBytes)
+func (a *Arena) openSegment(pooled bool, slots, slotBytes int) (*segment, error) {
+	id, name := a.nextID(), "headrace-batch"
+	if pooled {
+		name = "headrace-pool"
+	}
+	s, fd, err := newSegment(name, id, slots, slotBytes)
 	if err != nil {
 		return nil, err
 	}
+	s.pooled = pooled
 	defer closeDescriptor(fd)
 	if a.announce == nil {
 		return s, nil
 	}
-	if err := a.announce(Segment{ID: id, FD: fd, Slots: slots, SlotBytes: stride(a.slotBytes), Bytes: int64(len(s.memory))}); err != nil {
+	if err := a.announce(Segment{ID: id, FD: fd, Memory: s.memory, Pooled: pooled, Slots: slots, SlotBytes: stride(slotBytes), Bytes: int64(len(s.memory))}); err != nil {
 		s.unmap()
 		return nil, fmt.Errorf("arena: segment %d was not announced: %w", id, err)
 	}

@@ -1,14 +1,18 @@
 package arena
 
 import (
+	"context"
 	"os"
 	"sync/atomic"
+
+	"headrace/budget"
 )
 
 // segment is a piece of shared memory, mapped.
 type segment struct {
 	id     uint32
 	pooled bool
+	grown  bool // for a slot that did not fit
 	memory []byte
 	cells  []cell
 }
@@ -23,6 +27,26 @@ type cell struct {
 	state  state
 	serial uint64 // which life this is, from 0
 	calls  int    // abandoned ones that have not returned
+
+	place *cell        // of a slot that has grown: the one in whose place it stands
+	grant budget.Grant // likewise: its bytes
+}
+
+// home is the slot that Reserve gave.
+func (c *cell) home() *cell {
+	if c.place != nil {
+		return c.place
+	}
+	return c
+}
+
+// charge counts the bytes of a slot that has grown. Its lane has nobody who could be waited for, so this does not wait.
+func (c *cell) charge(a *Arena) {
+	if a.lane == nil {
+		return
+	}
+	c.grant, _ = a.lane.Acquire(context.Background(), 0, Purpose, int64(len(c.bytes)))
+	c.grant.Park()
 }
 
 // live counts the segments of this process.

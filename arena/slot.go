@@ -1,5 +1,10 @@
 package arena
 
+import (
+	"fmt"
+	"math"
+)
+
 // state is where a slot is in its life.
 type state int
 
@@ -10,11 +15,12 @@ const (
 	taken
 	leased
 	abandoned
+	lent       // a larger one stands in its place
 	states int = iota
 )
 
 func (s state) String() string {
-	return [...]string{"free", "filling", "sealed", "taken", "leased", "abandoned"}[s]
+	return [...]string{"free", "filling", "sealed", "taken", "leased", "abandoned", "lent"}[s]
 }
 
 // Slot is one life of a slot, from Reserve to where it is given away. Methods that the life does not allow change nothing and return a
@@ -30,7 +36,7 @@ func (a *Arena) handle(c *cell) *Slot {
 	return &Slot{arena: a, cell: c, serial: c.serial, bytes: c.bytes}
 }
 
-// Bytes is the slot's memory, of Options.SlotBytes; nil after Send, Drop and Abandon.
+// Bytes is the slot's memory, of Options.SlotBytes, or of what Grow was told; nil after Send, Drop and Abandon.
 func (s *Slot) Bytes() []byte { return s.bytes }
 
 // Segment is the ID of the segment in which the slot lies.
@@ -39,8 +45,49 @@ func (s *Slot) Segment() uint32 { return s.cell.segment.id }
 // Index is the number of the slot in its segment.
 func (s *Slot) Index() uint32 { return s.cell.index }
 
-// Pooled reports whether the slot is one of the pool. The others exist because the consumer holds so many.
-func (s *Slot) Pooled() bool { return s.cell.segment.pooled }
+// Pooled reports whether the slot is one of the pool, or stands in the place of one. The others exist because the consumer holds so many.
+func (s *Slot) Pooled() bool { return s.cell.home().segment.pooled }
+
+// Grown reports whether the slot has a segment of its own, because of [Slot.Grow].
+func (s *Slot) Grown() bool { return s.cell.place != nil }
+
+// Grow gives a filling slot memory of another size, in a segment of its own that goes with it: for a batch that does not fit. What was written before is left
+// behind. The place in the pool stays taken until the slot is given back, so there are no more batches than before, and nobody waits for one: what the
+// consumer may hold counts the bytes as they are, and the budget has them, however much it has left.
+func (s *Slot) Grow(bytes int) error {
+	if bytes < 1 || int64(bytes) > math.MaxInt64/2 {
+		return fmt.Errorf("arena: a slot of %d bytes", bytes)
+	}
+	a := s.arena
+	unlock := s.lock()
+	err := s.expect("grow", filling)
+	unlock()
+	if err != nil {
+		return err
+	}
+	own, err := a.openSegment(false, 1, bytes)
+	if err != nil {
+		return err
+	}
+	defer s.lock()()
+	if err := s.expect("grow", filling); err != nil { // closed meanwhile
+		own.unmap()
+		return err
+	}
+	own.grown = true
+	a.add(own)
+	before, c := s.cell, &own.cells[0]
+	a.move(c, filling)
+	c.charge(a)
+	if c.place = before; before.place != nil { // grown before
+		c.place, before.place = before.place, nil
+		err = a.recycle(before)
+	} else {
+		a.move(before, lent)
+	}
+	s.cell, s.serial, s.bytes = c, c.serial, c.bytes
+	return err
+}
 
 // Seal ends the filling: every byte has been written.
 func (s *Slot) Seal() error {

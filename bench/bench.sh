@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `make bench` runs, in this order: rates, start, memory, formats, engine, hand-over, io, packing, training, budget, pixels; then charts and tables of docs/performance.md.
+# What `make bench` runs, in this order: rates, start, memory, formats, engine, hand-over, io, packing, training, transforms, budget, pixels; then charts and tables of docs/performance.md.
 # Results lie in bench/results. It takes about 25 minutes on two quiet cores, besides preparing the bed. One part that fails does not
 # keep the others from running.
 #
@@ -18,10 +18,11 @@ handover() { "$PYTHON" bench/handover.py --out $RESULTS/handover.json; }
 budget() { "$PYTHON" bench/budget.py --out $RESULTS/budget.json; }
 io() { PYTHONPATH=python/src "$BED/venv-spdl/bin/python" bench/io.py --bed "$BED" --out $RESULTS/io.json; }
 training() { "$PYTHON" bench/training.py --rounds 5 --out $RESULTS/training.json; }
+transforms() { "$PYTHON" bench/run.py --work transforms --rounds 7 --out $RESULTS/transforms.json; }
 packing() { "$PYTHON" bench/packing.py --out $RESULTS/packing.json; }
 pixels() { "$PYTHON" bench/pixels.py --out $RESULTS/pixels.json; }
 
-PARTS=(rates start memory formats engine handover io packing training budget pixels)
+PARTS=(rates start memory formats engine handover io packing training transforms budget pixels)
 [ $# -gt 0 ] || set -- "${PARTS[@]}"
 for part in "$@"; do
 	[[ " ${PARTS[*]} " == *" $part "* ]] || die "bench.sh: no part is called $part (${PARTS[*]})"

@@ -7,6 +7,8 @@ The environment is one of the bed's that has simplejpeg and OpenCV.
 batch   32 photographs to 224 x 224, as one array: `load_image_batch`, exact and fast, from paths and from bytes, beside as many
         threads as cores, each of which reads a file, decodes it with simplejpeg and resizes it with OpenCV (without antialiasing,
         which is less work) into its row
+        and beside what libjpeg needs for the same files on as many threads, with nothing around it (limit.c): to decode their
+        entropy code alone, and to decode whole pictures
 single  one photograph of 64 x 64 pixels that is in memory: `decode_jpeg` beside `simplejpeg.decode_jpeg`, call after call
 
 A round does everything once; ratios are taken within a round. CPU time is that of this process and its engine. Files are in the
@@ -20,6 +22,8 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -27,11 +31,12 @@ import cv2
 import headrace as hr
 import numpy
 import simplejpeg
-from machine import CORES, commit, machine, machine_cpu, others_share, spread, wait_for_quiet
+from machine import CORES, ROOT, commit, machine, machine_cpu, share_besides, spread, wait_for_quiet
 from measure import cpu_seconds
 
 SIZE = 224
 BATCH = 32
+LIMITS = {"entropy code alone": "coefficients", "whole pictures alone": "full"}
 CALLS = 300  # of a small image
 
 
@@ -54,12 +59,14 @@ def main() -> None:
         report = {"commit": commit(), "machine": machine(), "batches": len(batches), "rounds": []}
         for number in range(-1, options.rounds):
             wait_for_quiet(options.patience)
-            before, mine = machine_cpu(), os.times()
-            result = {name: rate(call, len(files)) for name, call in work.items()}
+            # First, since their processes are not in cpu_seconds.
+            result = {f"{name}, paths": limit(kind, files) for name, kind in LIMITS.items()}
+            before, own = machine_cpu(), cpu_seconds()
+            result |= {name: rate(call, len(files)) for name, call in work.items()}
             result |= {
                 "simplejpeg, ms": milliseconds(lambda: simplejpeg.decode_jpeg(small, "RGB")),
                 "single, ms": milliseconds(lambda: hr.io.decode_jpeg(small)),
-                "others": others_share(before, mine),
+                "others": share_besides(before, cpu_seconds() - own),
             }
             if number >= 0:
                 report["rounds"].append(result)
@@ -99,6 +106,16 @@ def rate(call, images: int) -> tuple[float, float]:
     call()
     took, more = time.perf_counter() - begun, cpu_seconds() - used
     return round(images / took, 1), round(more / images * 1000, 3)
+
+
+def limit(kind: str, files: list[str]) -> tuple[float, float]:
+    """The same of the program that does nothing else."""
+    with tempfile.NamedTemporaryFile("w") as names:
+        names.write("".join(f"{file}\n" for file in files))
+        names.flush()
+        done = subprocess.run([ROOT / "build/bench/limit", names.name, str(CORES), kind, "4"], check=True, capture_output=True)
+    said = json.loads(done.stdout)
+    return said["images_per_s"], said["cpu_s_per_1k"]
 
 
 def milliseconds(call) -> float:

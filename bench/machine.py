@@ -36,9 +36,12 @@ def wait_for_quiet(patience: float, share: float = 0.08) -> None:
 
 def others_share(before: tuple[float, float], mine: os.times_result) -> float:
     """The share of the machine that others used since then. A contestant's processes are counted once they were waited for."""
+    return share_besides(before, sum(os.times()[:4]) - sum(mine[:4]))
+
+
+def share_besides(before: tuple[float, float], own: float) -> float:
+    """The share of the machine that was used since then besides so many seconds of CPU time."""
     used, at = machine_cpu()
-    now = os.times()
-    own = sum(now[:4]) - sum(mine[:4])
     return round(max(0.0, used - before[0] - own) / (at - before[1]) / (os.cpu_count() or 1), 3)
 
 

@@ -1,6 +1,6 @@
 """Runs one loader over a list of files and prints what it took, as one line of JSON.
 
-Usage: python measure.py LOADER WORK LIST [--workers W] [--mode exact|fast] [--dtype uint8|float32|bfloat16] [--warm N]
+Usage: python measure.py LOADER WORK LIST [--workers W] [--mode MODE] [--dtype uint8|float32|bfloat16] [--warm N]
 
 LOADER is a module of loaders/. Its function `batches(job)` gives arrays of 32 images in the way that its makers recommend.
 WORK is `val` (shorter side to 256, centre 224 x 224) or `train` (random resized crop of 224 x 224 and a flip). Images of
@@ -33,7 +33,7 @@ class Job:
     work: str
     files: list[str]
     workers: int
-    mode: str = "exact"  # only Headrace has modes
+    mode: str = "exact"  # or "fast", of Headrace alone; of the user's own function: "process" or "thread"
     dtype: str = "uint8"
     mean: tuple[float, float, float] = MEAN
     std: tuple[float, float, float] = STD

@@ -59,9 +59,9 @@ def name_of(label: str) -> str:
 # Rates.
 
 
-def rates(work: str) -> Callable[[], str | None]:
+def rates(work: str, name: str = "rates") -> Callable[[], str | None]:
     def made() -> str | None:
-        report = load("rates")
+        report = load(name)
         memory = {label: runs for label, runs in rows_of(load("memory"), work).items() if not label.startswith("limit")}
         references = WORKS[work].references
         head = ["loader", "images/s", *(f"÷ {label_of(r)}" for r in references)]
@@ -123,6 +123,51 @@ def training() -> str | None:
         mine = [r for r in runs if (r["work"], r["label"]) == (threads, label)]
         rows.append([name_of(label), str(threads), *(spread([r[part] for r in mine], ".1f") for part in TRAINING_PARTS)])
     return table(["loader", "threads of PyTorch", *TRAINING_PARTS.values()], rows) if rows else None
+
+
+IO_NAMES = {
+    "pool": "simplejpeg and OpenCV in a pool",
+    "entropy code alone": "limit: libjpeg-turbo, entropy decoding alone",
+    "whole pictures alone": "limit: libjpeg-turbo, whole pictures, not resized",
+}
+
+
+def io() -> str | None:
+    """What batches cost `headrace.io`, and a pool of threads."""
+    rounds = load("io").get("rounds", [])
+    rows = []
+    for name in rounds[0] if rounds else ():
+        what, _, source = name.partition(", ")
+        if source not in ("paths", "bytes"):
+            continue
+        pairs = [(r[name], r[f"pool, {source}"]) for r in rounds]
+        rows.append(
+            [
+                f"from {source}",
+                IO_NAMES.get(what, f"**headrace.io, {what}**"),
+                spread([mine[0] for mine, _ in pairs], ",.0f"),
+                spread([mine[0] / pool[0] for mine, pool in pairs], ".2f"),
+                spread([mine[1] for mine, _ in pairs], ".3f"),
+                spread([pool[1] / mine[1] for mine, pool in pairs], ".2f"),
+            ]
+        )
+    head = ["batches of 32", "", "images/s", "÷ the pool", "CPU s per 1,000", "CPU time of the pool ÷ it"]
+    return table(head, rows) if rows else None
+
+
+def io_single() -> str | None:
+    rounds = load("io").get("rounds", [])
+    if not rounds:
+        return None
+    alone, engine = ([r[name] for r in rounds] for name in ("simplejpeg, ms", "single, ms"))
+    more = spread([b - a for a, b in zip(alone, engine)], ".3f")
+    return " ".join(
+        [
+            f"One image of 64 × 64 pixels takes {spread(alone, '.3f')} ms with `simplejpeg.decode_jpeg`, and",
+            f"{spread(engine, '.3f')} ms with `hr.io.decode_jpeg`, whose decoder is another process: {more} ms more. Others used",
+            f"{spread([r['others'] for r in rounds], '.0%')} of the machine.",
+        ]
+    )
 
 
 def packing() -> str | None:
@@ -334,6 +379,9 @@ BLOCKS: dict[str, Callable[[], str | None]] = {
     "handover": handover,
     "packing": packing,
     "training": training,
+    "io": io,
+    "io-single": io_single,
+    "transforms": rates("transforms", "transforms"),
     "formats": formats,
     "engine": engine,
     "engine-stages": engine_sizes("stages"),

@@ -13,6 +13,7 @@ EMPTY = {
     "formats": {"runs": []},
     "memory": {"runs": []},
     "start": {"runs": []},
+    "transforms": {"runs": []},
     "pixels": {"comparisons": {}},
 }
 

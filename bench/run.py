@@ -14,6 +14,7 @@ train   random resized crop of 224 x 224 and a flip, to uint8
 large   as val, from photographs of 1 to 8 megapixels
 float   as val, normalised, channels first, as float32 or bfloat16, beside the same as uint8
 start   to the first batch, with few and with many workers
+transforms  as train, by a function of the user's over Pillow, the same in all contestants
 
 --memory samples the memory of the process tree (PSS: shared pages counted once) every 50 ms. It disturbs: the rates of such a run
 are not to be used.
@@ -43,7 +44,7 @@ class Contestant:
     environment: str  # "limit" is the C program, "tree" is .venv, else a virtual environment of the bed
     loader: str
     workers: int = 0
-    mode: str = "exact"
+    mode: str = "exact"  # see measure.Job
     dtype: str = "uint8"
 
 
@@ -68,6 +69,15 @@ TORCH = Contestant("torch, torchvision", "venv-torch", "torch", CORES)
 TORCH_PILLOW = Contestant("torch, Pillow", "venv-torch", "torch_pil", CORES)
 GRAIN = Contestant("grain, quick ops", "venv-grain", "grain", 2 * CORES)
 TF = Contestant("tf.data, fused", "venv-tf", "tf", CORES)
+# With the user's own function. Python's threads wait for the one that has the lock, so one more than cores keeps these busy.
+OWN_FUNCTION = (
+    Contestant("limit, function alone", "tree", "alone_function", CORES),
+    Contestant("headrace, processes", "tree", "headrace_function", CORES, mode="process"),
+    Contestant("headrace, threads", "tree", "headrace_function", CORES, mode="thread"),
+    Contestant("torch, DataLoader", "venv-torch", "torch_function", CORES),
+    Contestant("spdl, threads", "venv-training", "spdl_function", CORES + 1, mode="thread"),
+    Contestant("spdl, processes", "venv-training", "spdl_function", CORES, mode="process"),
+)
 PEERS = (SPDL, SPDL_QUICK, TORCH, TORCH_PILLOW, GRAIN, TF)
 
 
@@ -115,6 +125,7 @@ WORKS = {
         (),
         images=640,
     ),
+    "transforms": Work(OWN_FUNCTION, ("limit, function alone", "torch, DataLoader", "spdl, threads"), transform="train"),
 }
 
 

@@ -19,6 +19,8 @@ type CallError struct {
 	Message   string `json:"message"`   // str() of the exception
 	Traceback string `json:"traceback"` // as Python writes it, from the user's function on
 	Field     string `json:"field"`     // of a result that does not fit: which
+	Ends      bool   `json:"ends"`      // it is no matter of a sample: the object's state_dict() has failed
+	Key       string `json:"key"`       // the name of the sample, where Options.Keys tells it
 }
 
 // Error is like "augment (train.py:12): ValueError: no such crop".
@@ -92,6 +94,21 @@ func (e *LimitError) Error() string {
 
 // Is tells that a LimitError is a context.DeadlineExceeded.
 func (e *LimitError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// LostError says that the process has ended which had an object that gathers samples. Calls fail with it until one begins with a new object.
+type LostError struct {
+	Stage  string
+	Ending string // "was ended by SIGKILL (killed)"
+	Last   string // the last lines that it wrote to standard error
+}
+
+func (e *LostError) Error() string {
+	text := fmt.Sprintf("the worker of %s %s, and what its object had gathered is lost", e.Stage, e.Ending)
+	if e.Last != "" {
+		text += "\nits last lines:\n" + e.Last
+	}
+	return text
+}
 
 // StartError says why no worker can work: the function cannot be imported, the interpreter is not there, or processes die before their first sample. Every
 // call of the pool fails with it, now and later, so it is no matter of one sample.

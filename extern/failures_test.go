@@ -248,7 +248,7 @@ func TestMisfitsNameTheField(t *testing.T) {
 		{"dtype", "a", `field 'a' is float64 [2, 3]; the step gives float32 [2, 3]`},
 		{"shape", "a", `field 'a' is float32 [3, 2]; the step gives float32 [2, 3]`},
 		{"list", "a", `field 'a' is a list of 2 (make it an array)`},
-		{"object", "a", `field 'a' is a object`},
+		{"object", "a", `field 'a' is an object`},
 		{"float", "b", `field 'b' is float 1.5; the step gives int64`},
 		{"large", "b", `which int64 cannot hold`},
 		{"none", "c", `field 'c' is None; the step gives text`},

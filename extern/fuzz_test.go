@@ -25,16 +25,18 @@ var fuzzed = sample.Schema{
 	{Name: "label", Type: sample.TensorType(tensor.Int64)},
 	{Name: "text", Type: sample.TextType},
 	{Name: "raw", Type: sample.BytesType},
+	{Name: "meta", Type: sample.ObjectType},
 }
 
 // Whatever a worker sends, what the parser lets through lies within the message.
 func FuzzParseResults(f *testing.F) {
-	f.Add(message([]int64{0, 1, 1, 0, 8 * 25, 0, 0,
+	f.Add(message([]int64{0, 1, 1, 0, 8 * 28, 0, 0,
 		general, 0, 1, 1, 3, // image
 		rows, 16, 2, // vector
 		rows, 32, // label
 		general, 48, 4, // text
-		general, 2 << placeBits, 0, 0, 0, 0}, make([]byte, 64), nil))
+		general, 2 << placeBits, 0, // raw
+		general, 32, 16, 0, 0, 0}, make([]byte, 64), nil))
 	f.Add(message([]int64{0, 1, 3, 17, 8 * 10, 0, 0, general, 0, 0}, nil, []byte(`{"fields":[]}    `)))
 	f.Add(message([]int64{3, 2, 0, 46, 8 * 8, 0, 1, 1}, nil, []byte(`{"failures":[{"item":3,"message":"no such crop"}]}`)))
 	f.Fuzz(func(t *testing.T, payload []byte) {

@@ -34,7 +34,9 @@ type Heap struct {
 	next   int        // first chunk that was never used
 	class  []uint8    // by chunk: class of the pieces in it plus one; 0: within a larger piece, or unused
 	shelf  [classes]shelf
-	closed bool
+	punch  int  // pieces whose memory is being given back to the system
+	closed bool // no more pieces are given out
+	gone   bool // and the memory is the system's again
 }
 
 // shelf is where the free pieces of a class lie, by their offsets; the last that came is the first to go, for it may still be in a cache.
@@ -109,11 +111,13 @@ func (h *Heap) Take(n int) []byte {
 	}
 	h.mu.Lock()
 	at, cold, ok := h.take(class, size)
+	if ok {
+		h.held.Add(size) // before Close can see that nobody has a piece
+	}
 	h.mu.Unlock()
 	if !ok {
 		return make([]byte, n)
 	}
-	h.held.Add(size)
 	if size >= punchSize && !cold {
 		h.idle.Add(-size)
 	}
@@ -159,16 +163,26 @@ func (h *Heap) Give(b []byte) {
 		return
 	}
 	h.mu.Lock()
+	if h.gone { // the address is another's now
+		h.mu.Unlock()
+		return
+	}
 	chunk := at / chunkSize
 	for chunk > 0 && h.class[chunk] == 0 {
 		chunk--
 	}
 	class := int(h.class[chunk]) - 1
-	if class < 0 || h.closed {
+	if class < 0 {
 		h.mu.Unlock()
 		return
 	}
 	size := classSize(class)
+	if h.closed {
+		h.held.Add(-size)
+		h.unmapUnused()
+		h.mu.Unlock()
+		return
+	}
 	at = chunk*chunkSize + (at-chunk*chunkSize)/size*size
 	s := &h.shelf[class]
 	s.warm = append(s.warm, at)
@@ -184,6 +198,7 @@ func (h *Heap) Give(b []byte) {
 			n++
 		}
 	}
+	h.punch += n
 	h.mu.Unlock()
 	for _, at := range punch[:n] {
 		// Not under the lock, for it takes long; the piece is nobody's meanwhile.
@@ -192,6 +207,9 @@ func (h *Heap) Give(b []byte) {
 	if n > 0 {
 		h.mu.Lock()
 		s.cold = append(s.cold, punch[:n]...)
+		if h.punch -= n; h.closed {
+			h.unmapUnused()
+		}
 		h.mu.Unlock()
 	}
 }
@@ -205,14 +223,21 @@ func (h *Heap) Has(b []byte) bool {
 // Held is the number of bytes in use. Pieces are somewhat larger than was asked for.
 func (h *Heap) Held() int64 { return h.held.Load() }
 
-// Close gives the memory back to the system. Nothing of it may be used any more, and no pool may run on it.
+// Close gives the memory back to the system: now, or when the last piece has come back that is in use. No pool may run on it any more. What Take returns from
+// now on is Go's memory.
 func (h *Heap) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	h.closed = true
+	return h.unmapUnused()
+}
+
+// unmapUnused ends the heap, unless somebody has a piece of it. The caller holds mu.
+func (h *Heap) unmapUnused() error {
+	if h.gone || h.punch > 0 || h.held.Load() > 0 {
 		return nil
 	}
-	h.closed = true
+	h.gone = true
 	return errors.Join(unix.Munmap(h.memory), h.file.Close())
 }
 

@@ -2,6 +2,7 @@ package extern
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -157,5 +158,39 @@ func TestHeapUnderALimitOfFiles(t *testing.T) {
 	defer h.Close()
 	if n := len(h.memory); n > 2<<30 {
 		t.Errorf("a heap of %d bytes", n)
+	}
+}
+
+// A heap that is closed while pieces of it are in use, by operations that nobody waits for any more, stays until the last has come back.
+func TestHeapClosesWithItsLastPiece(t *testing.T) {
+	for _, size := range []int{100, 1 << 20} {
+		h, err := newHeap(1 << 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range 200 {
+					b := h.Take(size)
+					b[0], b[size-1] = 1, 1 // would crash where nothing is mapped
+					h.Give(b)
+				}
+			})
+		}
+		last := h.Take(size)
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+		last[0] = 1
+		if h.gone || h.Held() == 0 {
+			t.Fatal("it was ended while a piece was in use")
+		}
+		h.Give(last)
+		if !h.gone || h.Held() != 0 {
+			t.Errorf("%d bytes are in use", h.Held())
+		}
+		h.Give(last) // nobody has it any more
 	}
 }

@@ -34,3 +34,30 @@ func TestHostileWorkers(t *testing.T) {
 		})
 	}
 }
+
+// A result cannot be an input where there is none.
+func TestHostileWorkerWithoutInputs(t *testing.T) {
+	folder, err := filepath.Abs("testdata/hostile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := interpreter(t)
+	python.Environment = append(python.Environment, "PYTHONPATH="+folder, "HOSTILE=first")
+	pool := open(t, extern.Options{Function: "functions:Pairs", Kind: extern.Aggregate, In: intField, Gives: intField, Interpreter: python})
+	err = pool.Stream(within(t, time.Minute), &extern.Call{Begin: true, Flush: true}, func([]extern.Value) error {
+		t.Error("it has given something")
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "was ended for what it sent") {
+		t.Error(err)
+	}
+}
+
+func TestCollateTakesSamples(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: intField})
+	for _, rows := range []int{0, -1} {
+		if err := pool.Call(within(t, time.Minute), &extern.Call{Rows: rows}); err == nil || !strings.Contains(err.Error(), "takes one or more") {
+			t.Errorf("%d samples: %v", rows, err)
+		}
+	}
+}

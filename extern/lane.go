@@ -64,6 +64,10 @@ func (l *lane) serve() {
 		if len(l.jobs) == 0 {
 			return
 		}
+		if err := l.forgotten(l.jobs[0].call); err != nil {
+			q.complete(l.jobs[0], err)
+			continue
+		}
 		began, alone := time.Now(), l.jobs[0].suspect
 		if alone {
 			proc.alone.Lock()
@@ -86,8 +90,26 @@ func (l *lane) serve() {
 	}
 }
 
-// packTime is how long a pack should take.
-const packTime = 4 * time.Millisecond
+// forgotten is an error for a call of an object that a process before this one had.
+func (l *lane) forgotten(c *Call) error {
+	proc := l.process
+	if proc.pool.o.Kind != Aggregate {
+		return nil
+	}
+	if c.Begin || proc.begun { // there is one lane
+		proc.begun = true
+		return nil
+	}
+	proc.pool.mu.Lock()
+	defer proc.pool.mu.Unlock()
+	if proc.pool.lost == nil {
+		return fmt.Errorf("extern: %s has no object yet: the first call begins", proc.pool.o.Stage)
+	}
+	return proc.pool.lost
+}
+
+// packTime is how long a pack should take: long enough that nobody notices how a worker waits between two of them. Results go back before its end.
+const packTime = 20 * time.Millisecond
 
 // exchange sends a pack and receives what comes of it. What was reported is complete even where there is an error.
 func (l *lane) exchange() error {

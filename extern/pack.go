@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"headrace/sample"
 	"headrace/tensor"
@@ -28,6 +29,7 @@ const (
 	asFlush
 	withState
 	ownShared // what is passed by its place is the sample's own, and can be changed: it must not be done again
+	asFresh
 )
 
 // The flags of RESULTS.
@@ -134,6 +136,9 @@ func (k *pack) begin(l *lane, number uint32) {
 	if first.Flush {
 		flags |= asFlush
 	}
+	if first.Begin {
+		flags |= asFresh
+	}
 	if first.State != nil {
 		flags |= withState
 	}
@@ -223,7 +228,7 @@ func (k *pack) column(f, items int) (own bool) {
 		at, shared := k.place(v.Data)
 		own, all = own || shared, all && shared
 		k.ints = word(k.ints, at)
-		if kind == sample.Bytes {
+		if kind != sample.Tensor {
 			k.ints = word(k.ints, uint64(len(v.Data)))
 			continue
 		}
@@ -275,17 +280,8 @@ func (k *pack) offer() (offered int) {
 	}
 	for i, j := range k.jobs {
 		for f := range p.o.Gives {
-			r := room{}
-			if f < len(j.call.Room) && j.call.Room[f] != nil {
-				r.memory = j.call.Room[f]
-			} else if n := p.expected(f); n > roomLeast {
-				r = room{memory: p.heap.Take(n), own: true}
-			}
+			r, at, in := p.room(j.call, f)
 			k.rooms = append(k.rooms, r)
-			if len(r.memory) <= inlineMost {
-				continue // it comes with the message, and is copied here
-			}
-			at, in := p.spaces.find(r.memory)
 			if in == nil {
 				continue
 			}
@@ -299,6 +295,28 @@ func (k *pack) offer() (offered int) {
 		}
 	}
 	return offered
+}
+
+// room is memory for a result, and where it lies: what the caller wants it written into, else a piece of the heap. There is none where the result comes with the
+// message, as small ones do, and is copied here.
+func (p *Pool) room(c *Call, f int) (r room, at uint64, in *space) {
+	if f < len(c.Room) && c.Room[f] != nil {
+		if len(c.Room[f]) <= inlineMost {
+			return room{}, 0, nil
+		}
+		if at, in = p.spaces.find(c.Room[f]); in != nil {
+			return room{memory: c.Room[f]}, at, in
+		}
+	}
+	n := p.expected(f)
+	if n <= roomLeast {
+		return room{}, 0, nil
+	}
+	r = room{memory: p.heap.Take(n), own: true}
+	if at, in = p.spaces.find(r.memory); in == nil {
+		return room{}, 0, nil // the heap is full, and this is Go's
+	}
+	return r, at, in
 }
 
 // expected is the number of bytes that a result will have; where that is not known, the most that it had.
@@ -438,8 +456,8 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 	}
 	switch where {
 	case isSame:
-		if at >= int64(len(p.o.In)) || at < 0 || c.Flush {
-			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(p.o.In))
+		if at < 0 || at >= int64(len(c.In)) { // flush() has none
+			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
 		}
 		v = c.In[at]
 		if v.Kind != t.Kind || v.DType != t.DType || !fits(v.Shape, t.Shape) {
@@ -469,7 +487,7 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		}
 		k.note(f, bytes)
 		v.Data = memory[:bytes]
-		if given != nil && &memory[0] != &given[0] { // the worker was not offered it, for it is small
+		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or lies where no worker can write
 			defer p.heap.Give(memory)
 			if bytes > int64(len(given)) {
 				return Value{}, -1, tooLarge(r.fields[f], int(bytes), len(given))
@@ -527,7 +545,7 @@ func (k *pack) taken(item, f int) []byte {
 			return g.memory
 		}
 	}
-	if at := item*len(k.pool().o.Gives) + f; at < len(k.rooms) && len(k.rooms[at].memory) > inlineMost {
+	if at := item*len(k.pool().o.Gives) + f; at < len(k.rooms) && k.rooms[at].memory != nil {
 		memory := k.rooms[at].memory
 		k.rooms[at] = room{}
 		return memory
@@ -635,9 +653,9 @@ type failure struct {
 }
 
 type tail struct {
-	Failures []failure       `json:"failures"`
-	Fields   []field         `json:"fields"`
-	State    json.RawMessage `json:"state"`
+	Failures []failure `json:"failures"`
+	Fields   []field   `json:"fields"`
+	State    *string   `json:"state"`
 }
 
 func (r *results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
@@ -707,7 +725,7 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 		}
 		r.failures = t.Failures
 		if t.State != nil {
-			r.state = []byte(t.State)
+			r.state = []byte(*t.State)
 		}
 		if flags&withFields != 0 {
 			var err error

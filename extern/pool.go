@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +24,7 @@ const (
 	Map       Kind = "map"       // a sample in, a sample out
 	Filter    Kind = "filter"    // a sample in; true keeps it: [Call.Keep]
 	FlatMap   Kind = "flat_map"  // a sample in, an iterable of samples out, by [Pool.Stream]
-	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by [Pool.Stream]; one worker
+	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by [Pool.Stream]; one worker, one call at a time
 	Index     Kind = "index"     // an object that is asked for obj[Call.ID.Index]
 	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: epoch Call.ID.Index of it by [Pool.Stream]; one worker
 	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
@@ -33,6 +35,7 @@ type Options struct {
 	Stage       string // a name for people
 	Function    string // "module:qualname": the pickle of that name in Interpreter.Functions, else it is imported
 	Kind        Kind
+	Keys        string       // Index: what tells the samples' names by their numbers, like Function: called, or indexed. A sample's name is one more value, of text, behind its others, and in CallError.Key
 	Interpreter *Interpreter // nil: Default()
 	Heap        *Heap
 	Workers     int  // processes, or threads of the one process; less than 1: 1
@@ -60,12 +63,30 @@ type Line struct {
 	Message string
 }
 
+// Print returns a function that writes what workers say, a line each with the name of the stage, as a program shows it that has no log: all that was printed,
+// and of what was logged warnings and what is worse.
+func Print(to io.Writer) func(Line) {
+	var mu sync.Mutex
+	return func(l Line) {
+		text := l.Message
+		if l.Logger != "stdout" && l.Logger != "stderr" {
+			if l.Level == "DEBUG" || l.Level == "INFO" || l.Level == "NOTSET" {
+				return
+			}
+			text = l.Level + " " + l.Logger + ": " + text
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(to, "%s: %s\n", l.Stage, text)
+	}
+}
+
 // Value is a value of a sample on its way to a worker or from one. Arrays are contiguous.
 type Value struct {
 	Kind  sample.Kind
 	DType tensor.DType
 	Shape tensor.Shape
-	Data  []byte // of tensors and bytes
+	Data  []byte // of all but text
 	Text  string
 }
 
@@ -77,17 +98,19 @@ type Call struct {
 	In     []Value   // in the order of Options.In; Collate: so many for each of Rows
 	Rows   int       // Collate: number of samples
 	Flush  bool      // Aggregate: flush() is called, without a sample
+	Begin  bool      // Aggregate: a new object is made before, which the calls that follow are for, too
 
-	// Room is, by output, memory that the result is to be written into, in the heap or in a segment that the pool was told of. nil, for one or all: the
-	// pool takes a piece of the heap. A result that is larger than its Room does not fit, which is the call's failure.
+	// Room is, by output, memory that the result is to be written into. Where that lies in the heap, or in a segment that the pool was told of, the worker writes
+	// there, but for small results; elsewhere the result is copied. nil, for one or all: the pool takes a piece of the heap. A result that is larger than its Room does not fit, which is the
+	// call's failure. Whatever the outcome, anything may have been written there.
 	Room [][]byte
 
-	// State, where it is not nil before the call, is given to load_state_dict(), as JSON, before anything else. After it, with Options.States, it is that of
-	// state_dict(). Iterate instead gives one more value with every sample, of text: the state after it, or "" where
+	// State, where it is not nil before the call, is given to load_state_dict(), as JSON, before anything else. After a call of Aggregate that has given a sample, with Options.States, it is that of
+	// state_dict(); nil: the object has none. Iterate instead gives one more value with every sample, of text: the state after it, or "" where
 	// there is none.
 	State []byte
 
-	// Out are the results, in the order of Options.Gives, or of Names. Data of tensors and of bytes is the caller's now, who gives it back to the heap, except where Same or Room say
+	// Out are the results, in the order of Options.Gives, or of Names. Data is the caller's now, who gives it back to the heap, except where Same or Room say
 	// otherwise. Memory for the slice itself is used again if there is some.
 	Out   []Value
 	Same  []int    // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
@@ -110,6 +133,7 @@ type Pool struct {
 	o       Options
 	heap    *Heap
 	pickle  []byte // in the heap; nil: the function is imported
+	keys    []byte // the same, of what Options.Keys names
 	spaces  spaces
 	queue   queue
 	starter starter
@@ -119,7 +143,9 @@ type Pool struct {
 
 	mu      sync.Mutex // guards what is below
 	keepers []*keeper
-	barren  int // processes in a row that have died before they worked on anything
+	lost    error // Aggregate: how the last process has ended
+	patient bool  // SetWorkers waits until all have started
+	barren  int   // processes in a row that have died before they worked on anything
 	closed  bool
 	done    sync.WaitGroup
 }
@@ -154,21 +180,35 @@ func Open(o Options) (*Pool, error) {
 	if o.Gives != nil && o.Kind == Iterate && o.States {
 		o.Gives = append(o.Gives[:len(o.Gives):len(o.Gives)], sample.Field{Name: stateField, Type: sample.TextType})
 	}
+	if o.Gives != nil && o.Keys != "" {
+		o.Gives = append(o.Gives[:len(o.Gives):len(o.Gives)], sample.Field{Name: keyField, Type: sample.TextType})
+	}
 	o.Workers = max(1, o.Workers)
 	p := &Pool{o: o, heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives))}
 	p.queue.init()
 	p.spaces.init(o.Heap)
-	if pickle, ok := o.Interpreter.Functions[o.Function]; ok {
-		p.pickle = o.Heap.Take(len(pickle))
-		copy(p.pickle, pickle)
-	}
+	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
 	p.starter.open()
 	p.SetWorkers(o.Workers)
 	return p, nil
 }
 
-// stateField is the name of the state that goes with each sample of a source. No field of a user's can have it.
-const stateField = "\x00state"
+// pickled puts the pickle of a function into the heap; nil: it is imported.
+func (p *Pool) pickled(function string) []byte {
+	pickle, ok := p.o.Interpreter.Functions[function]
+	if !ok {
+		return nil
+	}
+	own := p.heap.Take(len(pickle))
+	copy(own, pickle)
+	return own
+}
+
+// Names of what goes with each sample of a source, its state and its name. No field of a user's can have them.
+const (
+	stateField = "\x00state"
+	keyField   = "\x00key"
+)
 
 // Call has the function applied to a sample, and waits until it has been. Where ctx ends before a worker has taken the call, it returns at once; afterwards it waits for the
 // function a little, and then ends its process. When it returns, nobody uses the call's memory any more.
@@ -218,7 +258,10 @@ func (p *Pool) check(c *Call) error {
 	if c.Flush {
 		return nil
 	}
-	if want := len(p.o.In) * p.rows(c); len(c.In) != want || c.Rows < 0 {
+	if p.o.Kind == Collate && c.Rows < 1 {
+		return fmt.Errorf("extern: %s is given %d samples: takes one or more", p.o.Stage, c.Rows)
+	}
+	if want := len(p.o.In) * p.rows(c); len(c.In) != want {
 		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))
 	}
 	for i := range c.In {
@@ -259,7 +302,25 @@ func (p *Pool) SetWorkers(n int) {
 		n = 1
 	}
 	p.mu.Lock()
+	p.employ(n)
+	keepers, patient := slices.Clone(p.keepers), p.patient
+	p.mu.Unlock()
+	if patient {
+		for _, k := range keepers {
+			<-k.ready
+		}
+	}
+}
+
+// Await has SetWorkers wait from now on until all workers have started: for who measures what they do then.
+func (p *Pool) Await() {
+	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.patient = true
+}
+
+// employ is SetWorkers. The caller holds mu.
+func (p *Pool) employ(n int) {
 	if p.closed {
 		return
 	}
@@ -279,7 +340,7 @@ func (p *Pool) SetWorkers(n int) {
 
 // engage adds a process. The caller holds mu.
 func (p *Pool) engage(lanes int) {
-	k := &keeper{pool: p, lanes: lanes, stop: make(chan struct{})}
+	k := &keeper{pool: p, lanes: lanes, stop: make(chan struct{}), ready: make(chan struct{})}
 	p.keepers = append(p.keepers, k)
 	p.queue.width(p.width())
 	p.done.Add(1)
@@ -339,6 +400,7 @@ func (p *Pool) Close() error {
 	p.starter.close()
 	p.spaces.close()
 	p.heap.Give(p.pickle)
+	p.heap.Give(p.keys)
 	return nil
 }
 

@@ -27,6 +27,8 @@ type keeper struct {
 	lanes   int
 	stop    chan struct{} // closed when the keeper is to end
 	retired bool          // the same, for who holds the queue's lock
+	ready   chan struct{} // closed when a process of its has started, or none will
+	started sync.Once     // guards that
 	process atomic.Pointer[process]
 }
 
@@ -38,6 +40,7 @@ const (
 func (k *keeper) keep() {
 	p := k.pool
 	defer p.done.Done()
+	defer k.begun()
 	for {
 		select {
 		case starts <- struct{}{}:
@@ -57,10 +60,9 @@ func (k *keeper) keep() {
 		if p.ended(k) {
 			return
 		}
-		if p.o.Kind == Aggregate {
-			p.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("its process %s, and what it had gathered is lost", proc.ending()), Last: proc.last.String()})
-			return
-		}
+		p.mu.Lock()
+		p.lost = &LostError{Stage: p.o.Stage, Ending: proc.ending(), Last: proc.last.String()}
+		p.mu.Unlock()
 		wait := p.died(proc)
 		p.restarts.Add(1)
 		select {
@@ -70,6 +72,8 @@ func (k *keeper) keep() {
 		}
 	}
 }
+
+func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
 
 func (p *Pool) ended(k *keeper) bool {
 	p.queue.mu.Lock()
@@ -116,6 +120,7 @@ type process struct {
 	worked  atomic.Bool   // it came as far as a sample
 	random  bool          // the function wants random numbers; set before ready
 	all     bool          // it works on all samples of a pack at once; set before ready
+	begun   bool          // Aggregate: it has the object that calls are for; the lane's
 	killing sync.Once
 	exit    syscall.WaitStatus // after exited
 	dump    string             // after exited
@@ -215,7 +220,9 @@ type setup struct {
 	Kind       Kind     `json:"kind"`
 	Heap       int64    `json:"heap"`
 	Pickle     *[2]int  `json:"pickle"` // where it lies in the heap, and its length
-	Cells      []int64  `json:"cells"`  // by lane
+	Keys       string   `json:"keys"`   // empty: samples have no names
+	KeysPickle *[2]int  `json:"keys_pickle"`
+	Cells      []int64  `json:"cells"` // by lane
 	In         []field  `json:"in"`
 	Positional bool     `json:"positional"`
 	To         []string `json:"to"`
@@ -242,14 +249,20 @@ type field struct {
 func (proc *process) setup() ([]byte, error) {
 	p := proc.pool
 	o := p.o
-	s := setup{Stage: o.Stage, Function: o.Function, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
+	s := setup{Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
 		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, Path: o.Interpreter.Path, InlineMost: roomLeast, PackCalls: packCalls}
-	if p.pickle != nil {
-		at, ok := p.heap.offset(p.pickle)
+	for _, pickle := range []struct {
+		data []byte
+		at   **[2]int
+	}{{p.pickle, &s.Pickle}, {p.keys, &s.KeysPickle}} {
+		if pickle.data == nil {
+			continue
+		}
+		at, ok := p.heap.offset(pickle.data)
 		if !ok {
 			return nil, errors.New("extern: the heap has no room for the function's pickle")
 		}
-		s.Pickle = &[2]int{int(at), len(p.pickle)}
+		*pickle.at = &[2]int{int(at), len(pickle.data)}
 	}
 	for _, l := range proc.lanes {
 		at, ok := p.heap.offset(l.cell)
@@ -316,6 +329,7 @@ func (proc *process) run() {
 	}()
 	if proc.begin() {
 		close(proc.ready)
+		keeper.begun()
 		var lanes sync.WaitGroup
 		for _, l := range proc.lanes {
 			lanes.Go(l.serve)

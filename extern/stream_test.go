@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,23 +107,107 @@ func TestAggregators(t *testing.T) {
 	var got []int64
 	var state []byte
 	for i := range 5 {
-		c := &extern.Call{In: []extern.Value{number(int64(i))}}
+		c := &extern.Call{In: []extern.Value{number(int64(i))}, Begin: i == 0}
 		some, err := ints(t, pool, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, state = append(got, some...), c.State
+		got = append(got, some...)
+		if len(some) > 0 {
+			state = c.State
+		} else if c.State != nil {
+			t.Errorf("the state is %s, where nothing was given", c.State)
+		}
 	}
-	if string(state) != `{"held": [4]}` {
+	if string(state) != `{"held": []}` {
 		t.Errorf("the state is %s", state)
 	}
 	some, err := ints(t, pool, &extern.Call{Flush: true})
 	if got = append(got, some...); err != nil || fmt.Sprint(got) != "[1 5 4]" {
 		t.Errorf("%v, %v", got, err)
 	}
-	again, err := ints(t, pool, &extern.Call{State: state, In: []extern.Value{number(10)}})
+	again, err := ints(t, pool, &extern.Call{Begin: true, State: []byte(`{"held": [4]}`), In: []extern.Value{number(10)}})
 	if err != nil || fmt.Sprint(again) != "[14]" {
 		t.Errorf("%v, %v", again, err)
+	}
+}
+
+// Each Begin makes an object anew, of a class, of an object that is imported, and of a pickle; that of the call before is closed.
+func TestAggregatorsBeginAnew(t *testing.T) {
+	for _, function := range []string{"Gathering", "gathering"} {
+		var n notes
+		pool := open(t, extern.Options{Function: "functions:" + function, Kind: extern.Aggregate, In: intField, Gives: intField, Log: n.add})
+		for round := range 3 {
+			for i, want := range []string{"[]", "[0 1]", "[]"} {
+				got, err := ints(t, pool, &extern.Call{In: []extern.Value{number(int64(i))}, Begin: i == 0})
+				if err != nil || fmt.Sprint(got) != want {
+					t.Errorf("%s, round %d: of %d comes %v, %v", function, round, i, got, err)
+				}
+			}
+		}
+		pool.Close()
+		if closed := strings.Count(fmt.Sprint(n.all()), "closed with 1"); closed != 3 {
+			t.Errorf("%s: closed %d times", function, closed)
+		}
+	}
+}
+
+// What an object had gathered is lost with its process. Nobody takes another one for it, but the next epoch begins with a new object.
+func TestAggregatorsWhoseWorkerDies(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:Gathering", Kind: extern.Aggregate, In: intField, Gives: intField})
+	give := func(x int64, begin bool) ([]int64, error) {
+		return ints(t, pool, &extern.Call{In: []extern.Value{number(x)}, Begin: begin})
+	}
+	if _, err := give(1, false); err == nil || !strings.Contains(err.Error(), "has no object yet") {
+		t.Error(err)
+	}
+	if _, err := give(1, true); err != nil {
+		t.Error(err)
+	}
+	var dead *extern.WorkerError
+	if _, err := give(-9, false); !errors.As(err, &dead) || dead.Signal != syscall.SIGKILL {
+		t.Error(err)
+	}
+	var lost *extern.LostError
+	for range 2 {
+		if _, err := give(2, false); !errors.As(err, &lost) || err.Error() != "the worker of step was ended by SIGKILL (killed), and what its object had gathered is lost" {
+			t.Error(err)
+		}
+	}
+	for i, want := range []string{"[]", "[5 5]"} {
+		if got, err := give(5, i == 0); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	// A process that is ended between two calls is missed as well.
+	if _, err := give(7, true); err != nil {
+		t.Error(err)
+	}
+	for _, pid := range pool.Stats().PIDs {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if _, err := give(8, false); err == nil || !errors.As(err, &lost) && !errors.As(err, &dead) {
+		t.Error(err)
+	}
+}
+
+// What an object says of itself is JSON with arrays and bytes in it; what cannot be written is no sample's fault.
+func TestStatesOfAggregators(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:Remembering", Kind: extern.Aggregate, In: intField, Gives: intField, States: true})
+	c := &extern.Call{In: []extern.Value{number(3)}, Begin: true}
+	if got, err := ints(t, pool, c); err != nil || fmt.Sprint(got) != "[3]" || !strings.Contains(string(c.State), `"bfloat16"`) {
+		t.Errorf("%v, %v, %s", got, err, c.State)
+	}
+	again := &extern.Call{In: []extern.Value{number(4)}, Begin: true, State: c.State}
+	if got, err := ints(t, pool, again); err != nil || fmt.Sprint(got) != "[7]" {
+		t.Errorf("%v, %v", got, err)
+	}
+	for x, want := range map[int64]string{-1: "Object of type set is not JSON serializable", -2: "Out of range float values", -3: "at most 1048576"} {
+		c := &extern.Call{In: []extern.Value{number(x)}, Begin: true}
+		var failed *extern.CallError
+		if _, err := ints(t, pool, c); !errors.As(err, &failed) || !failed.Ends || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v", x, err)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -253,6 +254,31 @@ func TestRoomInASegment(t *testing.T) {
 	}
 }
 
+// Where workers cannot write, a result is copied to where the caller wants it.
+func TestRoomElsewhere(t *testing.T) {
+	for _, side := range []int{2, 60, 200} {
+		for _, function := range []string{"fresh", "in_place"} {
+			schema := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, side, side, 3)}}
+			pool := open(t, extern.Options{Function: "functions:" + function, In: schema, Gives: schema})
+			room, n := make([]byte, side*side*3+1), side*side*3
+			room[n] = 99
+			want := byte(7)
+			if function == "in_place" {
+				want++
+			}
+			given := inHeap(pool, bytes.Repeat([]byte{7}, n))
+			c := &extern.Call{In: []extern.Value{array(tensor.Uint8, given, side, side, 3)}, Room: [][]byte{room[:n]}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil {
+				t.Fatal(err)
+			}
+			if c.Same[0] != -1 || &c.Out[0].Data[0] != &room[0] || bytes.Count(room[:n], []byte{want}) != n || room[n] != 99 {
+				t.Errorf("%s, side %d: it is not where it should be", function, side)
+			}
+			heapOf(pool).Give(given)
+		}
+	}
+}
+
 func TestProbe(t *testing.T) {
 	pool := open(t, extern.Options{Function: "functions:pixels", In: pixelsIn})
 	c := &extern.Call{In: []extern.Value{array(tensor.Uint8, make([]byte, 300*200*3), 300, 200, 3), text("a"), {Kind: sample.Bytes, Data: []byte("raw")}}}
@@ -425,6 +451,27 @@ func TestKillsAtAnyMoment(t *testing.T) {
 				t.Error("nobody was killed")
 			}
 		})
+	}
+}
+
+// Who measures wants to begin when workers have started; that one cannot start is no reason to wait for ever.
+func TestSetWorkersAwaitsThem(t *testing.T) {
+	python := interpreter(t)
+	python.Directory = t.TempDir()
+	pool := open(t, extern.Options{Function: "functions:Arrives", In: intField, Gives: intField, Workers: 1, Interpreter: python})
+	pool.Await()
+	for _, n := range []int{1, 4, 2} {
+		pool.SetWorkers(n)
+		there, err := filepath.Glob(filepath.Join(python.Directory, "arrived-*"))
+		if err != nil || len(there) < n {
+			t.Errorf("%d workers were asked for, and %v are there: %v", n, there, err)
+		}
+	}
+	broken := open(t, extern.Options{Function: "functions:Broken", In: intField, Gives: intField})
+	broken.Await()
+	broken.SetWorkers(3)
+	if err := broken.Call(within(t, time.Minute), &extern.Call{In: []extern.Value{number(1)}}); err == nil {
+		t.Error("it has worked")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
-// what is complete with Emit. Neither is called twice at once.
+// what is complete with Emit, or several outputs of the same items with Open. Neither is called twice at once.
 //
 // When Add returns an error its item has failed, and the others are still held; the error Skip drops it. An error of Flush is the
 // failure of everything that is held.
@@ -33,19 +33,19 @@ type AggregateOpts struct {
 
 // Aggregate puts items together as an aggregator wants them: by size, by length, whatever. Each epoch has an aggregator of its own, which
 // begin makes. A resumed run yields what the uninterrupted one would have if the outputs depend on nothing but the items
-// that are held, in order.
+// that are held, in order, or the aggregator is a [Resumer].
 //
 // What is still held after Flush is dropped. Items that are given to Emit are the aggregator's; all others are disposed of as
 // Discard says.
 func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o AggregateOpts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindAggregate, joins: true, workers: 1, buffer: o.Buffer, ordered: true, policy: o.Failures, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindAggregate, joins: true, makes: true, workers: 1, buffer: o.Buffer, ordered: true, policy: o.Failures, ups: []*node{in.node}}
 	n.settle()
 	if begin == nil {
 		n.mistake("its function is nil")
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		st := op.newStage(n, below)
-		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast}
+		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast, saved: op.partsOf(n.name), memory: op.config.Resume.Memories[n.name]}
 		a.out = newRing[Out](st, 1+n.buffer)
 		op.run(st, a.work)
 		return a.out
@@ -58,6 +58,29 @@ type aggregateStage[In, Out any] struct {
 	out      *ring[Out]
 	begin    func() Aggregator[In, Out]
 	dropLast bool
+	saved    *parts
+	memory   Memory // of the epoch that the run goes on in
+}
+
+// start makes the aggregator of an epoch.
+func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int) (agg Aggregator[In, Out], err error) {
+	err = guard(func() error {
+		agg = s.begin()
+		e.begin(epoch, 0)
+		if epoch > 0 || s.memory.Groups == 0 {
+			return nil
+		}
+		e.begin(epoch, s.memory.Groups)
+		r, ok := agg.(Resumer)
+		if !ok {
+			return errors.New("pipe: the state to resume from has a memory of an aggregator, and this one takes none")
+		}
+		return r.Resume(s.memory)
+	})
+	if err == nil && s.engine.hooks.Task != nil {
+		agg = watchedAggregator[In, Out]{agg, s.stage}
+	}
+	return agg, err
 }
 
 // work is the life of the stage's worker. It has a free place whenever it takes an item, as a batch has.
@@ -74,13 +97,11 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		m := buf[0]
 		buf[0] = msg[In]{}
 		if agg == nil {
-			if err := guard(func() error { agg = s.begin(); return nil }); err != nil {
+			var err error
+			if agg, err = s.start(e, h.segment.epoch); err != nil {
 				s.in.discardMsg(m)
 				e.fail(fatal, m.ticket, err)
 				return
-			}
-			if s.engine.hooks.Task != nil {
-				agg = watchedAggregator[In, Out]{agg, s.stage}
 			}
 		}
 		if m.kind == item {
@@ -108,11 +129,24 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				w.timeOp(false)
 			}
 			w.skipped.Add(int64(e.held.left))
+			e.tellLosses()
 			e.dropAll()
 			agg = nil
+			if err := s.missing(h.segment.epoch); err != nil {
+				e.fail(fatal, m.ticket, err)
+				return
+			}
 		}
 		e.send(msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news})
 	}
+}
+
+// missing is an error at the end of the epoch in which the run was resumed, where an item did not come again of which outputs were finished.
+func (s *aggregateStage[In, Out]) missing(epoch int) error {
+	if s.saved == nil || epoch > 0 || s.cutShort(epoch) {
+		return nil
+	}
+	return s.saved.missing()
 }
 
 // An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what is held.
@@ -125,6 +159,16 @@ type Emitter[In, Out any] struct {
 	placed  bool // a place of the queue is reserved
 	over    bool // the stage was stopped, or has failed
 	misuse  error
+
+	epoch  int
+	line   *familyLine
+	groups int64 // outputs that were opened in this epoch, those of the run before included
+	open   int   // of which are not closed
+}
+
+// begin begins an epoch, of which so many outputs were finished.
+func (e *Emitter[In, Out]) begin(epoch int, groups int64) {
+	e.epoch, e.groups, e.open, e.line = epoch, groups, 0, &familyLine{ended: groups}
 }
 
 // Emit hands on an output that was made of these items. It waits while the queue is full.
@@ -132,7 +176,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 	m := msg[Out]{kind: item, val: v}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			m.ticket.add(held.ticket)
+			m.ticket.add(held.told())
 		}
 	}
 	if len(of) == 0 {
@@ -209,6 +253,9 @@ func failureOf(err error) kind {
 func (e *Emitter[In, Out]) flushed(err error) {
 	var all ticket
 	e.held.each(func(h holding[In]) { all.add(h.ticket) })
+	if err == nil && e.open > 0 && !e.over && e.worker.ctx.Err() == nil {
+		e.wrong("outputs that it has not closed")
+	}
 	switch {
 	case e.misuse != nil:
 		e.fail(fatal, all, e.misuse)
@@ -243,6 +290,15 @@ func (e *Emitter[In, Out]) send(m msg[Out]) bool {
 	e.placed = false
 	e.stage.out.put(&m, e.worker.last)
 	return true
+}
+
+// tellLosses tells of items that are lost and came into no output. All that is held is finished with them: an aggregator that is resumed is given all of it or nothing.
+func (e *Emitter[In, Out]) tellLosses() {
+	var all ticket
+	e.held.each(func(h holding[In]) { all.add(h.told()) })
+	if all.rest != nil && len(all.rest.losses) > 0 {
+		e.send(msg[Out]{kind: gone, ticket: all})
+	}
 }
 
 func (e *Emitter[In, Out]) dropAll() {

@@ -16,6 +16,7 @@ type books struct {
 	stale []*family            // those that have changed since a state was asked for; they may be open no more
 	saved map[string]PartState // the same of the state that the run was resumed from, as far as none of these was finished since
 	due   []dueLoss            // losses that were finished with what they are a part of, and are to be told
+	known map[string]Memory    // of aggregators that remember something
 	own   map[string]int64     // of stages with a policy of their own, how many items of this epoch they have lost
 }
 
@@ -26,7 +27,7 @@ type dueLoss struct {
 }
 
 func newBooks(resumed State) *books {
-	b := &books{turns: make(map[string]*family), saved: make(map[string]PartState), own: maps.Clone(resumed.Losses)}
+	b := &books{turns: make(map[string]*family), saved: make(map[string]PartState), own: maps.Clone(resumed.Losses), known: maps.Clone(resumed.Memories)}
 	for _, p := range resumed.Parts {
 		b.saved[p.Stage+partKey(p.Source, p.Item)] = p
 	}
@@ -77,13 +78,31 @@ func (b *books) finishShare(s share) int64 {
 	if s.closes {
 		f.total = s.hi
 	}
-	if f.total == 0 || f.done.low < f.total {
+	if f.total == 0 || f.done.low < f.total || f.line != nil && f.line.wait(f) {
 		b.begin(f)
 		b.changed(f)
 		return 0
 	}
-	b.end(f)
-	return b.finish(&f.parent)
+	n := int64(0)
+	for f != nil {
+		b.end(f)
+		n += b.finish(&f.parent)
+		f = b.remember(f)
+	}
+	return n
+}
+
+// remember notes what an aggregator knew behind a family that has ended. It returns the family that waited for this one; nil: none did.
+func (b *books) remember(f *family) *family {
+	if f.line == nil {
+		return nil
+	}
+	if b.known == nil {
+		b.known = make(map[string]Memory)
+	}
+	next := f.line.next()
+	b.known[f.stage] = Memory{f.line.ended, f.state}
+	return next
 }
 
 // begin puts a family among those that are open.
@@ -157,6 +176,7 @@ func (b *books) next() {
 	b.open, b.half, b.stale = b.open[:0], b.half[:0], b.stale[:0]
 	clear(b.saved)
 	clear(b.own)
+	clear(b.known)
 	for name := range b.turns {
 		b.turns[name] = newTurns(name, Progress{})
 	}
@@ -174,6 +194,9 @@ func (b *books) state() State {
 		s.Merges[name] = f.done.progress()
 	}
 	s.Parts = b.parts()
+	if len(b.known) > 0 {
+		s.Memories = maps.Clone(b.known)
+	}
 	if len(b.own) > 0 {
 		s.Losses = maps.Clone(b.own)
 	}

@@ -16,6 +16,10 @@ type family struct {
 	total  int64  // how many there are, the message behind the last included; 0: not known yet
 	turns  bool   // of a merge
 
+	line   *familyLine // of an aggregator's outputs: they end in order; nil: of others
+	number int64       // in it
+	state  string      // of the aggregator behind them
+
 	open   bool // some of it is finished, and not all
 	stale  bool // more of it is finished than the books say
 	source int  // the path of the parent, while it is open

@@ -14,10 +14,11 @@ type holding[In any] struct {
 	ticket ticket
 	number int64
 	held   bool
+	loss   *news // it has failed, which is told with what it is held with; nil: it has not
 }
 
 func (h *holdings[In]) add(number int64, m msg[In]) {
-	h.all = append(h.all, holding[In]{m.val, m.ticket, number, true})
+	h.all = append(h.all, holding[In]{val: m.val, ticket: m.ticket, number: number, held: true})
 	h.left++
 }
 

@@ -206,6 +206,9 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 			return
 		}
 		l.tell(profile.Name, workers)
+		if f.node.staff != nil {
+			f.node.staff(workers) // what it takes to begin is not what is measured
+		}
 		began := time.Now()
 		o.start(l.ctx)
 		n, err := take(l.ctx, run, most, t)

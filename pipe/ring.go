@@ -361,6 +361,9 @@ func (r *ring[T]) giveBack() {
 
 // pass judges a message that leaves the ring. It reports whether it is the end of a failed run.
 func (r *ring[T]) pass(m *msg[T]) (broken bool) {
+	if r.judge != nil && m.ticket.rest != nil {
+		r.passLosses(m.ticket.rest.losses)
+	}
 	switch m.kind {
 	case item:
 		if r.judge != nil && !r.judge.pass(1) {
@@ -386,6 +389,19 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 		r.ended = true
 	}
 	return m.kind == fatal
+}
+
+// passLosses judges what an aggregator has lost in the making of an output.
+func (r *ring[T]) passLosses(all []trouble) {
+	for _, l := range all {
+		if l.news.stage != r.owner || l.news.final {
+			continue
+		}
+		l.news.final = true
+		if !r.judge.lose(1, 1, l.ticket, l.news) {
+			r.doom = &msg[T]{kind: fatal, ticket: l.ticket, news: r.judge.verdict()}
+		}
+	}
 }
 
 // fill puts a message into the place that belongs to its input, which had this number and came in this segment; now is about the

@@ -17,7 +17,11 @@ type State struct {
 	Sources map[string]SourceState `json:"sources"`
 	Merges  map[string]Progress    `json:"merges,omitempty"` // the turns of merges that go by turns
 	Parts   []PartState            `json:"parts,omitempty"`  // the items of which some outputs are finished, and not all
-	Losses  map[string]int64       `json:"losses,omitempty"` // of stages with a policy of their own: how many items of this epoch each has lost
+
+	// Memories are those of aggregators that remember something. They belong to the items that are finished.
+	Memories map[string]Memory `json:"memories,omitempty"`
+
+	Losses map[string]int64 `json:"losses,omitempty"` // of stages with a policy of their own: how many items of this epoch each has lost
 }
 
 // A SourceState is how far one source was read. All positions below Low are finished, and those in the half-open ranges
@@ -81,15 +85,16 @@ func (p Progress) check() error {
 
 // check tells whether a state fits a flow.
 func (s State) check(n *node) error {
-	if s.Version == 0 && len(s.Sources) == 0 && len(s.Merges) == 0 && len(s.Parts) == 0 && len(s.Losses) == 0 {
+	if s.Version == 0 && len(s.Sources) == 0 && len(s.Merges) == 0 && len(s.Parts) == 0 && len(s.Losses) == 0 && len(s.Memories) == 0 {
 		return nil
 	}
 	if s.Version != StateVersion {
 		return fmt.Errorf("pipe: the state to resume from has version %d, this is version %d", s.Version, StateVersion)
 	}
-	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]*node), judges: make(map[string]bool)}
+	c := stateCheck{State: s, sources: make(map[string]bool), merges: make(map[string]bool), makers: make(map[string]*node), judges: make(map[string]bool), aggregates: make(map[string]bool)}
 	for _, at := range n.walk() {
 		c.judges[at.name] = at.policy != nil && at.policy.Skip
+		c.aggregates[at.name] = at.kind == kindAggregate
 		switch {
 		case at.kind == kindSource:
 			c.sources[at.name] = true
@@ -103,12 +108,16 @@ func (s State) check(n *node) error {
 	c.checkMerges()
 	c.checkParts()
 	c.checkLosses()
+	c.checkMemories()
 	slices.SortFunc(c.all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return errors.Join(c.all...)
 }
 
 // loose is the stage because of which the items of this one may be put together of other items in another run; nil: they are the same.
 func (n *node) loose() *node {
+	if n.joins {
+		return n.unordered()
+	}
 	for _, up := range n.ups {
 		if up == nil {
 			continue
@@ -146,6 +155,7 @@ type stateCheck struct {
 	sources, merges map[string]bool
 	makers          map[string]*node
 	judges          map[string]bool // stages that count their losses
+	aggregates      map[string]bool
 	all             []error
 }
 
@@ -222,6 +232,17 @@ func (c *stateCheck) checkLosses() {
 		}
 		if n < 0 || n > maxPos {
 			c.wrong("is not valid: %d losses of the stage %s", n, name)
+		}
+	}
+}
+
+func (c *stateCheck) checkMemories() {
+	for name, m := range c.Memories {
+		if !c.aggregates[name] {
+			c.wrong("has a memory of a stage %s, and no aggregate has that name", name)
+		}
+		if m.Groups < 0 || m.Groups > maxPos {
+			c.wrong("is not valid: %d groups of the stage %s", m.Groups, name)
 		}
 	}
 }

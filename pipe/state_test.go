@@ -101,7 +101,7 @@ func TestStatesThatCannotBe(t *testing.T) {
 		"lacks the turns of the merge merge":                    func(s *pipe.State) { s.Merges = nil },
 		"has turns of a merge other, which the flow lacks":      func(s *pipe.State) { s.Merges["other"] = pipe.Progress{} },
 		"merge merge: the range [1, 1)":                         func(s *pipe.State) { s.Merges["merge"] = pipe.Progress{Ahead: [][2]int64{{1, 1}}} },
-		"has outputs of a stage buckets, which the flow lacks":  part(func(p *pipe.PartState) { p.Stage = "buckets" }),
+		"has outputs of a stage fill, which the flow lacks":     part(func(p *pipe.PartState) { p.Stage = "fill" }),
 		"outputs of stage twice: position -1":                   part(func(p *pipe.PartState) { p.Low = -1 }),
 		"of an item [2] of source three, which cannot be":       part(func(p *pipe.PartState) { p.Source = "three" }),
 		"of an item [] of source one, which cannot be":          part(func(p *pipe.PartState) { p.Item = nil }),

@@ -117,7 +117,7 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		if c.ops[i] = c.op(i); c.ops[i].Name != "" {
 			c.place(i, before, k == 0, around)
 			if s := c.steps[i]; s.Failures != nil {
-				c.found(i, "failures", s.Failures.checkFor(c.ops[i]))
+				c.found(i, "failures", s.Failures.checkFor(c.ops[i], s.Args))
 			}
 		}
 		in = c.step(i, in)
@@ -215,6 +215,8 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 		return
 	}
 	switch {
+	case c.ops[i].Name == aggregateOp.Name && around.op == routeOp.Name:
+		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or behind it", c.steps[around.step].Name)
 	case place == Batching && around.op != "":
 		c.wrong(i, "", "makes batches inside of %q: takes its place behind it", c.steps[around.step].Name)
 	case place == Ordering && c.ops[before].Name == mergeOp.Name:

@@ -49,12 +49,18 @@ func (f *Failures) Check() error {
 }
 
 // checkFor is Check for a step of an operation.
-func (f *Failures) checkFor(op Op) error {
+func (f *Failures) checkFor(op Op, args Args) error {
+	b, _ := args.(*Batch)
+	collates := b != nil && b.Collate != nil
 	switch {
+	case collates:
+		return errors.Join(f.Check(), f.checkCollate())
 	case op.Place == Ordering || op.Place == Batching || op.Name == mergeOp.Name:
 		return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op.Name)
 	case op.Name == flatMapOp.Name && (f.Retries != 0 || f.Wait != nil || f.OnError == "replace"):
 		return errors.New("tries again, or has another sample come, but what flat_map has made of a sample is on its way already: takes raise or skip for on_error, and no retries")
+	case op.Name == aggregateOp.Name && (f.Retries != 0 || f.Wait != nil || f.OnError == "replace"):
+		return errors.New("tries again, or has another sample come, but the object has been given the sample already: takes raise or skip for on_error, and no retries")
 	case op.Name == routeOp.Name && (f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil):
 		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
 	}

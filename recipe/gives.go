@@ -9,7 +9,7 @@ import (
 	"headrace/tensor"
 )
 
-// Gives are the types of what a function of Python gives; in JSON an object with a type for each field: "text", "bytes", or an object with the dtype and
+// Gives are the types of what a function of Python gives; in JSON an object with a type for each field: "text", "bytes", "object", or an object with the dtype and
 // the shape of an array, which is a number where that is left out.
 type Gives struct {
 	Schema sample.Schema // nil: not said
@@ -38,7 +38,7 @@ func (g *Gives) JSONSchema() map[string]any {
 			"shape": map[string]any{"anyOf": []any{new(Extents).JSONSchema(), map[string]any{"type": "null"}}},
 		},
 	}
-	return map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"text", "bytes"}}, array}}, "minProperties": 1}
+	return map[string]any{"type": "object", "additionalProperties": map[string]any{"anyOf": []any{map[string]any{"enum": []any{"text", "bytes", "object"}}, array}}, "minProperties": 1}
 }
 
 // MarshalJSON writes the object, its keys in the order of the fields.
@@ -89,6 +89,8 @@ func givenType(v value) (sample.Type, error) {
 		return sample.TextType, nil
 	case `"bytes"`:
 		return sample.BytesType, nil
+	case `"object"`:
+		return sample.ObjectType, nil
 	}
 	if v.kind() != '{' {
 		return sample.Type{}, errKind

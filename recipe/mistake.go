@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -64,6 +65,24 @@ func (e at) Unwrap() error { return e.error }
 // arg says what is wrong with an argument. The text goes on after the argument's name: "is 0: takes a number from 1 on".
 func arg(name, format string, values ...any) error {
 	return at{name, fmt.Errorf(format, values...)}
+}
+
+// inside is what is wrong with an argument's own arguments.
+func inside(name string, err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range many.Unwrap() {
+			all = append(all, inside(name, e))
+		}
+		return errors.Join(all...)
+	}
+	if a, ok := err.(at); ok {
+		return at{join(name, a.path), a.error}
+	}
+	if err != nil {
+		return at{name, err}
+	}
+	return nil
 }
 
 // place turns what a part of a step, "args" or "failures", found wrong into mistakes of the step.

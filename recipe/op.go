@@ -71,7 +71,7 @@ var registry = struct {
 	sync.RWMutex
 	ops []Op
 }{ops: []Op{
-	filesOp, sourceOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp, mapOp, filterOp, flatMapOp,
+	filesOp, sourceOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp, mapOp, filterOp, flatMapOp, aggregateOp,
 	resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 	randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
 	colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,

@@ -21,9 +21,22 @@ type Batch struct {
 	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples of a batch on each rank"`
 	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples of a batch on all ranks together, of which each takes a contiguous part: only these are the same for another number of ranks"`
 	DropLast   bool `json:"drop_last" doc:"whether to leave out an epoch's last batch where it is not full; by default false"`
+
+	Collate *Collate `json:"collate,omitempty" doc:"a function of Python, with arguments like those of map, that is given a list of samples and gives the fields of the batch; by default arrays of one shape are stacked, and text and objects become lists"`
 }
 
-// Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text becomes a list.
+func (b Batch) complete() Args {
+	b.Collate = b.Collate.complete()
+	return &b
+}
+
+func (b Batch) identity(Recipe) Args {
+	b.Collate = b.Collate.identity()
+	return &b
+}
+
+// Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text and objects become lists. With Collate it is that of a whole batch, and nil where
+// nobody has said what that is.
 func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil, false) }
 
 // checkSizes is Check, where the image has one of these shapes. Inside says that there is a resize_to_bucket in a chain of a merge or route.
@@ -36,6 +49,10 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 		errs = append(errs, errors.New("has both size and global_size: takes either of them"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
+	if b.Collate != nil {
+		out, err := b.Collate.check(in, shapes != nil || inside)
+		return out, errors.Join(append(errs, err)...)
+	}
 	for _, f := range in {
 		switch {
 		case !isImage(f.Type):
@@ -68,14 +85,14 @@ func checkSome(name string, n int) error {
 // stackable says why a field cannot be stacked, and what to do about it.
 func stackable(f sample.Field) error {
 	switch {
-	case f.Type.Kind == sample.Text || f.Type.Fixed():
+	case f.Type.Kind == sample.Text || f.Type.Kind == sample.Object || f.Type.Fixed():
 		return nil
 	case isImage(f.Type):
 		return fmt.Errorf("cannot stack images of different sizes: the field %q is %v; put center_crop, random_resized_crop, resize to [height, width] or resize_to_bucket before it", f.Name, f.Type)
 	case f.Type.Kind == sample.Bytes:
 		return fmt.Errorf("cannot stack the field %q, which is bytes; put decode_image or decode_npy before it", f.Name)
 	case f.Type.Ragged():
-		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead", f.Name, f.Type)
+		return fmt.Errorf("cannot stack sequences of different lengths: the field %q is %v; end the recipe with bucket_batch or pack instead, or with batch and a collate function", f.Name, f.Type)
 	default:
 		return fmt.Errorf("cannot stack arrays of different shapes: the field %q is %v", f.Name, f.Type)
 	}

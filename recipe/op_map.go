@@ -17,7 +17,7 @@ var mapOp = Op{
 type Map struct {
 	Python
 	To    []string `json:"to,omitzero" example:"[\"image\"]" doc:"where what it returns goes, where fields are given: one field for each value; by default those of fields"`
-	Gives Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}" doc:"the types of what it returns: \"text\", \"bytes\", or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A result that does not fit is that sample's failure"`
+	Gives Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}}" doc:"the types of what it returns: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A result that does not fit is that sample's failure"`
 }
 
 func (m Map) complete() Args {

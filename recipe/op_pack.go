@@ -71,6 +71,8 @@ func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 			padded = append(padded, f)
 			out = out.With(f.Name, sample.TensorType(f.Type.DType, p.Length))
 		case f.Type.Kind == sample.Text:
+		case f.Type.Kind == sample.Object:
+			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is an object: a row has several samples; make arrays or text of what is needed of it, and leave it out", f.Name))
 		default:
 			errs = append(errs, fmt.Errorf("cannot pack the field %q, which is %v: takes arrays of which the first extent alone is not known, single numbers, and text", f.Name, f.Type))
 		}

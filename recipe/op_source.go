@@ -17,14 +17,23 @@ var sourceOp = Op{
 // Object are the arguments of the operation source.
 type Object struct {
 	Function string   `json:"function,omitempty" required:"true" example:"datasets:photographs" doc:"the object, as \"module:name\"; of a class, each worker makes one without arguments. The workers import it, unless the program that opens the recipe brings it along"`
-	Length   *int64   `json:"length,omitempty" min:"0" doc:"how many samples it has, which are object[0], object[1] and so on; by default they are what comes when it is iterated over, or over what comes when it is called, and nobody knows how many"`
+	Length   *int64   `json:"length,omitempty" min:"0" example:"4000" doc:"how many samples it has, which are object[0], object[1] and so on; by default they are what comes when it is iterated over, or over what comes when it is called, and nobody knows how many"`
 	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"the fields that the values of a sample make, where it is a tuple of them, or one value; by default it is a dict"`
-	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields: \"text\", \"bytes\", or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A sample that does not fit is bad"`
+	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A sample that does not fit is bad"`
+	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each sample: random, numpy, torch; by default none"`
+	Keys     string   `json:"keys,omitempty" example:"datasets:names" doc:"what tells the names of samples in messages, as \"module:name\": a function of a sample's number, or a list; by default they are called by their numbers, or by their field key, which is text"`
+}
+
+func (o Object) complete() Args {
+	if len(o.Seed) == 0 {
+		o.Seed = nil
+	}
+	return &o
 }
 
 // identity leaves out what does not matter to which samples come: how many there are, states say themselves.
 func (o Object) identity(Recipe) Args {
-	id := &Object{Function: o.Function, Fields: o.Fields}
+	id := &Object{Function: o.Function, Fields: o.Fields, Seed: o.Seed}
 	if o.Length != nil {
 		id.Length = new(int64)
 	}
@@ -39,12 +48,18 @@ const mostSamples = 1 << 48
 
 // Check implements [Args]. The schema is nil where Gives does not say what comes.
 func (o *Object) Check(sample.Schema) (sample.Schema, error) {
-	errs := []error{checkFunction(o.Function), differentNames("fields", o.Fields), o.Gives.check(o.Fields)}
+	errs := []error{checkFunction(o.Function), differentNames("fields", o.Fields), o.Gives.check(o.Fields), checkSeed(o.Seed)}
 	if o.Length != nil && (*o.Length < 0 || *o.Length > mostSamples) {
 		errs = append(errs, arg("length", "is %d: takes a number from 0 to %d", *o.Length, int64(mostSamples)))
 	}
 	if o.Fields != nil && len(o.Fields) == 0 {
 		errs = append(errs, arg("fields", "is empty: takes names of fields, or null for dicts"))
+	}
+	if o.Keys != "" {
+		errs = append(errs, checkCallable("keys", o.Keys))
+		if o.Iterated() {
+			errs = append(errs, arg("keys", "is for samples that are read by their numbers: what is iterated over gives a field key, which is text"))
+		}
 	}
 	for i, name := range o.Fields {
 		if name == "" {

@@ -60,19 +60,28 @@ func (p *Python) check(in sample.Schema) (errs []error) {
 	if p.Workers != nil && (*p.Workers < 1 || *p.Workers > mostPythonWorkers) {
 		errs = append(errs, arg("workers", "is %d: takes a number from 1 to %d", *p.Workers, mostPythonWorkers))
 	}
-	for i, name := range p.Seed {
+	return append(errs, checkSeed(p.Seed))
+}
+
+func checkSeed(names []string) error {
+	var errs []error
+	for i, name := range names {
 		errs = append(errs, oneOf(fmt.Sprintf("seed[%d]", i), name, []string{"random", "numpy", "torch"}))
 	}
-	return append(errs, differentNames("seed", p.Seed))
+	return errors.Join(append(errs, differentNames("seed", names))...)
 }
 
 func checkFunction(name string) error {
-	module, function, ok := strings.Cut(name, ":")
-	switch {
-	case name == "":
+	if name == "" {
 		return checkGiven("function", false)
-	case !ok || module == "" || function == "" || strings.ContainsAny(name, "\x00\n"):
-		return arg("function", `is %q: takes "module:name", such as "transforms:augment"`, name)
+	}
+	return checkCallable("function", name)
+}
+
+func checkCallable(argument, name string) error {
+	module, function, ok := strings.Cut(name, ":")
+	if !ok || module == "" || function == "" || strings.ContainsAny(name, "\x00\n") {
+		return arg(argument, `is %q: takes "module:name", such as "transforms:augment"`, name)
 	}
 	return nil
 }

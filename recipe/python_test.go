@@ -20,7 +20,9 @@ func TestSchemasBehindFunctionsOfPython(t *testing.T) {
 		image + `{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"uint16","shape":[null,5,4]}}}},{"center_crop":{"size":2}}`: "image uint16 [2, 2, 4], label int64, key text",
 		image + `{"map":{"function":"m:f","fields":["image","label"],"to":["x","key"],"gives":{"key":"bytes","x":{"dtype":"float32"}}}}`:           "image uint8 [4, 6, 3], label int64, key bytes, x float32",
 		`{"map":{"function":"m:f","gives":{"tokens":{"dtype":"int32","shape":[null]}}}},{"bucket_batch":{"lengths":[8],"size":2}}`:                 "tokens int32 [8], tokens_length int64",
+		`{"aggregate":{"function":"m:C","fields":["bytes"],"gives":{"a":"text"}}}`:                                                                 "a text",
 		`{"flat_map":{"function":"m:f","fields":["bytes"],"to":["a"],"gives":{"a":"text"}}}`:                                                       "bytes bytes, label int64, key text, a text",
+		`{"batch":{"size":2,"collate":{"function":"m:f","gives":{"x":{"dtype":"float32","shape":[null,7]},"names":"text"}}}}`:                      "x float32 [?, 7], names text",
 	} {
 		got, err := parsed(t, steps).Check()
 		if err != nil || got.String() != want {
@@ -61,15 +63,41 @@ func TestWhatIsNotSaidIsNotKnown(t *testing.T) {
 	if out, err := r.Check(); out != nil || err != nil {
 		t.Errorf("%v, %v", out, err)
 	}
+	if out, err := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","fields":["key"]}}}`).Check(); out != nil || err != nil {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// What the workers are, and what a batch is said to be, does not matter to which samples come out; which function makes it does.
+func TestFingerprintsOfCollate(t *testing.T) {
+	one := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f"}}}`).Fingerprint()
+	if other := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","workers":3,"where":"thread","gives":{"x":"text"}}}}`).Fingerprint(); other != one {
+		t.Error("workers change the fingerprint")
+	}
+	for _, steps := range []string{`{"batch":{"size":2,"collate":{"function":"m:g"}}}`, `{"batch":{"size":2,"collate":{"function":"m:f","fields":["key"]}}}`, `{"batch":{"size":2}}`} {
+		if parsed(t, steps).Fingerprint() == one {
+			t.Errorf("%s has the same fingerprint", steps)
+		}
+	}
+}
+
+func TestCollateIsShown(t *testing.T) {
+	r := parsed(t, `{"batch":{"size":2,"collate":{"function":"m:f","gives":{"x":"text"}}}}`)
+	if got, want := r.String(), `→ batch(size=2, collate="m:f")`; !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 func TestWhatFunctionsOfPythonRefuse(t *testing.T) {
 	for steps, want := range map[string]string{
-		`"map"`:                                     `step "map" (#2): lacks the argument function`,
-		`{"map":{"function":"augment"}}`:            `step "map" (#2): function is "augment": takes "module:name", such as "transforms:augment"`,
-		`{"filter":{"function":":f"}}`:              `step "filter" (#2): function is ":f": takes "module:name", such as "transforms:augment"`,
-		`{"flat_map":{"function":"m:"}}`:            `step "flat_map" (#2): function is "m:": takes "module:name", such as "transforms:augment"`,
-		`{"map":{"function":"m:f","where":"main"}}`: `step "map" (#2): where is "main": that is for the last steps, behind batch, which the Python package carries out by itself`,
+		`"map"`:                          `step "map" (#2): lacks the argument function`,
+		`{"map":{"function":"augment"}}`: `step "map" (#2): function is "augment": takes "module:name", such as "transforms:augment"`,
+		`{"filter":{"function":":f"}}`:   `step "filter" (#2): function is ":f": takes "module:name", such as "transforms:augment"`,
+		`{"aggregate":{}}`:               `step "aggregate" (#2): lacks the argument function`,
+		`{"aggregate":{"function":"m:C","fields":["x"],"seed":["time"]}}`:                    "step \"aggregate\" (#2): fields[0] is an unknown field \"x\": takes bytes, label, key\nstep \"aggregate\" (#2): seed[0] is \"time\": takes \"random\", \"numpy\" or \"torch\"",
+		`{"route":{"by":"label","branches":[{"steps":[{"aggregate":{"function":"m:C"}}]}]}}`: `step "aggregate" (#3): gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or behind it`,
+		`{"flat_map":{"function":"m:"}}`:                                                     `step "flat_map" (#2): function is "m:": takes "module:name", such as "transforms:augment"`,
+		`{"map":{"function":"m:f","where":"main"}}`:                                          `step "map" (#2): where is "main": that is for the last steps, behind batch, which the Python package carries out by itself`,
 		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? takes "process" or "thread"
 step "map" (#2): workers is 0: takes a number from 1 to 256
 step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? takes "random", "numpy" or "torch"
@@ -85,7 +113,14 @@ step "filter" (#2): fields[0] is an unknown field "byte": did you mean "bytes"? 
 		`{"map":{"function":"m:f","gives":{"":"text"}}}`:                                             `step "map" (#2): gives is not possible: sample: field 0 has no name`,
 		`{"map":{"function":"m:f","gives":{"a":{"dtype":"int64","shape":[4294967296,4294967296]}}}}`: `step "map" (#2): gives is too large: the field "a" is int64 [4294967296, 4294967296]`,
 		`{"map":{"function":"m:f","fields":["key","label"],"gives":{"key":"text","x":"bytes"}}}`:     "step \"map\" (#2): gives names \"x\": the function gives key, label\nstep \"map\" (#2): gives lacks the field \"label\", which the function gives",
-		`{"map":{"function":"m:f","gives":{"a":"bytes"}}},{"batch":{"size":1}}`:                      `step "batch" (#3): cannot stack the field "a", which is bytes; put decode_image or decode_npy before it`,
+		`{"batch":{"size":2,"collate":{"function":"f","fields":["key","kex"],"gives":{"a":"bytes"}}}}`: `step "batch" (#2): collate.function is "f": takes "module:name", such as "transforms:augment"
+step "batch" (#2): collate.fields[1] is an unknown field "kex": did you mean "key"? takes bytes, label, key
+step "batch" (#2): collate.gives has the field "a" as bytes: a batch has arrays, text and objects; take an array of uint8`,
+		`{"batch":{"collate":{"function":"m:f"}}}`:                                                                                                      `step "batch" (#2): has no size, or 0: takes either size or global_size, a number from 1 on`,
+		`{"batch":{"size":2,"collate":{"function":"m:f"}},"failures":{"on_error":"replace"}}`:                                                           `step "batch" (#2): failures.on_error is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`,
+		`{"map":{"function":"m:f","gives":{"a":"text"}}},{"batch":{"size":2},"failures":{"on_error":"skip"}}`:                                           `step "batch" (#3): failures is given, but no sample fails in batch: takes it at the steps that read or change samples`,
+		`"decode_image",{"resize_to_bucket":{"sizes":[[2,3],[3,2]]}},{"batch":{"size":2,"collate":{"function":"m:f"}}}`:                                 `step "batch" (#4): has collate, which is given samples in their order, and cannot follow resize_to_bucket, behind which each batch has images of one size: take resize, or batch without collate`,
+		`{"map":{"function":"m:f","gives":{"a":"bytes"}}},{"batch":{"size":1}}`:                                                                         `step "batch" (#3): cannot stack the field "a", which is bytes; put decode_image or decode_npy before it`,
 		`"decode_image",{"map":{"function":"m:f","fields":["image"],"gives":{"image":{"dtype":"float32","shape":[null,null,3]}}}},{"batch":{"size":1}}`: `step "batch" (#4): cannot stack arrays of different shapes: the field "image" is float32 [?, ?, 3]`,
 	} {
 		_, err := parsed(t, steps).Check()

@@ -210,6 +210,11 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		var p recipe.Python
 		drawFields(t, reflect.ValueOf(&p).Elem(), steps)
 		return p
+	case *recipe.Collate:
+		c := new(recipe.Collate)
+		drawFields(t, reflect.ValueOf(c).Elem(), steps)
+		c.Function = "collates:" + c.Function // which must be there to be read
+		return c
 	case []string:
 		return several(some(0, 1, 2), func() string { return strings.ToValidUTF8(drawText(t), "") })
 	case *int64:

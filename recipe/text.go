@@ -252,6 +252,9 @@ func holds(t reflect.Type) bool {
 
 // short writes a value in at most about forty characters.
 func short(v reflect.Value) string {
+	if c, ok := v.Interface().(*Collate); ok && c != nil {
+		return c.shown()
+	}
 	if v.Kind() == reflect.Slice && v.Len() > 3 {
 		return fmt.Sprintf("[%s, … %d in all]", short(v.Index(0)), v.Len())
 	}

@@ -18,9 +18,10 @@ const (
 	Tensor      // an array of a dtype and a shape
 	Bytes       // a file's content, or anything else that is not looked into
 	Text        // text as bytes: mostly UTF-8, but a file's name need not be
+	Object      // any value of Python's as bytes, which only Python can read (docs/protocol.md)
 )
 
-var kinds = [...]string{"invalid", "tensor", "bytes", "text"}
+var kinds = [...]string{"invalid", "tensor", "bytes", "text", "object"}
 
 func (k Kind) String() string {
 	if int(k) >= len(kinds) {
@@ -29,9 +30,9 @@ func (k Kind) String() string {
 	return kinds[k]
 }
 
-// MarshalText writes "tensor", "bytes" or "text".
+// MarshalText writes "tensor", "bytes", "text" or "object".
 func (k Kind) MarshalText() ([]byte, error) {
-	if k < Tensor || k > Text {
+	if k < Tensor || k > Object {
 		return nil, fmt.Errorf("sample: %v has no name to write", k)
 	}
 	return []byte(kinds[k]), nil
@@ -59,8 +60,9 @@ type Type struct {
 
 // The types that have no parameters.
 var (
-	BytesType = Type{Kind: Bytes}
-	TextType  = Type{Kind: Text}
+	BytesType  = Type{Kind: Bytes}
+	TextType   = Type{Kind: Text}
+	ObjectType = Type{Kind: Object}
 )
 
 // TensorType returns the type of arrays; an extent may be [tensor.Unknown].
@@ -95,7 +97,7 @@ func (t Type) String() string {
 
 func (t Type) check() error {
 	switch {
-	case t.Kind < Tensor || t.Kind > Text:
+	case t.Kind < Tensor || t.Kind > Object:
 		return fmt.Errorf("is of no known kind (%v)", t.Kind)
 	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Shape != nil || t.Axes != ""):
 		return fmt.Errorf("is %v and cannot have a dtype or a shape", t.Kind)

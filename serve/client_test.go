@@ -45,6 +45,7 @@ type opened struct {
 
 // host is an engine in this process, and its control connection.
 type host struct {
+	ended   chan struct{} // closed when the control connection has ended
 	t       *testing.T
 	engine  *engine
 	control *wire.Conn
@@ -66,19 +67,18 @@ func startWith(t *testing.T, e *engine) *host {
 // startSilent starts an engine that nobody has greeted yet.
 func startSilent(t *testing.T, e *engine) *host {
 	t.Helper()
-	h := &host{t: t, engine: e}
+	h := &host{t: t, engine: e, ended: make(chan struct{})}
 	control, theirs := socketPair(t)
-	ended := make(chan struct{})
 	conn := connection(t, theirs)
 	go func() {
-		defer close(ended)
+		defer close(h.ended)
 		h.engine.control(context.Background(), conn) // t.Context would end sessions that should end by themselves
 		conn.Close()
 	}()
 	h.control = connection(t, control)
 	t.Cleanup(func() {
 		h.control.Close()
-		<-ended
+		<-h.ended
 		h.engine.sessions.Wait()
 	})
 	return h

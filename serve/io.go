@@ -2,13 +2,16 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -38,7 +41,9 @@ type errands struct {
 	task  wire.Task    // memory used again
 	last  []byte       // what was asked for last,
 	what  errand       // and what that comes to
-	plans []media.Plan // memory used again, one for each of those who work at once
+	plans []media.Plan // memory used again, one for each hand
+	turns []int        // likewise: the order in which inputs are begun
+	sizes []int64      // likewise, by input: of files
 	reply []byte       // likewise
 }
 
@@ -61,7 +66,7 @@ func (e *engine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f 
 	}
 	e.gate.Widen(cores)
 	s := &errands{engine: e, conn: conn, number: number, inbox: f.Descriptor, cores: cores}
-	s.plans = make([]media.Plan, cores+cores/2)
+	s.plans = make([]media.Plan, handsPerCore*cores)
 	s.shelf.announce = s.announce
 	defer s.shelf.close()
 	for {
@@ -112,6 +117,9 @@ func (s *errands) do(ctx context.Context, payload []byte) error {
 		defer cancel(nil)
 		defer s.conn.WatchHangup(func() { cancel(errVanished) })()
 	}
+	if err := s.weigh(); err != nil {
+		return s.answer(nil, []wire.Failure{failure(nil, err)})
+	}
 	result, failures, err := s.carryOut(ctx)
 	if ctx.Err() != nil {
 		result.drop()
@@ -124,6 +132,28 @@ func (s *errands) do(ctx context.Context, payload []byte) error {
 		return s.answer(nil, []wire.Failure{failure(nil, err)})
 	}
 	return s.answer(result, failures)
+}
+
+// weigh refuses inputs that are not in the inbox. Memory is made for each by the length that the client names, so all of them together may be as long as what the client
+// itself has in memory: holes do not count.
+func (s *errands) weigh() error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(s.inbox, &stat); err != nil {
+		return fmt.Errorf("serve: inbox: %w", err)
+	}
+	size, left := uint64(max(0, stat.Size)), uint64(max(0, stat.Blocks))*512
+	for _, in := range s.task.Inputs {
+		switch {
+		case in.Path:
+		case in.At > size || in.Length > size-in.At:
+			return fmt.Errorf("serve: inbox: %d bytes from %d on, of %d", in.Length, in.At, size)
+		case in.Length > left:
+			return fmt.Errorf("serve: inbox: %d bytes are more than are left of the %d in it that are not holes", in.Length, stat.Blocks*512)
+		default:
+			left -= in.Length
+		}
+	}
+	return nil
 }
 
 // result is an array in a slot.
@@ -216,9 +246,10 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
 	}
 	pictures := make([]picture, n)
+	s.takeTurns()
 	form := w.form
 	if !w.sized() {
-		s.each(ctx, pictures, func(i, _ int) error { return s.look(i, &pictures[i]) })
+		s.each(ctx, pictures, func(i int, h hand) error { return s.look(i, &pictures[i], h) })
 		defer func() {
 			for i := range pictures {
 				pictures[i].forget()
@@ -249,15 +280,15 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	}
 	row := form.RowBytes() * form.Height
 	to := func(i int) []byte { return slot.Bytes()[i*row:][:row:row] }
-	s.each(ctx, pictures, func(i, worker int) error {
+	s.each(ctx, pictures, func(i int, h hand) error {
 		p := &pictures[i]
 		if p.data == nil {
-			if err := s.look(i, p); err != nil {
+			if err := s.look(i, p, h); err != nil {
 				return err
 			}
 		}
 		defer p.forget()
-		return s.draw(ctx, i, p, worker, to(i), form)
+		return s.draw(ctx, i, p, h, to(i), form)
 	})
 	failures := failuresOf(pictures)
 	if len(failures) > 0 && (w.Strict || !w.Batch) {
@@ -272,31 +303,83 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	return &result{slot, 8 * form.DType.Size(), shape}, failures, nil
 }
 
-// each calls do for every picture that has not failed, for several at once, the first ones first, and notes what it returns. The second number tells those who
-// work at once apart. Where a task is strict, none is begun after a failure.
-func (s *errands) each(ctx context.Context, pictures []picture, do func(i, worker int) error) {
-	var next atomic.Int64
-	var failed atomic.Bool
-	work := func(worker int) {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= len(pictures) || ctx.Err() != nil || failed.Load() {
+// hand is one of those who work on the pictures of a task.
+type hand struct {
+	number int    // tells those apart that work at once
+	waited func() // says that it has waited, for a disk or a network, so that another one could have worked meanwhile
+}
+
+const handsPerCore = 4
+
+// each calls do for every picture that has not failed, in the order of turns, and notes what it returns. There is a hand for each core: more threads than cores take
+// turns, and now and then wait for each other while a core rests. Hands that wait are given help. Where a task is strict, only pictures before one that has failed are
+// begun from then on, so that it is always the first of the bad ones that the client is told.
+func (s *errands) each(ctx context.Context, pictures []picture, do func(i int, h hand) error) {
+	var next, hands, failed atomic.Int64
+	failed.Store(int64(len(pictures)))
+	var others sync.WaitGroup
+	most := int64(min(len(s.plans), len(pictures)))
+	var help func()
+	work := func(number int) {
+		h := hand{number, help}
+		for ctx.Err() == nil {
+			turn := int(next.Add(1)) - 1
+			if turn >= len(pictures) {
 				return
 			}
-			if p := &pictures[i]; p.err == nil {
-				if p.err = guarded(func() error { return do(i, worker) }); p.err != nil {
+			i := s.turns[turn]
+			if p := &pictures[i]; p.err == nil && int64(i) < failed.Load() {
+				if p.err = guarded(func() error { return do(i, h) }); p.err != nil {
 					p.forget()
-					failed.Store(s.what.Strict)
+					if s.what.Strict {
+						lower(&failed, int64(i))
+					}
 				}
 			}
+			runtime.Gosched() // a goroutine that never rests has its processor taken away, though it is in C most of the time
 		}
 	}
-	var others sync.WaitGroup
-	for worker := 1; worker < min(len(s.plans), len(pictures)); worker++ {
-		others.Go(func() { work(worker) })
+	help = func() {
+		if n := hands.Add(1); n < most {
+			others.Go(func() { work(int(n)) })
+		}
+	}
+	for range min(s.cores, len(pictures)) - 1 {
+		help()
 	}
 	work(0)
 	others.Wait()
+}
+
+// lower makes a number no larger than n.
+func lower(to *atomic.Int64, n int64) {
+	for {
+		old := to.Load()
+		if old <= n || to.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// patience is how long a task may look for the sizes of its files.
+const patience = time.Millisecond
+
+// takeTurns has the largest inputs begun first, so that no core is left with a large one when all others are done. Files whose sizes are not quickly had come last.
+func (s *errands) takeTurns() {
+	s.turns, s.sizes = s.turns[:0], s.sizes[:0]
+	began := time.Now()
+	for i, in := range s.task.Inputs {
+		size := int64(in.Length)
+		if in.Path {
+			size = 0
+			var stat unix.Stat_t
+			if len(s.task.Inputs) > 1 && time.Since(began) < patience && unix.Stat(string(s.task.Text[in.At:][:in.Length]), &stat) == nil {
+				size = stat.Size
+			}
+		}
+		s.turns, s.sizes = append(s.turns, i), append(s.sizes, size)
+	}
+	slices.SortStableFunc(s.turns, func(a, b int) int { return cmp.Compare(s.sizes[b], s.sizes[a]) })
 }
 
 // guarded makes a panic an error.
@@ -319,9 +402,13 @@ func failuresOf(pictures []picture) (failures []wire.Failure) {
 }
 
 // look reads an input and its header.
-func (s *errands) look(i int, p *picture) (err error) {
+func (s *errands) look(i int, p *picture, h hand) (err error) {
+	thread, before := waits()
 	if p.data, err = s.read(i); err != nil {
 		return err
+	}
+	if same, after := waits(); same == thread && after > before {
+		h.waited()
 	}
 	if p.info, err = media.Probe(*p.data); err != nil {
 		return err
@@ -330,6 +417,15 @@ func (s *errands) look(i int, p *picture) (err error) {
 		return fmt.Errorf("%w: it is %s: takes %s", media.ErrFormat, p.info.Format, f)
 	}
 	return nil
+}
+
+// waits tells which thread this is, and how often it has waited for something. That others were given its core does not count, as a clock would count it.
+func waits() (thread int, n int64) {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) != nil {
+		return 0, 0
+	}
+	return unix.Gettid(), int64(usage.Nvcsw)
 }
 
 // read returns the bytes of an input, in borrowed memory.
@@ -360,13 +456,6 @@ func readFile(path string, buffer []byte) ([]byte, error) {
 
 // readInbox copies: what lies there is the client's, and may change while a decoder looks at it.
 func readInbox(inbox int, in wire.Input, buffer *[]byte) error {
-	var stat unix.Stat_t
-	if err := unix.Fstat(inbox, &stat); err != nil {
-		return fmt.Errorf("serve: inbox: %w", err)
-	}
-	if in.At+in.Length > uint64(max(0, stat.Size)) {
-		return fmt.Errorf("serve: inbox: %d bytes from %d on, of %d", in.Length, in.At, stat.Size)
-	}
 	if uint64(cap(*buffer)) < in.Length {
 		*buffer = make([]byte, in.Length)
 	}
@@ -391,8 +480,8 @@ func readInbox(inbox int, in wire.Input, buffer *[]byte) error {
 func (s *errands) agree(ctx context.Context, pictures []picture) (form media.Form) {
 	first := -1
 	form = s.what.form
-	s.each(ctx, pictures, func(i, worker int) error {
-		return media.MakePlan(pictures[i].info, s.what.options, nil, nil, &s.plans[worker])
+	s.each(ctx, pictures, func(i int, h hand) error {
+		return media.MakePlan(pictures[i].info, s.what.options, nil, nil, &s.plans[h.number])
 	})
 	for i := range pictures {
 		p := &pictures[i]
@@ -416,14 +505,14 @@ func (s *errands) agree(ctx context.Context, pictures []picture) (form media.For
 }
 
 // draw decodes one picture to where it belongs.
-func (s *errands) draw(ctx context.Context, i int, p *picture, worker int, dst []byte, form media.Form) error {
+func (s *errands) draw(ctx context.Context, i int, p *picture, h hand, dst []byte, form media.Form) error {
 	decoder, err := media.DecoderFor(p.info.Format)
 	if err != nil {
 		return err
 	}
 	var failed error
 	err = s.engine.gate.Do(ctx, func(permit int) {
-		plan := &s.plans[worker]
+		plan := &s.plans[h.number]
 		if failed = media.MakePlan(p.info, s.what.options, s.what.steps, nil, plan); failed != nil {
 			return
 		}

@@ -442,6 +442,33 @@ func TestAnInboxThatIsNone(t *testing.T) {
 	}
 }
 
+// Memory is made of what the client has, not of what it says: a file may be a petabyte of holes, and a picture named a thousand times.
+func TestAnInboxOfHoles(t *testing.T) {
+	leak.Check(t)
+	c := start(t).io(wire.IO{Protocol: wire.Version})
+	if err := c.inbox.Truncate(1 << 50); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.inbox.WriteAt(make([]byte, 8192), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	whole, again := wire.Input{At: 1 << 40, Length: 8192}, wire.Input{At: 1 << 40, Length: 1}
+	for _, inputs := range [][]wire.Input{{{Length: 1 << 49}}, {{At: 1 << 40, Length: 8193}}, {whole, again}} {
+		if err := c.conn.Send(wire.KindTask, 0, wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch), Inputs: inputs})); err != nil {
+			t.Fatal(err)
+		}
+		if _, failures := c.done(); len(failures) != 1 || failures[0].Index != nil || !strings.Contains(failures[0].Message, "inbox") {
+			t.Fatalf("%+v", failures)
+		}
+	}
+	if err := c.conn.Send(wire.KindTask, 0, wire.AppendTask(nil, &wire.Task{What: []byte(decodeBatch), Inputs: []wire.Input{whole}})); err != nil {
+		t.Fatal(err)
+	}
+	if _, failures := c.done(); len(failures) != 1 || failures[0].Index == nil { // it is read, and is no picture
+		t.Fatalf("%+v", failures)
+	}
+}
+
 // A client that goes in the middle of a long task leaves nothing, and nobody goes on for it.
 func TestAClientThatGoesEndsItsTask(t *testing.T) {
 	leak.Check(t)

@@ -59,6 +59,7 @@ func (s *session) sendPreview(p *preview.Preview) error {
 	if payload, err = media.Encode(payload, p.Picture, media.EncodeOptions{Format: media.PNG}); err != nil {
 		return err
 	}
+	s.logbook.flush()
 	return s.conn.Send(wire.KindPreviewed, 0, payload)
 }
 
@@ -74,7 +75,7 @@ func (s *session) read(open wire.Open) (r recipe.Recipe, c headrace.Config, o he
 	if err != nil {
 		return r, c, o, fmt.Errorf("%w: python: %w", wire.ErrProtocol, err)
 	}
-	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer, Python: python, Log: s.log}
+	o = headrace.Options{Gate: s.engine.gate, Warn: s.note, Consumer: s.engine.trainer, Python: python, Log: s.logbook.add}
 	if s.engine.page != nil {
 		o.InFlight = func() headrace.InFlight {
 			return inFlight(cellWriter{page: s.engine.page, session: s.number, stream: s.stream.Load()})

@@ -127,6 +127,8 @@ func TestPreviewForAClientThatGoes(t *testing.T) {
 	c := &client{t: t, conn: h.connect()}
 	c.send(wire.KindPreview, wire.Preview{Open: wire.Open{Recipe: json.RawMessage(recipeFor(endless + "/A")), Config: json.RawMessage(`{}`)}, Samples: 1})
 	c.conn.Close()
+	h.control.Close()
+	<-h.ended
 	h.engine.sessions.Wait() // for ever, if it went on
 }
 

@@ -130,6 +130,9 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 	if !pooled {
 		frame.Flags |= wire.Unpooled
 	}
+	if b.Alone() {
+		frame.Flags |= wire.Alone
+	}
 	s.text = wire.AppendBatch(s.text[:0], &frame)
 	if err := p.hand(b.Send); err != nil {
 		return err

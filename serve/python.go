@@ -1,12 +1,22 @@
 package serve
 
 import (
+	"encoding/json"
 	"slices"
 
 	"headrace/extern"
 	"headrace/recipe"
 	"headrace/wire"
 )
+
+// ReadInterpreter reads what a client says of its Python, as in OPEN.
+func ReadInterpreter(text []byte) (*extern.Interpreter, error) {
+	var p wire.Python
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, err
+	}
+	return interpreter(&p)
+}
 
 // interpreter is what OPEN says of Python; nil: nothing.
 func interpreter(p *wire.Python) (*extern.Interpreter, error) {
@@ -39,7 +49,5 @@ func interpreter(p *wire.Python) (*extern.Interpreter, error) {
 	return i, err
 }
 
-// log tells the client what workers say.
-func (s *session) log(l extern.Line) {
-	s.conn.SendJSON(wire.KindLog, s.stream.Load(), wire.Log{Stage: l.Stage, Level: l.Level, Logger: l.Logger, Message: l.Message})
-}
+// log sends a line that a worker said.
+func (s *session) log(l wire.Log) error { return s.conn.SendJSON(wire.KindLog, s.stream.Load(), l) }

@@ -24,8 +24,9 @@ func (e codedError) Unwrap() error { return e.error }
 
 func coded(code wire.Code, err error) error { return codedError{code, err} }
 
-// report sends err to the client, with the stage and the sample to blame where there are any.
+// report sends err to the client, with the stage and the sample to blame where there are any, behind what workers have said before.
 func (s *session) report(err error) error {
+	s.logbook.flush()
 	return s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))
 }
 

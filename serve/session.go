@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -36,21 +37,27 @@ type session struct {
 	shape  []uint32      // likewise
 
 	tracing tracing
+	logbook *logbook
 }
 
 // session serves one connection until it ends, and leaves nothing behind.
 func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	s := &session{engine: e, conn: conn, number: number}
+	s.logbook = newLogbook(s.log, conn.Roomy)
+	var writing sync.WaitGroup
+	defer writing.Wait()
 	defer conn.CloseDescriptors()
 	defer conn.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	writing.Go(func() { s.logbook.run(ctx) })
 	err := s.serve(ctx)
 	if s.loader != nil {
 		s.pump.stop()
 		s.loader.Close()
 		s.tracing.end()
+		s.logbook.flush() // what workers have said at their end
 	}
 	if err == nil || vanished(err) {
 		return
@@ -211,6 +218,7 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 		s.pump.stop()
 		s.loader.Stop()
 		s.tracing.end()
+		s.logbook.flush()
 		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.loader.Stats()))
 	default:
 		return false, refuse(f, "from a client")
@@ -312,7 +320,9 @@ func (s *session) announce(g arena.Segment) error {
 	return s.conn.Send(wire.KindSegment, s.stream.Load(), wire.AppendSegment(nil, s2), g.FD)
 }
 
-func (s *session) held(err *arena.HeldError) { s.report(err) }
+func (s *session) held(err *arena.HeldError) {
+	s.conn.SendJSON(wire.KindError, s.stream.Load(), describe(err))
+}
 
 func (s *session) lost(l headrace.Lost) {
 	s.conn.SendJSON(wire.KindLost, s.stream.Load(), wire.Lost{

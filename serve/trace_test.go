@@ -101,6 +101,7 @@ func TestTraceEndsWithTheSession(t *testing.T) {
 		} else {
 			c.conn.Close()
 			h.control.Close()
+			<-h.ended // no session begins any more
 			h.engine.sessions.Wait()
 		}
 		text, err := os.ReadFile(name)

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -41,11 +42,22 @@ func summary(s Snapshot) string {
 	unit := "items"
 	made := s.Yielded
 	if last.Kind == "batch" || last.Kind == "fill" {
-		what = fmt.Sprintf("%d batches; %d samples", s.Yielded, last.In)
-		unit, made = "samples", last.In
+		unit, made = "samples", samples(s.Stages)
+		what = fmt.Sprintf("%d batches; %d samples", s.Yielded, made)
 	}
 	return fmt.Sprintf("%s in %s, %s %s/s; the consumer waited %s of it.",
 		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Waited))
+}
+
+// samples is how many came to the last stages, which make batches of them: of those that a function of Python makes, to the stage that gathers them.
+func samples(stages []pipe.StageStats) int64 {
+	last := stages[len(stages)-1]
+	if step, ok := strings.CutPrefix(last.Name, "fill "); ok {
+		if i := slices.IndexFunc(stages, func(t pipe.StageStats) bool { return t.Name == "group "+step }); i >= 0 {
+			return stages[i].In
+		}
+	}
+	return last.In
 }
 
 // failures says which stages have lost, replaced and tried again how many, or is empty.

@@ -8,6 +8,9 @@ import (
 // Unpooled marks a [Batch] whose slot is none of the pool's, because the consumer holds all of those.
 const Unpooled = 1
 
+// Alone marks a [Batch] whose segment has no other slot, and goes when it is released.
+const Alone = 2
+
 // Batch hands one slot to the client, with the state after it.
 type Batch struct {
 	Segment, Slot uint32

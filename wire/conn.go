@@ -229,6 +229,22 @@ func (c *Conn) WatchHangup(gone func()) (stop func()) {
 	}
 }
 
+// Roomy tells whether the peer has read most of what was sent to it, so that a small frame would not wait for it. Of a connection that is closed that is true, too.
+func (c *Conn) Roomy() bool {
+	raw, err := c.socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	roomy := true
+	raw.Control(func(fd uintptr) {
+		// A stream socket of Linux calls itself writable while no more than a quarter of its buffer is taken.
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		n, err := unix.Poll(poll, 0)
+		roomy = n > 0 || err != nil
+	})
+	return roomy
+}
+
 // hungUp tells whether the other end of a socket is closed. Bytes may be left to be read.
 func hungUp(fd uintptr) bool {
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}

@@ -179,7 +179,11 @@ func (b *benchRun) take(ctx context.Context, seconds float64) (batches, samples 
 		}
 		empty = 0
 		batches++
-		samples += int64(batch.Rows())
+		if n := int64(batch.Rows()); !b.loader.Info().Whole {
+			samples += n
+		} else {
+			samples += batch.Samples()
+		}
 		batch.Release()
 		if !time.Now().Before(end) {
 			return batches, samples, nil

@@ -82,6 +82,14 @@ func (d *display) line(text string) {
 	fmt.Fprintln(d.w, d.clear+text)
 }
 
+// Write writes lines that stay.
+func (d *display) Write(lines []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	io.WriteString(d.w, d.clear)
+	return d.w.Write(lines)
+}
+
 func (d *display) batch(p progress) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -140,7 +140,12 @@ func (i *inspection) result(out sample.Schema) string {
 	parts := make([]string, len(i.Engine.Fields))
 	for n, f := range i.Engine.Fields {
 		parts[n] = fmt.Sprintf("%s text ×%d", f.Name, i.Engine.Rows)
-		if f.Kind == sample.Tensor {
+		switch {
+		case i.Engine.Whole && f.Kind == sample.Tensor:
+			parts[n] = fmt.Sprintf("%s %s %v", f.Name, f.DType, f.Shape)
+		case i.Engine.Whole:
+			parts[n] = fmt.Sprintf("%s %s", f.Name, f.Kind)
+		case f.Kind == sample.Tensor:
 			parts[n] = fmt.Sprintf("%s %s %v", f.Name, f.DType, append(tensor.Shape{i.Engine.Rows}, f.Shape...))
 		}
 	}
@@ -151,7 +156,9 @@ func (i *inspection) drawSizes(p *page) {
 	e := i.Engine
 	p.fact("source", e.source())
 	p.fact("epoch", e.epoch(i.Recipe))
-	p.fact("sample", e.sample())
+	if !e.Whole {
+		p.fact("sample", e.sample())
+	}
 	p.fact("batch", fmt.Sprintf("%s; room for %d: %s", bytesize.Text(e.BatchBytes), e.Slots, bytesize.Text(int64(e.Slots)*e.BatchBytes)))
 	p.fact("memory", fmt.Sprintf("%s to work with; the consumer may hold %s of batches", bytesize.Text(e.Memory), bytesize.Text(e.HoldLimit)))
 	p.fact("losses", losses(i.Loader)+otherRules(i.Recipe))
@@ -304,6 +311,9 @@ func (s inspectedSample) facts() string {
 	}
 	for _, t := range s.Texts {
 		parts = append(parts, fmt.Sprintf("%s %s", t.Name, visible(t.Text)))
+	}
+	for _, o := range s.Objects {
+		parts = append(parts, fmt.Sprintf("%s an object, %s", o.Name, bytesize.Text(int64(o.Bytes))))
 	}
 	return strings.Join(parts, " · ")
 }

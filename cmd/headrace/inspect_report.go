@@ -53,6 +53,7 @@ type inspectedEngine struct {
 	Epochs          *int             `json:"epochs"`
 	Classes         []recipe.Path    `json:"classes"`
 	Rows            int              `json:"rows"`
+	Whole           bool             `json:"whole,omitempty"`
 	SampleBytes     int64            `json:"sample_bytes"` // in a batch
 	BatchBytes      int64            `json:"batch_bytes"`
 	Slots           int              `json:"slots"`
@@ -149,7 +150,7 @@ func inspectEngine(l *headrace.Loader) *inspectedEngine {
 	info, memory := l.Info(), l.Stats().Memory
 	e := &inspectedEngine{
 		Stages: info.Stages, Fields: info.Fields, Samples: info.Samples, SamplesPerEpoch: info.SamplesPerEpoch, BatchesPerEpoch: info.BatchesPerEpoch,
-		Exact: info.Exact, Grouped: info.Grouped, Epochs: info.Epochs, Classes: append([]recipe.Path{}, info.Classes...), Rows: info.Rows, BatchBytes: int64(info.SlotBytes),
+		Exact: info.Exact, Grouped: info.Grouped, Epochs: info.Epochs, Classes: append([]recipe.Path{}, info.Classes...), Rows: info.Rows, Whole: info.Whole, BatchBytes: int64(info.SlotBytes),
 		Slots: memory.Batches.Slots, Workers: info.Workers, Memory: memory.Limit, HoldLimit: info.HoldLimit, Decoder: info.Decoder,
 	}
 	for _, f := range e.Fields {

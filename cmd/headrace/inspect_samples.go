@@ -26,7 +26,8 @@ type inspectedSample struct {
 	Orientation int           `json:"orientation,omitempty"` // EXIF's
 	Values      []fieldValues `json:"values,omitempty"`      // of each array
 	Texts       []fieldText   `json:"texts,omitempty"`       // besides the key
-	Stage       string        `json:"stage,omitempty"`       // in which it failed
+	Objects     []fieldObject `json:"objects,omitempty"`
+	Stage       string        `json:"stage,omitempty"` // in which it failed
 	Error       string        `json:"error,omitempty"`
 }
 
@@ -42,6 +43,12 @@ type fieldValues struct {
 type fieldText struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// fieldObject is how large an object of Python is, which nobody here can read.
+type fieldObject struct {
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
 }
 
 // inspectSamples looks at the samples with which the first epoch begins.
@@ -72,6 +79,9 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			continue
 		case f.Kind == sample.Text:
 			s.Texts = append(s.Texts, fieldText{f.Name, b.Text(f.Name)[0]})
+			continue
+		case f.Kind == sample.Object:
+			s.Objects = append(s.Objects, fieldObject{f.Name, len(b.Objects(f.Name)[0])})
 			continue
 		}
 		t, ok := b.Tensor(f.Name)

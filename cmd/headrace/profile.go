@@ -14,6 +14,7 @@ import (
 	"headrace"
 	"headrace/internal/machine"
 	"headrace/pipe"
+	"headrace/serve"
 	"headrace/stats"
 )
 
@@ -21,6 +22,7 @@ func profileCommand() *cobra.Command {
 	var (
 		o      headrace.ProfileOptions
 		asJSON bool
+		python string
 	)
 	c := &cobra.Command{
 		Use:   "profile RECIPE",
@@ -45,6 +47,8 @@ epoch, and each is worked on once; where the epoch has fewer, all are.`,
 	c.Flags().IntVar(&o.Items, "items", 0, "samples for each number of workers (default: 256, or as many as --memory has room for)")
 	c.Flags().IntVar(&o.Epoch, "epoch", 0, "of which the samples are")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
+	c.Flags().StringVar(&python, "python", "", "a `file` with what the protocol's OPEN says of Python, for clients")
+	c.Flags().MarkHidden("python")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("items") && o.Items < 1 {
 			return wrongUse(fmt.Errorf("--items is %d: takes a number from 1 on", o.Items))
@@ -52,6 +56,15 @@ epoch, and each is worked on once; where the epoch has fewer, all are.`,
 		f, config, err := options.read(args[0])
 		if err != nil {
 			return err
+		}
+		if python != "" {
+			text, err := os.ReadFile(python)
+			if err == nil {
+				o.Python, err = serve.ReadInterpreter(text)
+			}
+			if err != nil {
+				return wrongUse(fmt.Errorf("--python: %w", err))
+			}
 		}
 		progress := newProfileProgress(c.ErrOrStderr())
 		o.Progress = progress.trial

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headrace"
+	"headrace/extern"
 	"headrace/stats"
 )
 
@@ -89,7 +90,7 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	}
 	defer o.trace.discard()
 	w := &walk{watchers: o.watchers(), epochs: *config.Epochs}
-	options := headrace.Options{Lost: w.sampleLost, Warn: w.warn}
+	options := headrace.Options{Lost: w.sampleLost, Warn: w.warn, Log: extern.Print(o.words(w))}
 	nameCrashes(&options)
 	l, err := headrace.Open(ctx, f.Recipe, config, options)
 	if err != nil {
@@ -134,6 +135,19 @@ func (o *runOptions) watchers() (all []watcher) {
 		return append(all, newBar(stderr))
 	}
 	return append(all, newLines(o.stderr))
+}
+
+// words is where goes what functions of Python print: standard output is the command's own.
+func (o *runOptions) words(w *walk) io.Writer {
+	if o.quiet {
+		return io.Discard
+	}
+	for _, watcher := range w.watchers {
+		if d, ok := watcher.(*display); ok {
+			return d
+		}
+	}
+	return o.stderr
 }
 
 // end tells how the run ended, and returns that as an error.

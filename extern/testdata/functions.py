@@ -128,6 +128,16 @@ class Counting:
         print("closed after", self.calls)
 
 
+class Arrives:
+    """Leaves a file where it runs when it is made."""
+
+    def __init__(self):
+        open(f"arrived-{os.getpid()}", "w").close()
+
+    def __call__(self, sample):
+        return {"x": sample["x"]}
+
+
 class Broken:
     def __init__(self):
         raise RuntimeError("no set-up")
@@ -219,6 +229,58 @@ class Pairs:
 
     def load_state_dict(self, state):
         self.held = state["held"]
+
+
+class Gathering:
+    """Gives what it has been given, by twos: a sample, a list, or nothing."""
+
+    def __init__(self):
+        self.held = []
+
+    async def accumulate(self, sample):
+        if sample["x"] == -9:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.held.append(sample)
+        if len(self.held) < 2:
+            return None
+        pair, self.held = self.held, []
+        return pair
+
+    def flush(self):
+        return self.held[0] if self.held else None
+
+    def close(self):
+        print("closed with", len(self.held))
+
+
+gathering = Gathering()
+
+
+class Remembering:
+    """Gives the sum of all that it was given, and says of it what x is."""
+
+    def __init__(self):
+        self.all = np.zeros(0, np.int64)
+        self.x = 0
+
+    def accumulate(self, sample):
+        self.x = sample["x"]
+        self.all = np.append(self.all, sample["x"])
+        return {"x": int(self.all.sum())}
+
+    def flush(self):
+        return None
+
+    def state_dict(self):
+        import ml_dtypes
+
+        what = {-1: {1}, -2: float("nan"), -3: "x" * (1 << 20)}.get(self.x)
+        return {"all": self.all, "what": what, "more": [np.ones((2, 2), ml_dtypes.bfloat16), b"\0\1", np.float32(1.5)]}
+
+    def load_state_dict(self, state):
+        assert state["more"][0].shape == (2, 2) and state["more"][0].dtype.name == "bfloat16" and state["more"][1:] == [b"\0\1", 1.5]
+        self.all = state["all"]
+        self.all[:1] += 0  # may be written to
 
 
 class Squares:

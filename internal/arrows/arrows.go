@@ -174,6 +174,7 @@ var arrows = []arrow{
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
+	{"cmd/headrace", "extern", "what functions of Python print stands beside the bar of headrace run"},
 	{"cmd/headrace", "internal/export", "headrace run --out"},
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},

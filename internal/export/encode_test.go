@@ -120,6 +120,16 @@ func TestFieldsThatAreNoNames(t *testing.T) {
 	}
 }
 
+// A batch that a function makes whole has no samples any more.
+func TestWholeBatchesAreNotWritten(t *testing.T) {
+	run := Run{Info: headrace.Info{Whole: true, Fields: []headrace.Field{field("image", tensor.Uint8, 4, 5, 3)}}}
+	for _, kind := range []string{"npy", "tar"} {
+		if _, err := Open(Options{Target: Target{Kind: kind, Dir: t.TempDir()}}, run); !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "collate makes whole batches") {
+			t.Error(err)
+		}
+	}
+}
+
 // Where shapes differ between batches, each file has its own; one array of all cannot be.
 func TestShapesThatDiffer(t *testing.T) {
 	tokens, picture := field("tokens", tensor.Int32, tensor.Unknown), field("image", tensor.Uint8, tensor.Unknown, tensor.Unknown, 3)

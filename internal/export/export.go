@@ -69,7 +69,7 @@ func Open(o Options, r Run) (_ *Export, err error) {
 	o.ShardBytes = cmp.Or(o.ShardBytes, 1e9)
 	o.Images = cmp.Or(o.Images, "npy")
 	o.Every = cmp.Or(o.Every, 5*time.Second)
-	if err := errors.Join(o.check(), checkFields(r.Info.Fields), o.checkShapes(r.Info.Fields)); err != nil {
+	if err := errors.Join(o.check(), checkWhole(r.Info), checkFields(r.Info.Fields), o.checkShapes(r.Info.Fields)); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
@@ -84,6 +84,14 @@ func Open(o Options, r Run) (_ *Export, err error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// checkWhole refuses batches that have no samples in them any more.
+func checkWhole(i headrace.Info) error {
+	if i.Whole {
+		return fmt.Errorf("%w: --out writes samples, and collate makes whole batches of them: leave it out of the recipe", ErrOptions)
+	}
+	return nil
 }
 
 // checkShapes refuses to put arrays of different shapes into one.

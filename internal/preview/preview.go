@@ -60,7 +60,7 @@ func Draw(ctx context.Context, r Request) (*Preview, error) {
 	}
 	defer rows.Loader.Close()
 	info := rows.Loader.Info()
-	pictures, err := newPictures(r.Recipe, info)
+	pictures, err := newPictures(rows.Loader.Recipe(), info)
 	if err != nil {
 		return nil, err
 	}

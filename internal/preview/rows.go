@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -30,10 +31,14 @@ func Open[T any](ctx context.Context, r recipe.Recipe, c headrace.Config, o head
 	c.Rank, c.WorldSize, c.StepsPerEpoch = 0, 1, nil // those that all ranks begin with, however many batches they make of an epoch
 	c.DeadLetters = ""                               // that is for losses of runs
 	f := &Rows[T]{most: most}
+	collates := slices.ContainsFunc(r.Steps, func(s recipe.Step) bool { b, ok := s.Args.(*recipe.Batch); return ok && b.Collate != nil })
 	r.Steps = oneByOne(r.Complete().Steps)
 	o.Lost = func(s headrace.Lost) { f.rows = append(f.rows, bad(s)) }
 	var err error
 	f.Loader, err = headrace.Open(ctx, r, c, o)
+	if err != nil && collates {
+		err = fmt.Errorf("%w (samples are shown one by one, as they come to collate)", err)
+	}
 	return f, err
 }
 
@@ -63,7 +68,8 @@ func (f *Rows[T]) Take(ctx context.Context, epoch int, row func(*headrace.Batch)
 	return f.rows[:min(len(f.rows), f.most)], nil
 }
 
-// oneByOne makes steps of batches of one sample, in which each that fails is only told of. What is in a sample does not depend on its batch.
+// oneByOne makes steps of batches of one sample, in which each that fails is only told of. What is in a sample does not depend on its batch, and what a function makes of a whole batch is
+// not shown.
 func oneByOne(steps []recipe.Step) []recipe.Step {
 	steps = slices.Clone(steps)
 	for i, s := range steps {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -143,6 +144,18 @@ def children() -> set[int]:
     return found
 
 
+def engines() -> set[int]:
+    """The engines among them: Python's own helpers, such as the resource tracker of multiprocessing, are no matter of ours."""
+    found = set()
+    for pid in children():
+        try:
+            if Path(f"/proc/{pid}/comm").read_text().startswith("headrace"):
+                found.add(pid)
+        except FileNotFoundError:
+            pass  # it has just been reaped
+    return found
+
+
 def reaped() -> set[int]:
     """The children that are left once the engines that have ended are gone."""
     from headrace._engine import manager
@@ -257,6 +270,28 @@ def start_python(code: str, *arguments: Any, start_new_session: bool = False, **
         text=True,
         start_new_session=start_new_session,
     )
+
+
+def in_child(work: Callable[[], object]) -> None:
+    """Run work in a forked child; raise what it raised."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(r)
+            signal.alarm(20)
+            work()
+            code = 0
+        except BaseException:
+            os.write(w, traceback.format_exc().encode()[-4000:])
+        finally:
+            os._exit(code)
+    os.close(w)
+    with os.fdopen(r) as f:
+        text = f.read()
+    _, status = os.waitpid(pid, 0)
+    assert status == 0, text or f"the child ended with {status}"
 
 
 def environment_of(**changes: str) -> dict[str, str]:

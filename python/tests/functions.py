@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 
@@ -57,9 +59,112 @@ class Add:
         return image + np.uint8(2 * self.amount)
 
 
+def collated(samples):
+    return {"image": np.stack([sample["image"] for sample in samples]), "count": np.int64(len(samples))}
+
+
+class Pairs:
+    """Two samples are one; the last of an odd number stands alone."""
+
+    def __init__(self):
+        self.first = None
+
+    def accumulate(self, sample):
+        if self.first is None:
+            self.first = sample
+            return None
+        first, self.first = self.first, None
+        return {"n": 100 * first["n"] + sample["n"]}
+
+    def flush(self):
+        return self.first and {"n": self.first["n"]}
+
+
+class Runs:
+    """Runs of numbers whose sum is below a limit: what goes beyond it is kept for the next."""
+
+    def __init__(self):
+        self.run = []
+
+    def accumulate(self, sample):
+        if sample["n"] == 11:
+            raise ValueError("eleven")
+        if sum(int(s["x"][0]) for s in self.run) + sample["n"] > 40:
+            yield from self.flush()
+            self.run = []
+        self.run.append(sample)
+
+    def flush(self):
+        for number in (0, 1):
+            yield {"n": np.int64(number), "run": np.array([s["n"] for s in self.run], np.int64)}
+
+    def state_dict(self):
+        return {"run": self.run}
+
+    def load_state_dict(self, state):
+        self.run = state["run"]
+
+
+def counted():
+    return [{"n": n, "x": np.array([n, n])} for n in range(40)]
+
+
 async def later(sample):
     return sample
 
 
 def numbers():
     yield from ({"x": i} for i in range(10))
+
+
+def labels(samples):
+    return {"labels": " ".join(map(str, samples))}
+
+
+class Sequences:
+    """Sequences of different lengths, each with a number and a name."""
+
+    def __init__(self, count=22):
+        self.count = count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        return {"tokens": np.arange(i % 7 + 1, dtype=np.int32) + i, "label": i, "name": f"sample {i}"}
+
+
+def padded(samples, rng):
+    """What people write: the longest says how long all are."""
+    length = max(len(sample["tokens"]) for sample in samples)
+    tokens = np.zeros((len(samples), length), np.int64)
+    for row, sample in zip(tokens, samples):
+        row[: len(sample["tokens"])] = sample["tokens"]
+    return {
+        "tokens": tokens,
+        "mask": tokens > 0,
+        "labels": np.array([sample["label"] for sample in samples], np.float32),
+        "names": ", ".join(sample["name"] for sample in samples),
+        "size": len(samples),
+        "drawn": rng.integers(0, 1 << 40),
+    }
+
+
+class Collator:
+    """Each worker has its own, which counts."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, samples):
+        self.calls += 1
+        return {"calls": self.calls, "pid": os.getpid(), "size": len(samples)}
+
+
+def fragile(samples):
+    labels = [sample["label"] for sample in samples]
+    if 9 in labels:
+        raise ValueError("not with nine")
+    if 14 in labels:
+        os.kill(os.getpid(), 9)
+    return {"labels": np.array(labels)}

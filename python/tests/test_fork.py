@@ -5,36 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import traceback
 
 import numpy as np
 import pytest
 import torch
 
 import headrace as hr
-from conftest import augmented, children, digests, engine_pid, pipeline, run_python, running
-
-
-def in_child(work) -> None:
-    """Run work in a forked child; raise what it raised."""
-    r, w = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            os.close(r)
-            signal.alarm(20)
-            work()
-            code = 0
-        except BaseException:
-            os.write(w, traceback.format_exc().encode()[-4000:])
-        finally:
-            os._exit(code)
-    os.close(w)
-    with os.fdopen(r) as f:
-        text = f.read()
-    _, status = os.waitpid(pid, 0)
-    assert status == 0, text or f"the child ended with {status}"
+from conftest import augmented, children, digests, engine_pid, in_child, pipeline, run_python, running
 
 
 def touches(loader, loop):

@@ -357,6 +357,22 @@ def test_filter(pictures):
     assert rows(images(pictures).filter(lambda s: False)) == []
 
 
+def test_what_flat_map_cannot_replace_ends_the_run_and_says_why(pictures):
+    def some(sample):
+        yield {"key": sample["key"]}
+        if sample["key"].endswith("07.png"):
+            raise ValueError("no more")
+
+    steps = images(pictures).flat_map(some, gives={"key": str})
+    with steps.batch(4).loader(epochs=1, on_error="replace") as loader, pytest.raises(hr.SampleError) as caught:
+        list(loader)
+    assert caught.value.remote_type == "ValueError"
+    assert 'on_error="replace" has no other sample to put in its place' in str(caught.value)
+    with steps.failures(on_error="skip").batch(4).loader(epochs=1, on_error="replace") as loader:
+        assert sum(len(batch["key"]) for batch in loader) == COUNT
+        assert (loader.errors.total, loader.errors.replaced) == (1, 0)
+
+
 def test_flat_map(pictures):
     p = images(pictures).flat_map(functions.halves)
     assert_alike(rows(p), [half for s in plain(pictures) for half in functions.halves(s)])

@@ -46,7 +46,30 @@ def test_what_the_engine_is_told():
     assert step(IMAGES.flat_map(functions.halves, gives={"image": ("uint8", (24, 48, 3))})) == {
         "flat_map": {"function": "functions:halves", "gives": {"image": {"dtype": "uint8", "shape": [24, 48, 3]}}}
     }
+    assert step(IMAGES.batch(3, collate=functions.collated, gives={"n": int}, fields="image", workers=2, where="thread")) == {
+        "batch": {
+            "size": 3,
+            "drop_last": False,
+            "collate": {
+                "function": "functions:collated",
+                "fields": ["image"],
+                "gives": {"n": {"dtype": "int64"}},
+                "workers": 2,
+                "where": "thread",
+            },
+        }
+    }
     assert step(IMAGES.map(functions.same).failures(retries=2)) == {"map": {"function": "functions:same"}, "failures": {"retries": 2}}
+
+
+class Numbered:
+    """A data set of which objects are made."""
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return {"n": i}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +89,9 @@ def test_what_the_engine_is_told():
         ("text", "text"),
         (bytes, "bytes"),
         (object, "object"),
+        ("object", "object"),
+        (dict, "object"),
+        (list, "object"),
     ],
 )
 def test_types(gives, told):
@@ -129,9 +155,9 @@ def test_names():
 
 
 def test_repr():
-    p = IMAGES.map(functions.same, where="thread").batch(3).map(functions.same, where="main")
+    p = IMAGES.map(functions.same, where="thread").batch(3, collate=functions.collated).map(functions.same, where="main")
     shown = repr(p).replace("\n    .", ".")
-    assert shown.endswith(".map(same, where='thread').batch(size=3, drop_last=False).map(same, where='main')")
+    assert shown.endswith(".map(same, where='thread').batch(size=3, drop_last=False, collate=collated).map(same, where='main')")
     assert repr(hr.source([{"x": 1}] * 5)) == "source(list(), length=5)"
     assert repr(hr.source(functions.numbers)) == "source(numbers)"
 
@@ -161,6 +187,10 @@ def two(a, b):
     return a
 
 
+def writes(image, out):
+    return out
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -176,6 +206,13 @@ def two(a, b):
             lambda: IMAGES.map(two, fields=["a", "b", "c"]),
             "map: two: too many positional arguments: it is given the fields 'a', 'b', 'c', and rng=",
         ),
+        (lambda: IMAGES.map(writes), "map: writes takes out, the memory for what it gives: say how much with gives=, such as"),
+        (
+            lambda: IMAGES.map(writes, gives={"n": int, "text": str, "image": ("uint8", (None, 3))}),
+            "map: writes takes out, the memory for what it gives, but gives no array of which the shape is known: 'n', 'text', 'image'",
+        ),
+        (lambda: IMAGES.filter(writes), "filter: writes takes out, the memory for what it gives, which only a map in workers has for it"),
+        (lambda: IMAGES.batch(2).map(writes, where="main"), "map: writes takes out, the memory for what it gives, which only a map in"),
         (lambda: IMAGES.map(functions.halves), "map: halves is a generator, which gives several samples: take flat_map"),
         (lambda: IMAGES.filter(functions.halves), "filter: halves is a generator, which gives several samples: take flat_map"),
         (lambda: IMAGES.map(two, to="x"), "map: to= says where results go of a function that is given fields="),
@@ -195,10 +232,29 @@ def two(a, b):
             lambda: IMAGES.map(two, fields=["a", "b"], gives={"a": int}),
             "map: gives has the fields 'a', but the function gives 'a', 'b'",
         ),
+        (lambda: IMAGES.batch(2, gives={"x": int}), "batch: gives= is for a function that makes the batch: give collate= as well"),
+        (lambda: IMAGES.batch(2, copy=True), "batch: copy= is for a function that makes the batch: give collate= as well"),
+        (lambda: IMAGES.batch(2, collate=two), "batch: two: missing a required argument: 'b': it is given a list of samples"),
+        (lambda: IMAGES.batch(2, collate=two, fields=["a", "b"]), "batch: two: missing a required argument: 'b': it is given a list of"),
+        (lambda: IMAGES.batch(2, collate=3), "batch: 3 cannot be called: takes a function, a class, or an object with __call__"),
+        (
+            lambda: IMAGES.batch(2, collate=functions.halves),
+            "batch: halves is a generator: takes a function that returns the fields of one",
+        ),
+        (
+            lambda: IMAGES.batch(2, collate=functions.collated, where="main"),
+            'batch: collate runs in a worker: take .map.f, where="main". behind',
+        ),
+        (
+            lambda: IMAGES.batch(2, collate=functions.collated).failures(on_error="replace"),
+            'failures: on_error is "replace": collate fails for a whole batch, in whose place no other can come: takes "raise" or "skip"',
+        ),
         (
             lambda: hr.source(functions.numbers()),
-            "source: numbers is a generator that has begun to run here, and cannot be sent to a worker",
+            "source: numbers is a generator that has begun to run here, .*: give the function that makes it, numbers without",
         ),
+        (lambda: hr.source(Numbered), "source: Numbered is a class whose objects are read by number: give such an object"),
+        (lambda: hr.source({"n": n} for n in range(3)), "source: <genexpr> is .*: give a generator function"),
         (lambda: hr.source({"a": 1}), r"source: {'a': 1} is dict: takes a list, or an object that is read by number, 0 to len"),
         (lambda: hr.source("abc"), "source: 'abc' is str: takes a list"),
         (lambda: hr.source(5), "source: 5: takes an object with __getitem__ and __len__, one to iterate over, or a function"),

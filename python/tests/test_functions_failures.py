@@ -63,7 +63,7 @@ def test_an_error_names_the_users_line_first(pictures):
     assert f"fail ({os.path.basename(__file__)}:{line}): ValueError: too dark: ü" in str(error)
     assert str(error).startswith("fail (")
     assert error.key.endswith(BAD)
-    assert (error.stage, error.remote_type, error.remote_message) == ("map", "ValueError", "too dark: ü")
+    assert (error.stage, error.remote_type, error.remote_message) == ("map+batch", "ValueError", "too dark: ü")
     assert 'raise ValueError("too dark: ü")' in error.remote_traceback
     shown = "".join(traceback.format_exception(error))
     assert shown.index('raise ValueError("too dark: ü")') < shown.index("headrace.errors.SampleError: fail (")
@@ -222,6 +222,33 @@ def test_a_time_limit_shows_the_stack(pictures):
     assert "forever_here" in f"{caught.value}{caught.value.remote_traceback}"
 
 
+# Signals.
+
+
+def test_processes_of_a_function_can_be_ended(pictures):
+    """Workers leave signals to the trainer, but those that they start hear them, forked or not."""
+
+    def start(i):
+        import multiprocessing
+        import subprocess
+
+        with multiprocessing.get_context("fork").Pool(1) as pool:  # ended by SIGTERM
+            (length,) = pool.map(len, ["abc"])
+        ended = []
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(os.getpid(), number)  # which does not touch the worker
+            sleeper = subprocess.Popen(["sleep", "100"])
+            sleeper.send_signal(number)
+            ended.append(sleeper.wait())
+        return np.array([length, *ended])
+
+    numbers = hr.source(range(2), fields="i", gives="int64")
+    with numbers.map(start, fields="i", gives=("int64", (4,)), workers=1).batch(2).loader(epochs=1) as loader:
+        (batch,) = loader
+        assert batch["i"].tolist() == [[3, -15, -2, -1]] * 2
+        assert loader.stats()["functions"][0]["restarts"] == 0
+
+
 # Words of workers.
 
 
@@ -249,16 +276,103 @@ def test_words_of_workers_come_to_logging(pictures, caplog):
 
 def test_words_at_the_end_are_not_lost(pictures, caplog):
     class Last:
-        def __call__(self, sample):
-            return sample
+        def __call__(self, key):
+            return key
 
         def close(self):
             print("good night")  # noqa: T201
 
     with caplog.at_level(logging.DEBUG, logger="headrace.worker"):
-        with images(pictures).map(Last, workers=1).batch(4).loader(epochs=1) as loader:
+        steps = images(pictures).map(Last, fields="key", gives=str, workers=1)
+        with steps.batch(4).loader(epochs=1) as loader:
             assert names(loader) == ALL
     assert [record.getMessage().strip() for record in caplog.records] == ["good night"]
+
+
+TALKS = """
+    import logging, sys
+    import headrace as hr
+
+    def talk(i):
+        print("printed ü", i)
+        print("complained", i, file=sys.stderr)
+        logging.getLogger("own").info("said %d", i)
+        return i
+
+    {set_up}
+    with hr.source(range(3), fields="i", gives="int64").map(talk, fields="i", gives="int64", workers=1).batch(3).loader(epochs=1) as loader:
+        for batch in loader:
+            assert batch["i"].tolist() == [0, 1, 2]
+"""
+PRINTED = [f"printed ü {i}" for i in range(3)]
+COMPLAINED = [f"complained {i}" for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("set_up", "stdout", "stderr"),
+    [
+        ("", PRINTED, COMPLAINED),  # who has not heard of logging
+        ("logging.basicConfig()", PRINTED, [f"WARNING:headrace.worker.map:{text}" for text in COMPLAINED]),  # who has it for warnings
+        ("logging.getLogger('headrace.worker').setLevel('ERROR')", [], []),  # who wants silence
+        ("logging.getLogger('headrace').addHandler(logging.NullHandler())", [], []),
+        ("sys.stdout = None", [], COMPLAINED),
+        ("sys.stdout.close()", [], COMPLAINED),
+        ("sys.stdout.reconfigure(encoding='ascii')", [text.replace("ü", "\\xfc") for text in PRINTED], COMPLAINED),
+    ],
+)
+def test_prints_are_seen_where_prints_are_seen(set_up, stdout, stderr):
+    done = run_python(TALKS.format(set_up=set_up))
+    assert (done.returncode, sorted(done.stdout.splitlines()), sorted(done.stderr.splitlines())) == (0, stdout, stderr)
+
+
+def test_prints_are_logged_where_logging_shows_them():
+    done = run_python(TALKS.format(set_up="logging.basicConfig(level='INFO')"))
+    assert (done.returncode, done.stdout) == (0, "")
+    for text in [*PRINTED, *COMPLAINED, *(f"said {i}" for i in range(3))]:
+        assert f":headrace.worker.map:{text}\n" in done.stderr
+
+
+def test_who_prints_does_not_wait_for_the_loop(tmp_path):
+    """More than any queue holds is printed while nobody reads: the function goes on, and the rest is counted."""
+    done = tmp_path / "done"
+
+    def flood(i):
+        for line in range(6_000):
+            print(f"line {line} {'.' * 400}")  # noqa: T201
+        done.touch()
+        return i
+
+    steps = hr.source(range(2), fields="i", gives="int64").map(flood, fields="i", gives="int64", workers=1).failures(time_limit=30)
+    told = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())
+    logger = logging.getLogger("headrace.worker.map")
+    logger.addHandler(handler)
+    logger.setLevel("INFO")
+    try:
+        with steps.batch(2).loader(epochs=1) as loader:
+            assert within(60, done.exists)
+            assert [batch["i"].tolist() for batch in loader] == [[0, 1]]
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel("NOTSET")
+    printed = [text for text in told if text.startswith("line ")]
+    dropped = [int(text.split()[0]) for text in told if "messages dropped: the program did not read them in time" in text]
+    assert dropped
+    assert len(printed) + sum(dropped) == 12_000
+
+
+def test_a_print_comes_before_the_error(capsys):
+    def fail(i):
+        print("looking at", i)  # noqa: T201
+        raise ValueError(i)
+
+    steps = hr.source(range(2), fields="i", gives="int64").map(fail, fields="i", gives="int64", workers=1).batch(2)
+    with steps.loader(epochs=1) as loader:
+        with pytest.raises(hr.SampleError):
+            next(iter(loader))
+        loader.stats()
+        assert "looking at 0\n" in capsys.readouterr().out
 
 
 # The program and its processes.

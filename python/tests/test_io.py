@@ -17,9 +17,8 @@ import pytest
 from PIL import Image
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, children, descriptors, engine_pid, files_of, mappings, photo, pipeline, run_python, running
+from conftest import DEBUG_ENGINE, descriptors, engine_pid, engines, files_of, in_child, mappings, photo, pipeline, run_python, running
 from headrace import _io
-from test_fork import in_child
 
 
 @pytest.fixture(autouse=True)
@@ -99,9 +98,14 @@ def test_colours_depth_and_orientation(tmp_path):
 # What goes in.
 
 
-def test_every_kind_of_source(jpeg, monkeypatch):
-    import torch
+def test_a_tensor_of_torch(jpeg):
+    torch = pytest.importorskip("torch")
+    tensor = torch.frombuffer(bytearray(jpeg.read_bytes()), dtype=torch.uint8)
+    assert (hr.io.load_image(tensor) == hr.io.load_image(jpeg)).all()
+    assert (hr.io.load_image_batch([tensor, jpeg], 240, 160)[0] == hr.io.load_image(jpeg)).all()
 
+
+def test_every_kind_of_source(jpeg, monkeypatch):
     data = jpeg.read_bytes()
     expected = hr.io.load_image(jpeg)
     monkeypatch.chdir(jpeg.parent)
@@ -110,7 +114,7 @@ def test_every_kind_of_source(jpeg, monkeypatch):
             sources = [
                 *(str(jpeg), jpeg, jpeg.name, Path(jpeg.name)),
                 *(data, bytearray(data), memoryview(data), memoryview(b"xx" + data)[2:]),
-                *(np.frombuffer(data, np.uint8), array.array("B", data), torch.frombuffer(bytearray(data), dtype=torch.uint8)),
+                *(np.frombuffer(data, np.uint8), array.array("B", data)),
                 *(mapped, file, unbuffered, io.BytesIO(data)),
             ]
             batch = hr.io.load_image_batch(sources, 240, 160)
@@ -305,7 +309,7 @@ def test_many_threads_at_once(photos):
 
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(work, range(400)))
-    assert len(children()) == 1
+    assert len(engines()) == 1
 
 
 def test_other_threads_run_while_the_engine_works(tmp_path):
@@ -366,7 +370,7 @@ def test_arrays_outlive_the_engine(jpeg):
     kept = hr.io.load_image(jpeg)
     copy = kept.copy()
     hr.io.close()
-    assert not children()
+    assert not engines()
     assert (kept == copy).all()
     kept[:] = 3
     assert (hr.io.load_image(jpeg) == copy).all()
@@ -379,7 +383,7 @@ def test_the_engine_is_the_loaders(photos):
         pid = engine_pid()
         hr.io.load_image(files_of(photos)[0])
         assert engine_pid() == pid
-        assert len(children()) == 1
+        assert len(engines()) == 1
     assert running(pid)  # for the next call
     hr.io.close()
     assert not running(pid)
@@ -427,9 +431,9 @@ def test_a_forked_child_has_an_engine_of_its_own(jpeg):
     def work():
         held[:] = 1
         assert (hr.io.load_image(jpeg) == expected).all()
-        assert len(children()) == 1
+        assert len(engines()) == 1
         hr.io.close()
-        assert not children()
+        assert not engines()
 
     in_child(work)
     assert (held == expected).all()

@@ -144,6 +144,8 @@ def test_a_loader_before_within_and_after_an_epoch(photos):
         assert {"hr-busy", "hr-starved", "hr-blocked"} <= set(page.classes)
         for word in ("uint8 [48, 48, 3]", "in epoch 1, 0 of 12", "samples/s", "blocked, waits for room behind", "files(pattern="):
             assert word in page.text, word
+        assert len(list(loader)) == 12
+        assert "all 2 epochs were run" in repr(loader)
     closed = repr(loader)
     assert "(closed)" in closed
     assert "samples/s" in closed
@@ -197,7 +199,7 @@ def test_looking_does_not_wait(photos):
         finally:
             os.kill(engine_pid(), signal.SIGCONT)
         taker.join()
-        assert "in epoch 1, 0 of 12" in repr(loader)
+        assert "its epoch was run" in repr(loader)
         assert loader.stats()["stages"][-1]["in"] == 46  # late answers are not taken for this one
 
 
@@ -294,3 +296,69 @@ def test_the_users_line_stands_right_above_the_message(own_photos, tmp_path, cal
     assert frames[-1][0] == ours[0]
     assert frames[-2] == (str(script), "train")
     assert re.search(rf"^headrace\.errors\.{error}: ", done.stderr, re.MULTILINE)
+
+
+MISTAKES = """
+import headrace as hr
+
+p = hr.files({folder!r}, label="parent").decode_image().resize((8, 8))
+
+def branch(q):
+    return q.resize("large")
+
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "p.map(lambda: 1)",
+        "p.map(lambda x: x, gives=3)",
+        "p.batch(4).map(print)",
+        "p.resize('large')",
+        "hr.files([('a', 'b')])",
+        "hr.source(3)",
+        "hr.merge(p)",
+        "hr.load('r.yaml', x=object())",
+        "p.batch(4).loader(epochs=1).set_workers(0)",
+        "p.batch(4).loader(epochs='all')",
+        "p.batch(4).recipe('xml')",
+        "hr.replay(p.batch(4), {}, color=3)",
+    ],
+)
+def test_mistakes_show_the_users_line_and_one_of_ours(photos, tmp_path, call):
+    (tmp_path / "r.yaml").write_text("steps: []")
+    done = run_python(MISTAKES.format(folder=str(photos), call=call.replace("r.yaml", str(tmp_path / "r.yaml"))))
+    frames = re.findall(r'^  File "(.*?)", line (\d+), in (\S+)', done.stderr, re.MULTILINE)
+    assert [name == "<string>" for name, _, _ in frames] == [True, False], done.stderr
+    assert done.stderr.count("Traceback") == 1
+    assert re.search(r"^headrace\.errors\.(RecipeError|StateMismatch): ", done.stderr, re.MULTILINE)
+
+
+def test_mistakes_in_a_function_of_the_users_show_its_lines(photos):
+    done = run_python(MISTAKES.format(folder=str(photos), call='p.route("label", [(0, branch), lambda q: q])'))
+    frames = re.findall(r'^  File "(.*?)", line (\d+), in (\S+)', done.stderr, re.MULTILINE)
+    assert [function for name, _, function in frames if name == "<string>"] == ["<module>", "branch"]
+    assert len(frames) == 3
+
+
+def test_a_mistake_keeps_its_cause():
+    class Broken:
+        def __reduce__(self):
+            raise OSError("no handle")
+
+        def __call__(self, sample):
+            return sample
+
+    with pytest.raises(hr.RecipeError, match="cannot be sent to workers") as caught:
+        hr.source(range(3), fields="i", gives="int64").map(Broken()).batch(1).loader()
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_warnings_name_the_users_line(photos):
+    """Of an engine of another release, at the line that makes the loader; of batches that are held, at the loop."""
+    with pipeline(photos).loader(epochs=1) as loader, pytest.warns(hr.HeadraceWarning, match="holds all batches") as caught:
+        kept = list(loader)
+    assert kept
+    assert {warning.filename for warning in caught} == {__file__}

@@ -148,7 +148,7 @@ def test_batches_outside_the_pool_are_not_pinned(photos, pinned):
 
 
 def test_a_child_unregisters_nothing(photos, pinned):
-    from test_fork import in_child
+    from conftest import in_child
 
     pinned(Pins(runtime := Runtime()))
     with pipeline(photos).to("torch", pin_memory=True).loader(epochs=1) as loader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -55,6 +56,38 @@ def test_profiles_that_are_refused(photos, own_photos):
         bad.write_bytes(bad.read_bytes()[:500])
         with pytest.raises(hr.HeadraceError, match=bad.name):
             loader.profile(workers=[1])
+
+
+def test_a_profile_measures_functions_of_the_program(photos, monkeypatch):
+    """Closures as well as what can be imported, in this interpreter, whatever else the environment names."""
+    monkeypatch.setenv("HEADRACE_PYTHON", "/no/such/python")
+    offset = np.uint8(3)
+
+    class Brighter:
+        def __call__(self, sample):
+            print("brighter")  # noqa: T201
+            return {**sample, "image": sample["image"] + offset}
+
+    steps = hr.files(photos, label="parent").decode_image().resize((16, 16)).map(Brighter).filter(lambda label: label >= 0, fields="label")
+    with steps.batch(4).map(lambda batch: batch, where="main").loader(epochs=1, workers=2) as loader:
+        profile = loader.profile(items=8, workers=(1, 2))
+        assert len(list(loader)) == 12
+    assert [stage.name for stage in profile.stages] == ["files", "read", "decode_image+resize", "map", "filter", "batch"]
+    for name in ("map", "filter"):
+        (stage,) = (stage for stage in profile.stages if stage.name == name)
+        assert [(trial.workers, trial.items) for trial in stage.trials] == [(1, 8), (2, 8)]
+
+
+def test_a_profile_of_a_function_that_fails(photos):
+    def fail(image):
+        print("headrace or not")  # noqa: T201
+        raise ValueError(image.shape)
+
+    steps = hr.files(photos).decode_image().resize((16, 16)).map(fail, fields="image", gives=("uint8", (16, 16, 3)))
+    with steps.batch(4).loader(epochs=1) as loader, pytest.raises(hr.HeadraceError, match=r"ValueError: \(16, 16, 3\)") as caught:
+        loader.profile(workers=[1])
+    assert str(caught.value).startswith("headrace: the profile failed: ")
+    assert "or not" not in str(caught.value)
 
 
 def test_headspace_of_a_slow_loader_and_of_a_slow_step(photos):

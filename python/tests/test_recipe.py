@@ -91,7 +91,14 @@ RANDOM = {
             {"by": "key", "branches": [lambda p: flipped(p).failures(**failures_of(r))]},
         ]
     ),
-    "batch": lambda r: r.choice([{"size": 3}, {"global_size": 8}, {"size": 1, "drop_last": True}]),
+    "batch": lambda r: r.choice(
+        [
+            {"size": 3},
+            {"global_size": 8},
+            {"size": 1, "drop_last": True},
+            {"size": 2, "collate": functions.collated, "gives": r.choice([None, {"n": (int, (None,))}]), **of_workers(r)},
+        ]
+    ),
     "map": lambda r: r.choice(
         [
             {"function": functions.brighter, **of_workers(r), "gives": r.choice([None, {"image": ("uint8", (8, None, 3)), "é: #": str}])},
@@ -101,6 +108,12 @@ RANDOM = {
     ),
     "filter": lambda r: {"function": functions.is_dark, "fields": r.choice(["image", ["image"]]), **of_workers(r)},
     "flat_map": lambda r: {"function": functions.halves, "gives": r.choice([None, {"image": ("uint8", (8, 8, 3))}]), **of_workers(r)},
+    "aggregate": lambda r: {
+        "aggregator": functions.Pairs,
+        "fields": r.choice([None, None, "image"]),
+        "gives": r.choice([None, {"image": ("uint8", (2, 8, 8, 3)), "key": str}]),
+        "seed": r.choice([(), ["numpy"]]),
+    },
     "decode_npy": lambda r: {
         "dtype": r.choice(["int32", "float16", "bool"]),
         "shape": r.choice([None, [None], (None, 4)]),
@@ -125,7 +138,7 @@ RANDOM = {
         "drop_last": r.choice([False, True]),
     },
 }
-FUNCTIONS = ("map", "filter", "flat_map")
+FUNCTIONS = ("map", "filter", "flat_map", "aggregate")
 LAST = ("normalize", "layout", "batch", *FUNCTIONS)  # may only follow what is of one size, or be last
 SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
 
@@ -295,6 +308,8 @@ def same(op, name, asked, got):
         return got == asked or (got is None and asked == ["image"])
     if name == "gives":
         return got == {field: kind if isinstance(kind, str) else {"shape": [], **kind} for field, kind in asked.items()}
+    if name == "collate":
+        return all(same("", argument, value, got.get(argument)) for argument, value in asked.items())
     if name in ("retries", "pad") and asked == 0:
         return got is None
     if name in ("size", "mean", "std", "fill") and isinstance(asked, list) and len(set(asked)) == 1:

@@ -131,4 +131,4 @@ def test_workers_have_lines_of_their_own(photos):
         assert sum(process["user_ns"] + process["system_ns"] for process in workers) >= 46 * 0.01 * 1e9 * 0.9
         assert re.search(r"^map ×2 +[\d.]+ +[\d.]+ MiB", stats.text, re.MULTILINE), stats.text
         text = repr(loader)
-        assert re.search(r"^  map ×\d+ ", text, re.MULTILINE), text
+        assert re.search(r"^  map\+batch ×\d+ ", text, re.MULTILINE), text

@@ -8,6 +8,7 @@ import multiprocessing.resource_tracker
 import os
 import signal
 import stat
+import textwrap
 import time
 from pathlib import Path
 
@@ -15,8 +16,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import children, descriptors, engine_pid, files_of, mappings, run_python, running, start_python, within
-from test_fork import in_child
+from conftest import descriptors, engine_pid, engines, files_of, in_child, mappings, run_python, running, start_python, within
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,7 +53,7 @@ def engine_of_this_process() -> int:
 
 
 def epoch(paths: list[str], context: str) -> tuple[np.ndarray, set[int], set[int]]:
-    import torch
+    torch = pytest.importorskip("torch")
     from torch.utils.data import DataLoader
 
     loader = DataLoader(Photos(paths), batch_size=4, num_workers=2, multiprocessing_context=context)
@@ -120,7 +120,7 @@ def test_a_folder_with_a_long_name(photos, tmp_path, monkeypatch):
 
 def uses_the_shared(path: str) -> None:
     assert hr.io.load_image(path).any()
-    assert not children()
+    assert not engines()
 
 
 def test_another_token_is_refused(photos):
@@ -251,7 +251,7 @@ def test_the_engine_that_is_shared_dies(photos):
             assert (hr.io.load_image(paths[0]) == expected).all()
             os.kill(pid, signal.SIGKILL)
             assert (hr.io.load_image(paths[0]) == expected).all()
-            assert len(children()) == 1
+            assert len(engines()) == 1
             hr.io.close()
 
         pid = engine_pid()
@@ -316,3 +316,33 @@ def test_shares_come_and_go(photos):
             pass
     in_child(lambda: hr.io.load_image(path) is not None and hr.io.close())
     assert (len(descriptors()), len(mappings())) == before
+
+
+def test_a_worker_ends_its_engine(photos, tmp_path):
+    """Before it ends itself, so that nobody else has to take in what is left of the engine."""
+    in_worker = """
+        import multiprocessing, os, sys
+        from pathlib import Path
+        import headrace as hr
+        from headrace._engine import manager
+
+        def work(path, to):
+            hr.io.load_image(path)
+            import multiprocessing.util
+            pid = manager._shared.pid
+            multiprocessing.util.Finalize(None, lambda: to.send((pid, Path(f"/proc/{pid}").exists())), exitpriority=-1)
+
+        if __name__ == "__main__":
+            for method in ("fork", "spawn", "forkserver"):
+                context = multiprocessing.get_context(method)
+                ours, theirs = context.Pipe()
+                child = context.Process(target=work, args=(sys.argv[1], theirs))
+                child.start()
+                theirs.close()
+                print(method, ours.recv()[1])
+                child.join()
+    """
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(in_worker))
+    done = run_python(f"import runpy, sys; runpy.run_path({str(script)!r}, run_name='__main__')", files_of(photos)[0])
+    assert done.stdout.split() == ["fork", "False", "spawn", "False", "forkserver", "False"], done.stderr

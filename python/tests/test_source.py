@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -174,6 +176,125 @@ def test_exceptions_and_deaths_name_the_sample():
     assert error.value.index == 7
 
 
+class Fragile:
+    """Samples that are tuples; one is bad."""
+
+    def __init__(self):
+        self.paths = [f"/data/{i}.png" for i in range(12)]
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, i):
+        if i == 7:
+            raise ValueError("seven is bad")
+        return i, i * i
+
+
+FRAGILE = Fragile()
+
+
+@pytest.mark.parametrize("keys", [FRAGILE.paths, lambda i: f"/data/{i}.png", [os.fsencode(path) for path in FRAGILE.paths]])
+def test_names_of_samples(keys):
+    """Also of those that fail before they are there, and those that are lost later."""
+    source = hr.source(FRAGILE, fields=["n", "square"], keys=keys)
+    with source.batch(5).loader(epochs=1, on_error="skip") as loader:
+        seen = [key for batch in loader for key in batch["key"]]
+        assert seen == [path for path in FRAGILE.paths if path != "/data/7.png"]
+        assert [error.key for error in loader.errors] == ["/data/7.png"]
+    with source.batch(5).loader(epochs=1) as loader, pytest.raises(hr.SampleError, match="seven is bad") as error:
+        list(loader)
+    assert (error.value.key, error.value.index) == ("/data/7.png", 7)
+
+
+def whole(n):
+    return {"key": f"number {n}", "n": n}
+
+
+def named():
+    yield from map(whole, range(6))
+
+
+@pytest.mark.parametrize("obj", [[whole(n) for n in range(6)], named], ids=["read by number", "iterated"])
+def test_samples_that_bring_their_names(obj):
+    with hr.source(obj).map(lambda n: 6 // (n - 4), fields="n", to="x", gives=int).batch(2).loader(epochs=1, on_error="skip") as loader:
+        assert [key for batch in loader for key in batch["key"]] == [f"number {n}" for n in (0, 1, 2, 3, 5)]
+        assert [(error.key, error.index) for error in loader.errors] == [("number 4", 4)]
+
+
+def test_names_that_are_none():
+    with pytest.raises(hr.SampleError, match="keys has int 3 as the name of sample 0: takes text"):
+        hr.source(FRAGILE, fields=["n", "square"], keys=[3] * 12).batch(2).loader()
+    for wrong, why in (
+        (["a"], "keys has 1 names, and there are 12 samples"),
+        ("abc", "takes a function of a sample's number, or a list"),
+        (3, "takes a function"),
+    ):
+        with pytest.raises(hr.RecipeError, match=why):
+            hr.source(FRAGILE, keys=wrong)
+    with pytest.raises(hr.RecipeError, match="is iterated over: have it yield a field 'key', a str"):
+        hr.source(named, keys=lambda n: "")
+
+
+@pytest.mark.parametrize("seed", ["torch", ["numpy"]])
+def test_generators_are_not_the_seed(seed):
+    with pytest.raises(hr.RecipeError, match="takes a whole number; generators="):
+        hr.source(FRAGILE, seed=seed)
+    with pytest.raises(hr.RecipeError, match="generators is 'jax': takes names of 'random', 'numpy', 'torch'"):
+        hr.source(FRAGILE, generators="jax")
+
+
+class Drawn:
+    """Whose samples come of global generators."""
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, i):
+        return {"x": np.array([random.random(), np.random.random()])}
+
+
+class DrawnInAStream:
+    at = 0
+
+    def __iter__(self):
+        while self.at < 12:
+            self.at += 1
+            yield {"x": np.array([random.random(), np.random.random()])}
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+@pytest.mark.parametrize("obj", [Drawn(), DrawnInAStream()], ids=["read by number", "iterated"])
+def test_global_generators_are_seeded(obj):
+    """What is drawn depends on seed, epoch and sample: not on workers, and not on where a run began."""
+
+    def drawn(workers=1, seed=0, state=None):
+        source = hr.source(obj, seed=seed, generators=["random", "numpy"])
+        with source.batch(3).loader(epochs=2, workers=workers) as loader:
+            if state is not None:
+                loader.load_state_dict(state)
+            got = []
+            for _ in range(2 if state is None else 1):
+                for batch in loader:
+                    got += map(tuple, batch["x"].tolist())
+                    if len(got) == 6:
+                        states.append(loader.state_dict())
+        return got
+
+    states = []
+    first = drawn()
+    assert drawn(3) == first
+    assert len({x for pair in first for x in pair}) == 2 * 24
+    assert drawn(seed=1) != first
+    assert drawn(state=states[0]) == first[6:12]
+
+
 @pytest.mark.parametrize(
     ("make", "why"),
     [
@@ -189,3 +310,31 @@ def test_what_a_stream_cannot_do_is_refused(make, why):
 
     with pytest.raises(hr.HeadraceError, match=why):
         make(hr.source(numbers))
+
+
+def test_mistakes_are_told_with_what_to_write():
+    """Items without names, and extents that differ."""
+    for items, message in (
+        ([(1, 2), (3, 4)], "returned a tuple of 2, not a sample .a dict of fields.; fields= of source names its values"),
+        ([1, 2], "returned int 1, not a sample .a dict of fields.; fields= of source names such a value"),
+    ):
+        with pytest.raises(hr.SampleError, match=message):
+            hr.source(items).batch(2).loader()
+    ragged = [{"x": np.zeros((n, 4), np.float32), "n": n} for n in (1, 2)]
+    collate = {"collate": lambda samples: {"n": len(samples)}, "gives": {"n": int}}
+    for options, message in (
+        ({}, r"float32 \[2, 4\]; the step gives float32 \[1, 4\], .*: gives={'x': \('float32', \(None, 4\)\), …}$"),
+        ({"fields": ["y"]}, r"float32 \[2, 4\]; the step gives float32 \[1, 4\], .*: gives={'y': \('float32', \(None, 4\)\)}$"),
+    ):
+        items = [item["x"] for item in ragged] if options else ragged
+        with hr.source(items, **options).batch(2, **collate).loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
+            list(loader)
+        assert re.search(message, str(caught.value).splitlines()[0])
+    for values in ([1, None], [np.ones(2), None]):
+        with (
+            hr.source(values, fields="x").batch(2).loader(epochs=1) as loader,
+            pytest.raises(hr.SampleError, match=r"field 'x' is None; .*; if it may be None, 'x' is object in gives="),
+        ):
+            list(loader)
+    with pytest.raises(hr.SampleError, match="returned int 1, not 2 values: x, y"):
+        hr.source([1, 2], fields=["x", "y"]).batch(2).loader()

@@ -303,6 +303,24 @@ def _() -> None:
     list(squares().map(lambda image: image[::2], fields="image", gives=("uint8", (48, 48, 3))).batch(4).loader())
 
 
+@trouble("A value that cannot be pickled")
+def _() -> None:
+    list(squares().map(lambda image: {"lock": threading.Lock()}, fields="image", to="meta", gives=object).batch(4).loader())
+
+
+@trouble("A value that cannot be unpickled")
+def _() -> None:
+    class OfWorkers:
+        def __setstate__(self, state: object) -> None:
+            raise ImportError("only workers have this library")
+
+        def __init__(self) -> None:
+            self.held = 1
+
+    with squares().map(lambda image: OfWorkers(), fields="image", to="meta", gives=object).batch(4).loader() as loader:
+        next(iter(loader))
+
+
 @trouble("A worker that ended")
 def _() -> None:
     list(squares().map(lambda sample: os._exit(7), gives={"key": str}).batch(4).loader())

@@ -176,18 +176,33 @@ func (c *chain) last() *Part {
 }
 
 func (f *fuser) end(c *chain, s recipe.Step) {
-	f.plan.Schema, f.plan.Last = c.schema, c.end(s)
-}
-
-// end makes the part that ends with the batch. A part with a time limit does not: when that is over, its operation may still be writing.
-func (c *chain) end(s recipe.Step) Part {
+	f.plan.Schema = c.schema
 	p := c.last()
-	if p == nil || p.Images == nil || p.Failures != nil && p.Failures.TimeLimit != nil {
-		return Part{Names: []string{s.Name}}
+	if f.plan.Batch.Collate != nil {
+		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
+		return
+	}
+	if p == nil || !fills(p, s) {
+		f.plan.Last = Part{Names: []string{s.Name}}
+		return
 	}
 	c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
 	p.Names = append(p.Names, s.Name)
-	return *p
+	f.plan.Last = *p
+}
+
+// fills tells whether a part can write into the batch. Steps on an image with a time limit cannot: when that is over, their operation may still be writing. The worker of a
+// function of Python is ended before anybody goes on, so such a function can, where samples are stacked.
+func fills(p *Part, batch recipe.Step) bool {
+	if p.Images != nil {
+		return p.Failures == nil || p.Failures.TimeLimit == nil
+	}
+	if p.Step == nil {
+		return false
+	}
+	_, stacks := batch.Args.(*recipe.Batch)
+	_, maps := p.Step.Args.(*recipe.Map)
+	return stacks && maps
 }
 
 // goOn joins a step on the image to the part before, or begins another one with the pixels that are stored. A step without failures of its own has those of

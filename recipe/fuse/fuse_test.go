@@ -138,6 +138,7 @@ func TestPartsAndTheirSplit(t *testing.T) {
 	crop, flip := recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8, Width: 9}}}, recipe.Step{Op: "random_flip"}
 	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
 	layout := recipe.Step{Args: &recipe.Layout{Layout: "NCHW"}}
+	maps := recipe.Step{Args: &recipe.Map{Python: recipe.Python{Function: "m:f", Fields: []string{"image"}}, Gives: recipe.Gives{Schema: sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, 8, 9, 3)}}}}}
 	for _, c := range []struct {
 		steps        []recipe.Step
 		fused, split string
@@ -151,6 +152,12 @@ func TestPartsAndTheirSplit(t *testing.T) {
 		{[]recipe.Step{files(), blurs, decode, flip, blurs, crop, flip, batch},
 			"[blur] decode_image+random_flip(bytes>image uint8 [?, ?, 3]) [blur_2] center_crop+random_flip_2+batch(>image uint8 [?, ?, 3])",
 			"[blur] decode_image(bytes>image uint8 [?, ?, 3]) random_flip(>image uint8 [?, ?, 3]) [blur_2] center_crop(>image uint8 [?, ?, 3]) random_flip_2(>image uint8 [8, 9, 3]) batch"},
+		{[]recipe.Step{files(), decode, crop, maps, batch},
+			"decode_image+center_crop(bytes>image uint8 [?, ?, 3]) [map+batch]",
+			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) [map] batch"},
+		{[]recipe.Step{files(), decode, crop, maps, flip, batch},
+			"decode_image+center_crop(bytes>image uint8 [?, ?, 3]) [map] random_flip+batch(>image uint8 [8, 9, 3])",
+			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) [map] random_flip(>image uint8 [8, 9, 3]) batch"},
 		{[]recipe.Step{files(), decode, crop, normalize, layout, blurs, batch},
 			"decode_image+center_crop+normalize+layout(bytes>image uint8 [?, ?, 3]) [blur] batch",
 			"decode_image(bytes>image uint8 [?, ?, 3]) center_crop(>image uint8 [?, ?, 3]) normalize+layout(>image uint8 [8, 9, 3]) [blur] batch"},

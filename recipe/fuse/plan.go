@@ -12,7 +12,7 @@ import (
 type Plan struct {
 	Samples Flow
 	Schema  sample.Schema // of them
-	Last    Part          // puts samples into batches; the steps on an image before it, if it has Images
+	Last    Part          // puts samples into batches, with the steps on an image or the function of Python before it, if it has Images or a Step
 
 	// How they come into batches: by Batch, where neither of the others is there.
 	Batch   recipe.Batch
@@ -78,7 +78,7 @@ type Branch struct {
 	Flow Flow
 }
 
-// Part is what runs as one. It has Images, or another Step, or neither: then it is the batch alone.
+// Part is what runs as one. It has Images, or another Step, or neither: then it is the batch alone. Where it is the last, the batch is a part of it.
 type Part struct {
 	Names    []string // of the steps that it consists of
 	Images   *Images

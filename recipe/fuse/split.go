@@ -6,7 +6,7 @@ import "headrace/media"
 // first on that leaves what no step can go on with stay one part.
 func (p Plan) Split() (Plan, error) {
 	var err error
-	if p.Samples, err = p.Samples.split(); err != nil || p.Last.Images == nil {
+	if p.Samples, err = p.Samples.split(); err != nil || p.Last.Images == nil && p.Last.Step == nil {
 		return p, err
 	}
 	parts, err := p.Last.split()
@@ -68,6 +68,9 @@ func (n Node) split() (nodes []Node, err error) {
 
 // split takes a part apart. Its names are those of its steps, before them that of the decoding, behind them that of the batch, if it has these.
 func (p Part) split() (parts []Part, err error) {
+	if p.Step != nil {
+		return []Part{{Names: p.Names[:1:1], Step: p.Step, Failures: p.Failures}, {Names: p.Names[1:]}}, nil
+	}
 	rest, names := *p.Images, p.Names
 	take := func(n int, steps []media.Step, out media.Form) {
 		images := rest

@@ -115,6 +115,28 @@ class Saved:
         self.at, self.x, self.loaded = state["at"], state["x"], True
 
 
+class Walk:
+    """Numbers that are gone through one after the other, as those of Numbers."""
+
+    def __init__(self):
+        self.at, self.loaded = 0, False
+
+    def __iter__(self):
+        if not self.loaded:
+            self.at = 0
+        self.loaded = False
+        while self.at < 60:
+            self.at += 1
+            n = self.at - 1
+            yield {"n": n, "x": np.arange(4 * n, 4 * n + 4, dtype=np.float32)}
+
+    def state_dict(self):
+        return {"at": np.int64(self.at)}
+
+    def load_state_dict(self, state):
+        self.at, self.loaded = state["at"], True
+
+
 class Iterator:
     """What iter() makes has the state, not what it is made of."""
 
@@ -149,7 +171,7 @@ class Wide(Saved):
 
 class Unwritten(Saved):
     def state_dict(self):
-        return {"x": np.zeros(3)}
+        return {"x": {1}}
 
 
 def slow():

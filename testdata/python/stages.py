@@ -89,6 +89,42 @@ def tokens(key):
     return np.arange(int(os.path.basename(key)[:3]) % 5 + 1, dtype=np.int32)
 
 
+def padded(samples, rng):
+    """Sequences of one length, and what a batch may have besides: numbers, text."""
+    each = [tokens(sample["key"]) for sample in samples]
+    out = np.full((len(each), max(map(len, each))), -1, np.int32)
+    for row, one in zip(out, each):
+        row[: len(one)] = one
+    names = " ".join(os.path.basename(sample["key"]) for sample in samples)
+    sizes = np.array([sample["image"].shape[:2] for sample in samples], np.uint16)
+    return {"tokens": out, "names": names, "count": len(samples), "sizes": sizes, "drawn": rng.integers(0, 1 << 60)}
+
+
+async def joined(samples):
+    """Is given fields, and gives values in their order."""
+    return " ".join(os.path.basename(key) for key, _ in samples), np.array([label for _, label in samples])
+
+
+def stacked(labels):
+    return np.array(labels, np.int64)[None]
+
+
+def renamed(labels):
+    return {"twice": np.array(labels) * 2}
+
+
+def growing(keys):
+    """Each batch is larger than the one before."""
+    number = int(os.path.basename(keys[0])[:3])
+    return {"data": np.full(1 + 50_000 * number, number, np.uint8), "more": np.full((number, 3), 7.5)}
+
+
+def gathered(samples):
+    """Does what told does."""
+    each = [told(sample) for sample in samples]
+    return {"names": " ".join(os.path.basename(one["key"]) for one in each), "images": np.stack([one["image"] for one in each])}
+
+
 def told(sample):
     """Does what the file STAGES_TROUBLE says of this sample: {"003.png": "die"}; what it says of it once more is the rest of the list."""
     name = os.path.basename(sample["key"])
@@ -135,6 +171,20 @@ async def later(key):
     return key.upper()
 
 
+def odd(n):
+    return n % 3 != 1
+
+
+def bare(sample):
+    return {"n": sample["n"], "x": sample["x"]}
+
+
+def untidy(sample):
+    """Takes longer for some than for others."""
+    time.sleep(sample["n"] % 3 / 1000)
+    return sample
+
+
 def written(value):
     if isinstance(value, str):
         return {"text": value}
@@ -157,3 +207,7 @@ if __name__ == "__main__":
     for line in sys.stdin:
         out = answer(json.loads(line))
         print(json.dumps({name: written(value) for name, value in out.items()}))
+
+
+def drawn(sample, rng):
+    return {"drawn": rng.integers(1 << 40)}

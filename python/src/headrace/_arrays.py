@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from . import _text
-from .errors import RecipeError
+from .errors import HeadraceError, RecipeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,16 +41,18 @@ _asarray = numpy.asarray
 class Layout:
     """Where the fields lie in a slot."""
 
-    def __init__(self, fields: list[dict[str, Any]]) -> None:
+    def __init__(self, fields: list[dict[str, Any]], whole: bool = False) -> None:
+        self._whole = whole  # fields are those of the whole batch, and no row has one
         self._names = [field["name"] for field in fields]
         self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
-        self._texts: list[str] = []
+        self._beside: list[str] = []  # text and objects, which do not lie in the slot
+        self._objects: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "object")
         self.dtypes = {field.get("dtype") for field in fields}
         self.bfloat16s = tuple(field["name"] for field in fields if field.get("dtype") == "bfloat16")
         self._bfloat16 = _bfloat16() if self.bfloat16s else None
         for field in fields:
-            if field["kind"] == "text":
-                self._texts.append(field["name"])
+            if field["kind"] in ("text", "object"):
+                self._beside.append(field["name"])
             elif field["kind"] == "tensor" and field["dtype"] in _TYPES:
                 self._tensors.append((field["name"], field.get("offset", 0), _TYPES[field["dtype"]], tuple(field.get("shape") or ())))
             else:
@@ -58,10 +60,12 @@ class Layout:
                 raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")
         unknown = sum(shape.count(-1) for _, _, _, shape in self._tensors)
         self.extents = Struct(f"<{unknown}I")  # those that a batch brings: they stand in the place of -1 in its shapes
-        self._in_order = self._names == [name for name, *_ in self._tensors] + self._texts
+        self._in_order = self._names == [name for name, *_ in self._tensors] + self._beside
 
-    def batch(self, lease: Lease, address: int, rows: int, extents: tuple[int, ...], packed: bytes) -> Batch:
-        """The fields of a batch whose slot lies at an address; `packed` has its texts."""
+    def batch(self, lease: Lease, address: int, rows: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
+        """The fields of a batch whose slot lies at an address; `packed` has its texts and objects."""
+        if self._whole:
+            return self._whole_batch(lease, address, extents, packed)
         batch: Batch = {}
         for name, offset, typestr, shape in self._known(extents) if extents else self._tensors:
             lease.__array_interface__ = {
@@ -74,15 +78,54 @@ class Layout:
         if self._bfloat16 is not None:
             for name in self.bfloat16s:
                 batch[name] = batch[name].view(self._bfloat16)
-        if self._texts:
-            batch.update(zip(self._texts, _text.split(packed, rows, len(self._texts))))
+        if self._beside:
+            if self._objects:
+                self._unpack(batch, packed, rows)
+            else:
+                batch.update(zip(self._beside, _text.split(bytes(packed), rows, len(self._beside))))
             if not self._in_order:
                 batch = {name: batch[name] for name in self._names}
         return batch
 
+    def _whole_batch(self, lease: Lease, address: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
+        """The fields of a batch that is made whole: they lie one behind the other."""
+        batch: Batch = {}
+        at = address
+        for name, _, typestr, shape in self._known(extents):
+            lease.__array_interface__ = {"version": 3, "typestr": typestr, "shape": shape, "data": (at, False)}
+            array = _asarray(lease)
+            at += -(-array.nbytes // 64) * 64
+            batch[name] = array.view(self._bfloat16) if self._bfloat16 is not None and name in self.bfloat16s else array
+        beside: Batch = {}
+        self._unpack(beside, packed, 1)
+        batch.update((name, values[0]) for name, values in beside.items())
+        return {name: batch[name] for name in self._names}
+
+    def _unpack(self, batch: Batch, packed: memoryview, rows: int) -> None:
+        """Add texts and objects. The arrays in these have memory of their own."""
+        offsets = Struct(f"<{rows + 1}I")
+        for name in self._beside:
+            ends = offsets.unpack_from(packed)
+            values = packed[offsets.size : offsets.size + ends[-1]]
+            if name in self._objects:
+                batch[name] = [_object(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
+            else:
+                batch[name] = _text.Texts(bytes(packed[: offsets.size + ends[-1]]), rows)
+            packed = packed[offsets.size + ends[-1] :]
+
     def _known(self, extents: tuple[int, ...]) -> list[tuple[str, int, str, tuple[int, ...]]]:
         left = iter(extents)
         return [(name, at, kind, tuple(next(left) if n < 0 else n for n in shape)) for name, at, kind, shape in self._tensors]
+
+
+def _object(name: str, row: int, data: memoryview) -> Any:
+    from ._objects import unpickle
+
+    try:
+        return unpickle(data, own=True)
+    except Exception as error:
+        text = f"headrace: the object {name!r} in row {row} of the next batch cannot be unpickled here: {type(error).__name__}: {error}"
+        raise HeadraceError(f"{text}; the batch stays the next one") from error
 
 
 def _bfloat16() -> Any:

@@ -87,7 +87,7 @@ def argument(name: str, value: Any, equals: str) -> str:
     """An argument of a call; of a function its name."""
     if name == "function":
         return str(value)
-    return f"{name}{equals}{_short(value)}"
+    return f"{name}{equals}{value['function'] if name == 'collate' else _short(value)}"
 
 
 def _short(value: Any) -> str:

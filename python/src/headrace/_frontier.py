@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     Place = tuple[int, str, int]  # of one sample: epoch, source, position
 
-_PLACE = ("batches", "sources", "merges", "parts", "dropped", "replaced", "errors")  # what BATCH brings of a record
+_PLACE = ("batches", "sources", "merges", "parts", "aggregates", "dropped", "replaced", "errors")  # what BATCH brings of a record
 
-_EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "dropped": 0, "replaced": 0, "errors": {}}
+_EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "aggregates": {}, "dropped": 0, "replaced": 0, "errors": {}}
 _EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [], "done": []}
 
 _EXPLAINED = {
@@ -175,6 +175,13 @@ def check_place(state: dict[str, Any]) -> None:
                 _check_list(several, place.get(several, []))
             for several in ("ahead", "done"):
                 _check_list(several, place.get(several, []), ranges=True)
+    aggregates = state.get("aggregates", {})
+    if not isinstance(aggregates, dict) or not all(isinstance(memory, dict) for memory in aggregates.values()):
+        raise _none(f"its aggregates are {_short(aggregates)}: takes what they remember by stage")
+    for stage, memory in aggregates.items():
+        _check_count(f"number of groups of {stage}", memory.get("groups", 0))
+        if not isinstance(memory.get("state", ""), str):
+            raise _none(f"its aggregate {stage} remembers {_short(memory['state'])}: takes text")
     errors = state.get("errors", {})
     if not isinstance(errors, dict):
         raise _none(f"its errors are {_short(errors)}: takes numbers by stage")

@@ -41,6 +41,24 @@ class Function:
             return False
 
 
+def takes_out(signature: Any, positional: int) -> str:
+    """Whether a function has a parameter `out` for the memory of its results: "must", or "may" where it can do without; "" for no.
+
+    `positional` is the number of arguments that it is given by their places. What these are bound to is no such parameter.
+    """
+    parameter = signature.parameters.get("out")
+    if parameter is None or parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        return ""
+    try:
+        if "out" in signature.bind_partial(*[None] * positional).arguments:
+            return ""
+    except TypeError:
+        return ""
+    if parameter.default is parameter.empty:
+        return "must"
+    return "may" if parameter.default is None else ""
+
+
 def _name(value: Any) -> str:
     """How a recipe calls a function, or an object that can be called: that of its class, with brackets."""
     if isinstance(value, functools.partial):
@@ -89,9 +107,12 @@ def _spelled(step: dict[str, Any], spell: Callable[[Function], str]) -> dict[str
     op = operation(step)
     args = step[op] or {}
     new: dict[str, Any] = {}
-    if isinstance(args.get("function"), Function):
-        new["function"] = spell(args["function"])
-    elif op == "merge":
+    for argument in ("function", "keys"):
+        if isinstance(args.get(argument), Function):
+            new[argument] = spell(args[argument])
+    if isinstance(args.get("collate"), dict) and isinstance(args["collate"].get("function"), Function):
+        new["collate"] = {**args["collate"], "function": spell(args["collate"]["function"])}
+    if op == "merge":
         new["of"] = [spelled(inside, spell) for inside in args["of"]]
     elif op == "route":
         new["branches"] = [{**branch, "steps": spelled(branch["steps"], spell)} for branch in args["branches"]]
@@ -113,6 +134,6 @@ def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
     for step in chain:
         args = step[operation(step)] or {}
         inside = [*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))]
-        if "function" in args or any(map(has_functions, inside)):
+        if "function" in args or args.get("collate") or any(map(has_functions, inside)):
             return True
     return False

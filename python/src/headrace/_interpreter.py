@@ -70,7 +70,7 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
     done, size = {}, 0
     for name, function in functions.items():
         try:
-            done[name] = _dumps(function.value)
+            done[name] = dumps(function.value)
         except Exception as error:
             raise RecipeError(_refusal(function, error)) from error
         size += len(done[name])
@@ -79,14 +79,14 @@ def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
     return done
 
 
-def _dumps(value: Any) -> bytes:
-    """A pickle by cloudpickle, with modules of all kinds by name.
+@functools.cache
+def pickler() -> Any:
+    """Cloudpickle's Pickler, with modules of all kinds by name.
 
     cloudpickle knows plain modules only, and takes more along than a function needs: who says `self.classes` in a method that uses
     `torch` has `torch.classes` in the pickle, which is an object of a class of its own. Modules that load lazily are such, too.
     """
     import importlib
-    import io
     from types import ModuleType
 
     import cloudpickle
@@ -97,8 +97,15 @@ def _dumps(value: Any) -> bytes:
                 return importlib.import_module, (obj.__name__,)
             return super().reducer_override(obj)
 
+    return Pickler
+
+
+def dumps(value: Any) -> bytes:
+    """A pickle of something, by value where it cannot be imported."""
+    import io
+
     file = io.BytesIO()
-    Pickler(file).dump(value)
+    pickler()(file).dump(value)
     return file.getvalue()
 
 
@@ -107,7 +114,7 @@ def _refusal(function: Function, error: Exception) -> str:
     what = "it"
     for held, value in _held(function.value):
         try:
-            _dumps(value)
+            dumps(value)
         except Exception as inner:
             what, error = held, inner
             break
@@ -118,7 +125,7 @@ def _refusal(function: Function, error: Exception) -> str:
 
 
 def _too_large(function: Function, own: int, size: int) -> str:
-    parts = {held: len(_dumps(value)) for held, value in _held(function.value)}
+    parts = {held: len(dumps(value)) for held, value in _held(function.value)}
     largest = max(parts, key=parts.__getitem__, default=None)
     most = "" if largest is None else f", most of it {largest}"
     return (

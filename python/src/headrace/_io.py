@@ -142,7 +142,7 @@ class Line:
             elif kind == _wire.ERROR:
                 raise _failures.parse(payload)[1]
             elif kind == _wire.NOTE:
-                warn(payload, 5)
+                warn(payload)
             else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came in answer to TASK")
             channel.skip(end)
@@ -266,6 +266,23 @@ def is_worker() -> bool:
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
+def _end_with_the_worker() -> None:
+    """Have connections closed when this process ends, where that is a worker of multiprocessing, which skips atexit.
+
+    Its engine would end all the same, but a little later, as a child of whoever takes orphans in: in many containers nobody does, and
+    what is left of it would stay until the container ends.
+    """
+    global _registered
+    if _registered != os.getpid() and is_worker():
+        import multiprocessing.util
+
+        multiprocessing.util.Finalize(None, lines.close, exitpriority=0)
+        _registered = os.getpid()
+
+
+_registered = 0  # the process that has done so
+
+
 def _refused(error: OSError) -> HeadraceError:
     remedy = {
         errno.EMFILE: "; raise the limit of open files (ulimit -n)",
@@ -305,6 +322,7 @@ class Lines:
             return self._idle.pop()
         except IndexError:
             generation = self._generation
+            _end_with_the_worker()
             line = Line(_share.join() or manager.connect())
             line.generation = generation
             return line

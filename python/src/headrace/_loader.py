@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
-from . import _arrays, _failures, _fork, _format, _wire
+from . import _arrays, _failures, _fork, _format, _log, _wire
+from ._brief import all_briefly, brief, briefly, outside
 from ._engine import manager
 from ._frontier import Frontier, Identity, lost_in
 from ._functions import is_main
 from ._memory import Lease, Return
 from ._recovery import Recovery
-from ._session import Gone, Session, log, warn
+from ._session import Gone, Session, warn
 from ._stats import Stats
 from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError, StateMismatch
 
@@ -96,7 +97,10 @@ class Errors(Sequence[LostSample]):
 
 
 class Field(NamedTuple):
-    """What one field of a batch is. A shape says what follows the number of rows; None where it differs between batches."""
+    """What one field of a batch is. A shape says what follows the number of rows; None where it differs between batches.
+
+    Of batches that a function makes, with `batch(collate=…)`, it is the shape of the whole field.
+    """
 
     kind: str
     dtype: str | None
@@ -124,9 +128,7 @@ class Loop:
             with loader._lock:
                 hand = loader._take(self)
         except HeadraceError as error:
-            if loader._hand is not None and not loader._hand.done:
-                raise  # of a function that the loop calls: its own lines matter
-            raise error.with_traceback(None) from error.__cause__  # the message has all there is to know; above it stands who called
+            raise brief(error) from error.__cause__
         # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
         # thread was quicker, it has counted this batch already.
         if loader._hand is hand:
@@ -146,6 +148,7 @@ class Hand(NamedTuple):
     number: int  # in its epoch
 
 
+@all_briefly
 class Loader:
     """Batches, epoch by epoch. `Pipeline.loader` makes it.
 
@@ -165,7 +168,7 @@ class Loader:
         self._opened = self._open(session)
         self._session: Session | None = session
         try:
-            self._layout = _arrays.Layout(self._opened["fields"])
+            self._layout = _arrays.Layout(self._opened["fields"], self._opened.get("whole", False))
             self._set_format(format)
             self._main = _main_steps(main, pipeline._seed, config["rank"])
         except BaseException:
@@ -192,14 +195,9 @@ class Loader:
 
     # Epochs.
 
+    @briefly
     def __iter__(self) -> Loop:
         """Begin the next epoch. An epoch of which no batch was taken yet is begun again."""
-        try:
-            return self._begin()
-        except HeadraceError as error:
-            raise error.with_traceback(None) from None  # the message has all there is to know; above it stands who called
-
-    def _begin(self) -> Loop:
         self._check()
         with self._lock:
             frontier = self._frontier
@@ -229,7 +227,8 @@ class Loader:
     def max_batches(self) -> int | None:
         """The number of batches in an epoch when no sample is lost; where samples are grouped by what they are, its bound.
 
-        None where there is no bound: nobody knows how many samples come of a source that is iterated over, or of `flat_map`.
+        None where there is no bound: nobody knows how many samples come of a source that is iterated over, or of `flat_map` and
+        `aggregate`.
         """
         batches = int(self._opened["batches_per_epoch"])
         return None if batches < 0 else batches
@@ -292,7 +291,7 @@ class Loader:
         states = [self._identity.plain(one) for one in state]
         with self._lock:
             for warning in dict.fromkeys(filter(None, map(self._identity.check, states))):
-                warnings.warn(warning, HeadraceWarning, stacklevel=2)
+                warnings.warn(warning, HeadraceWarning, stacklevel=outside())
             record = next((s for s in states if self._identity.own(s)), None)
             if record is None:
                 record = self._gather(states)
@@ -460,8 +459,8 @@ class Loader:
         lease = Lease(segment)
         way_back = Return(lease, session.returned.append)
         way_back.token = b""
-        batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, bytes(buffer[texts:end]))
-        if self._pins is not None and not flags & _wire.UNPOOLED:  # what is used once is not worth pinning
+        batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, memoryview(buffer)[texts:end])
+        if self._pins is not None and not flags & _wire.ALONE:  # what is used once is not worth pinning
             self._pins.pin(segment)
             session.pins = self._pins
         if self._convert is not None:
@@ -476,8 +475,9 @@ class Loader:
         session.taken += 1
         self._hand = hand
         self._recovery.deaths = 0
-        if flags & _wire.UNPOOLED:
+        if flags & _wire.ALONE:
             del session.segments[number]  # the lease is all that needs it
+        if flags & _wire.UNPOOLED:
             self._warn_of_held_batches()
         # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
         if not told:
@@ -492,7 +492,7 @@ class Loader:
             "headrace: the program holds all batches of the pool, so that further ones take memory of their own,"
             f" up to hold_limit ({self._opened['hold_limit']:,} bytes); let go of batches, or copy what is to be kept"
         )
-        warnings.warn(text, HeadraceWarning, stacklevel=6)
+        warnings.warn(text, HeadraceWarning, stacklevel=outside())
 
     def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:
         """Handle a frame that is no batch of the stream at hand."""
@@ -514,9 +514,9 @@ class Loader:
         else:
             session.channel.skip(end)
             if kind == _wire.NOTE:
-                warn(payload, 5)
+                warn(payload)
             elif kind == _wire.LOG:
-                log(payload)
+                _log.show(payload)
 
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
@@ -562,6 +562,7 @@ class Loader:
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         if code != "held":
             self._failure = _failures.again(error)
+            _log.show_waiting(channel)  # what was printed belongs before the error
         if code in ("protocol", "recipe", "source"):
             self._drop()
         try:
@@ -610,7 +611,7 @@ class Loader:
         if plan is None:
             self._failure = death.error(session.connection.number)
             raise _failures.again(self._failure)
-        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=6)
+        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=outside())
         self._open_again()
 
     def _drop(self) -> None:
@@ -697,15 +698,19 @@ class Loader:
         Args:
             format: `"yaml"` or `"json"`.
         """
-        return self._written(format)
+        return self._pipeline._written(self._settings(), format)
 
-    def _written(self, format: str, main: bool = True) -> str:
-        given = {name: value for name, value in self._config.items() if value is not None and name not in _OF_THE_PROCESS}
-        return self._pipeline._written(given, format, main)
+    def _settings(self) -> dict[str, Any]:
+        """The recipe's section `loader`."""
+        return {name: value for name, value in self._config.items() if value is not None and name not in _OF_THE_PROCESS}
 
     @property
     def classes(self) -> list[str] | None:
-        """The names of the labels, by number; None where labels have no names."""
+        """The names of the labels, by number; None where labels have no names.
+
+        A map with `fields=` that writes labels takes their names away. One that is given whole samples leaves them: whether it numbers
+        labels anew, nobody can tell.
+        """
         return self._opened.get("classes")
 
     @property
@@ -776,10 +781,11 @@ class Loader:
             RecipeError: if the numbers make no sense, or do not fit into `memory`.
             HeadraceError: if a sample fails, and `on_error` is `"raise"`.
         """
+        from . import _recipe
         from ._profile import profile
 
         self._check()
-        return profile(self._written("json", main=False), items, workers, fuse)
+        return profile(_recipe.write(self._recipe, self._settings(), "json"), self._python, items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
         """Write what every worker of this loader does, and when, to a file for https://ui.perfetto.dev.
@@ -856,17 +862,14 @@ class Loader:
         """
         from ._preview import preview
 
-        try:
-            self._check()
-            epoch = self._frontier.epoch if epoch is None else epoch
-            return preview(self._recipe, self._config, self._python, n, epoch, columns, tile)
-        except HeadraceError as error:
-            raise error.with_traceback(None) from None
+        self._check()
+        epoch = self._frontier.epoch if epoch is None else epoch
+        return preview(self._recipe, self._config, self._python, n, epoch, columns, tile)
 
     def __repr__(self) -> str:
         from . import _draw
 
-        lines = [f"<headrace.Loader of {{{', '.join(map(': '.join, self._fields()))}}} × {self._opened['rows']} rows, {self._length()}>"]
+        lines = [f"<headrace.Loader of {{{', '.join(map(': '.join, self._fields()))}}}{self._rows()}, {self._length()}>"]
         if self._refused is not ForkedLoader:
             stats = self._glance()
             lines += [f"  {line}" for text in self._standing(stats) for line in _draw.broken(text)]
@@ -876,7 +879,8 @@ class Loader:
     def _repr_html_(self) -> str:
         from . import _draw
 
-        length = f"{_draw.html(self._length())}, {self._opened['rows']} rows a batch"
+        rows = "" if self._opened.get("whole") else f", {self._opened['rows']} rows a batch"
+        length = f"{_draw.html(self._length())}{rows}"
         pieces = [f"<p><b>headrace.Loader</b> · {length}<br>{_draw.fields_html(self._fields())}</p>"]
         if self._refused is not ForkedLoader:
             stats = self._glance()
@@ -889,6 +893,10 @@ class Loader:
 
     def _fields(self) -> list[tuple[str, str]]:
         return [(name, _shown(field)) for name, field in self.schema.items()]
+
+    def _rows(self) -> str:
+        """How many rows a batch has, but of one that is made whole."""
+        return "" if self._opened.get("whole") else f" × {self._opened['rows']} rows"
 
     def _length(self) -> str:
         bound = "" if self._opened["exact"] else "at most "
@@ -903,14 +911,24 @@ class Loader:
         given = self._identity.place(frontier).get("batches", 0)
         most = "" if self.max_batches is None else f" of {self.max_batches:,}"
         told = [f"in epoch {frontier.epoch}, {given:,}{most} batches given"]
+        epochs = self._config["epochs"]
+        if epochs is not None and frontier.epoch >= epochs:
+            told = ["its epoch was run" if epochs == 1 else f"all {epochs} epochs were run"]
         if self.errors.total:
             told[0] += f"; {self.errors.total - self.errors.replaced:,} samples lost, {self.errors.replaced:,} replaced"
         if stats.get("stages") and stats.get("yielded"):
             made, what = stats["yielded"], "items"
             if stats["stages"][-1]["kind"] in ("batch", "fill"):
-                made, what = stats["stages"][-1]["in"], "samples"
+                made, what = _samples(stats["stages"]), "samples"
             told.append(f"{made / max(stats['elapsed_ns'] / 1e9, 1e-9):,.0f} {what}/s. {stats['verdict']}")
         return told
+
+
+def _samples(stages: list[dict[str, Any]]) -> int:
+    """How many samples came into batches: where a function makes these, to the stage that gathers them for it."""
+    last = stages[-1]
+    gathers = last["name"].replace("fill ", "group ", 1)
+    return int(next((stage["in"] for stage in stages if stage["name"] == gathers), last["in"]))
 
 
 def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps | None:

@@ -94,8 +94,8 @@ def _step(args: dict[str, Any], draws: str) -> _Step:
 
 def _keys(batch: dict[str, Any]) -> str:
     keys = batch.get("key")
-    if keys is None:
-        return ""
+    if keys is None or isinstance(keys, str) or not hasattr(keys, "__len__"):
+        return ""  # what a function has made of them
     named = ", ".join(map(repr, keys[:_SHOWN]))
     return f": {named}{f', … {len(keys)} in all' if len(keys) > _SHOWN else ''}"
 

@@ -101,8 +101,8 @@ def _trial(t: dict[str, Any]) -> Trial:
     return Trial(t["workers"], t["in"], t["took_ns"] / 1e9, t["rate"], t["source"], *times)
 
 
-def profile(recipe: str, items: int | None, workers: Sequence[int] | None, fuse: bool | None) -> Profile:
-    """Run `headrace profile` on a recipe."""
+def profile(recipe: str, python: dict[str, Any] | None, items: int | None, workers: Sequence[int] | None, fuse: bool | None) -> Profile:
+    """Run `headrace profile` on a recipe, whose functions `python` has."""
     arguments = [find_program(), "profile", "-", "--json"]
     if items is not None:
         arguments += ["--items", str(_integer("items", items))]
@@ -113,15 +113,27 @@ def profile(recipe: str, items: int | None, workers: Sequence[int] | None, fuse:
         arguments += ["--workers", ",".join(str(_integer("workers", n)) for n in workers)]
     if fuse is not None:
         arguments += [f"--fuse={str(bool(fuse)).lower()}"]
+    functions: tuple[int, ...] = ()
+    if python is not None:
+        functions = (os.memfd_create("headrace-functions"),)
+        arguments += ["--python", f"/dev/fd/{functions[0]}"]
     seen = None if sys.stderr is not None and sys.stderr.isatty() else subprocess.PIPE  # the bar is for people
     try:
-        done = subprocess.run(arguments, input=os.fsencode(recipe), stdout=subprocess.PIPE, stderr=seen, check=False)
+        for fd in functions:
+            with open(fd, "w", closefd=False) as file:
+                json.dump(python, file)
+        done = subprocess.run(arguments, input=os.fsencode(recipe), stdout=subprocess.PIPE, stderr=seen, check=False, pass_fds=functions)
     except OSError as error:
         raise EngineFailed(f"headrace: cannot start {arguments[0]}: {error.strerror}") from error
+    finally:
+        for fd in functions:
+            os.close(fd)
     if done.returncode == 0:
         return Profile(json.loads(done.stdout))
     words = (done.stderr or b"").decode(errors="replace")
-    reason = "\n".join(line for line in words.splitlines() if not line.startswith("measuring ")).removeprefix("headrace: ")
+    lines = [line for line in words.splitlines() if not line.startswith("measuring ")]
+    begin = next((i for i, line in enumerate(lines) if line.startswith("headrace: ")), 0)  # above it, functions have printed
+    reason = "\n".join(lines[begin:]).removeprefix("headrace: ")
     kinds: dict[int, type[HeadraceError]] = {1: HeadraceError, 2: RecipeError}
     raise kinds.get(done.returncode, EngineFailed)(f"headrace: the profile failed: {reason or f'exit code {done.returncode}'}")
 

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._arguments import _integer
+from ._brief import briefly
 from ._frontier import whole
 from .errors import HeadraceError, RecipeError, StateMismatch
 from .pipeline import Pipeline, load
@@ -30,6 +31,7 @@ class Replayed(NamedTuple):
     rows: list[dict[str, Any]]
 
 
+@briefly
 def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **options: Any) -> Replayed:
     """Make a batch of a run again, bit for bit, and tell where each of its rows comes from.
 

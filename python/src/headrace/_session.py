@@ -7,7 +7,8 @@ import select
 import warnings
 from struct import Struct
 
-from . import _failures, _wire
+from . import _failures, _log, _wire
+from ._brief import outside
 from ._memory import Return, Segment, sweep
 from .errors import HeadraceWarning, MemoryRefused, ProtocolError
 
@@ -28,21 +29,9 @@ class Gone(Exception):
     """The engine has died, and everything that it had sent was read."""
 
 
-def warn(payload: bytes, level: int) -> None:
-    """Give a NOTE frame's warning; `level` as for warnings.warn."""
-    warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=level + 1)
-
-
-def log(payload: bytes) -> None:
-    """Hand on what a LOG frame has: what a worker logged, warned of or printed."""
-    import logging
-
-    told = json.loads(payload)
-    level = logging.getLevelName(told["level"])
-    extra = {"worker_logger": told["logger"]}
-    logging.getLogger(f"headrace.worker.{told['stage']}").log(
-        level if isinstance(level, int) else logging.INFO, told["message"], extra=extra
-    )
+def warn(payload: bytes) -> None:
+    """Give a NOTE frame's warning."""
+    warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=outside())
 
 
 class Session:
@@ -78,6 +67,7 @@ class Session:
         self._poller.register(connection.engine.pidfd, select.POLLIN)
         self._asked = 0  # for statistics
         opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
+        self._has_workers = python is not None
         if python is not None:
             opening["python"] = python
         self._send_json(_wire.OPEN if preview is None else _wire.PREVIEW, {**opening, **(preview or {})})
@@ -110,9 +100,9 @@ class Session:
             if kind == _wire.ERROR:
                 raise _failures.parse(payload)[1]
             if kind == _wire.NOTE:
-                warn(payload, 6)
+                warn(payload)
             elif kind == _wire.LOG:
-                log(payload)
+                _log.show(payload)
             else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came before {wanted}")
 
@@ -197,7 +187,7 @@ class Session:
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         self.unwanted += token
-        if flags & _wire.UNPOOLED:
+        if flags & _wire.ALONE:
             del segments[number]
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -268,18 +258,27 @@ class Session:
                 self.traced = self._answer(_wire.TRACED, _CLOSING)
             self.channel.send(_wire.CLOSE, b"", self.stream)
             closed = self._answer(_wire.CLOSED, _CLOSING)
-            for payload in iter(lambda: self.channel.find(_wire.LOG), None):
-                log(payload)
+            if self._has_workers:
+                self._last_words()
             return closed
         except (Gone, ProtocolError):
             return None
         finally:
             self.drop()
 
+    def _last_words(self) -> None:
+        """Show what workers print when they end, until the engine ends the session."""
+        try:
+            while self.wait(_CLOSING):
+                _log.show_waiting(self.channel)
+        except Gone:
+            _log.show_waiting(self.channel)
+
     def _answer(self, kind: int, seconds: float | None) -> dict[str, Any] | None:
         while True:
             payload = self.channel.find(kind)
             if payload is not None:
+                _log.show_waiting(self.channel)  # else they would gather where nobody calls next()
                 answer: dict[str, Any] = json.loads(payload)
                 return answer
             if not self.wait(seconds):

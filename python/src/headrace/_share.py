@@ -13,6 +13,7 @@ from .errors import EngineFailed, ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 VARIABLE = "HEADRACE_IO_SHARED"  # token@folder
@@ -137,30 +138,23 @@ def join() -> Guest | None:
     return Guest(_wire.Channel(sock), token)
 
 
-# The folder's descriptor stands for its path, which may be longer than the address of a socket can be.
-
-
 def _listen(folder: str) -> _socket.socket:
-    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
-        try:
-            sock.bind(f"/proc/self/fd/{fd}/{_NAME}")
-            sock.listen(128)
-        except BaseException:
-            sock.close()
-            raise
-        return sock
-    finally:
-        os.close(fd)
+    sock = _at(folder, _socket.socket.bind)
+    sock.listen(128)
+    return sock
 
 
 def _connect(folder: str) -> _socket.socket:
+    return _at(folder, _socket.socket.connect)
+
+
+def _at(folder: str, begin: Callable[[_socket.socket, str], None]) -> _socket.socket:
+    """A socket that is bound or connected in a folder, whose descriptor stands for its path: that may be longer than an address can be."""
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
         try:
-            sock.connect(f"/proc/self/fd/{fd}/{_NAME}")
+            begin(sock, f"/proc/self/fd/{fd}/{_NAME}")
         except BaseException:
             sock.close()
             raise

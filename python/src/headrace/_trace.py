@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 
+from ._brief import outside
 from .errors import HeadraceWarning
 
 TYPE_CHECKING = False
@@ -47,14 +48,14 @@ class Trace:
             warnings.warn(
                 f"headrace: the trace {self.path} ends early, where its engine did: a tenth of a second may be missing, and the bracket",
                 HeadraceWarning,
-                stacklevel=2,
+                stacklevel=outside(),
             )
             return
         raise_if_refused(told, self.path)
         self.events, self.bytes, self.dropped = told["events"], told["bytes"], told["dropped"]
         if self.dropped:
             text = f"headrace: {self.dropped:,} events are missing in the trace {self.path}: the disk was too slow"
-            warnings.warn(text, HeadraceWarning, stacklevel=2)
+            warnings.warn(text, HeadraceWarning, stacklevel=outside())
 
     def __enter__(self) -> Trace:
         return self

@@ -28,7 +28,7 @@ INPUT = Struct("<QQ")  # of a TASK: where it begins, its length
 DONE_FRAME = Struct("<IIIIII")  # segment, slot, flags, bits of an element, extents, bytes of failures
 
 WAITING = 1  # flag of NEXT
-UNPOOLED = 1  # flag of BATCH
+UNPOOLED, ALONE = 1, 2  # flags of BATCH
 IS_PATH = 1 << 63  # of an INPUT's place
 HAS_RESULT, LAST_SLOT = 1, 2  # flags of DONE
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from itertools import repeat
 from time import monotonic_ns
 
+import numpy as np
+
+from ._functions import takes_out
 from ._worker_errors import Misfit, code_of_call
-from ._worker_values import FULL, told
+from ._worker_values import FULL, dtype_of, told, unpacked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-AS_FLUSH, OWN_SHARED = 8, 32
+AS_FLUSH, OWN_SHARED, AS_FRESH = 8, 32, 64
 _SEND_AFTER = 1_000_000  # ns that results wait at most while the next sample is in work
 MOST_STATE = 1 << 20  # bytes
 _AHEAD = 16  # samples of a stream that wait for the engine
@@ -31,9 +35,12 @@ class Callee:
         self.kind: str = setup["kind"]
         self.collate = self.kind == "collate"
         self.seeds = _seeds(setup["seed"])
-        self.object = _load(setup, heap)
+        self.object = _load(setup["function"], setup["pickle"], heap)
+        self._again = self._maker(heap) if self.kind == "aggregate" else None
+        self.name_of = _name_of(_load(setup["keys"], setup["keys_pickle"], heap)) if setup["keys"] else None
         if isinstance(self.object, type):
             self.object = self.object()  # set-up, once for each worker
+        self._fresh = True  # nobody has used the object yet
         target = self.object
         if self.kind == "aggregate":
             for method in ("accumulate", "flush"):
@@ -49,10 +56,13 @@ class Callee:
         elif not callable(target):
             raise TypeError(f"{setup['function']} is {told(target)}, which cannot be called")
         self.target = target
+        self.objects = any(f["kind"] == "object" for f in setup["in"])
         flags = _code_flags(target)
         self.is_async = bool(flags & _COROUTINE)
         self.takes_rng = self.kind not in ("index", "iterate") and "rng" in _parameters(target)
-        self.random = self.takes_rng or bool(self.seeds)
+        self.flush_takes_rng = self.kind == "aggregate" and "rng" in _parameters(self.object.flush)
+        self.random = self.takes_rng or self.flush_takes_rng or bool(self.seeds)
+        self.takes_out = self._takes_out()
         # Coroutines of a pack run beside each other, unless a generator that all share is seeded for each.
         self.concurrent = self.is_async and self.kind in ("map", "filter") and not self.seeds
         if self.concurrent:
@@ -60,17 +70,46 @@ class Callee:
         import gc
 
         gc.freeze()  # what was imported stays, and need not be looked through again
-        if "torch" in sys.modules:
-            import os
+        if "torch" in sys.modules and os.environ.get("OMP_NUM_THREADS") == "1":
+            sys.modules["torch"].set_num_threads(1)
 
-            if os.environ.get("OMP_NUM_THREADS") == "1":
-                sys.modules["torch"].set_num_threads(1)
+    def _takes_out(self) -> bool:
+        """Whether the function is given memory for its results."""
+        setup = self.setup
+        signature = _signature(self.target)
+        wants = signature and takes_out(signature, len(setup["in"]) if setup["positional"] else 1)
+        if not wants or self.kind != "map":
+            return False
+        arrays = [f["name"] for f in setup["gives"] or () if f["kind"] == "tensor" and f.get("shape") and min(f["shape"]) >= 0]
+        if wants == "must" and not arrays:
+            what = "says nothing of what it gives" if setup["gives"] is None else "gives no array of which the shape is known"
+            raise TypeError(f"{setup['function']} takes out, the memory for what it gives, and the step {what}: say it with gives")
+        return bool(arrays)
 
     def close(self) -> None:
         """Have the user's object end."""
         close = getattr(self.object, "close", None)
         if callable(close) and not isinstance(self.object, type):
             close()
+
+    def _maker(self, heap: Any) -> Callable[[], Any]:
+        """What makes another object, as if nobody had used this one."""
+        if isinstance(self.object, type):
+            return self.object
+        if self.setup["pickle"] is not None:
+            return lambda: _load(self.setup["function"], self.setup["pickle"], heap)
+        import copy
+
+        pristine = copy.deepcopy(self.object)
+        return lambda: copy.deepcopy(pristine)
+
+    def renew(self) -> None:
+        """Begin with a new object."""
+        if not self._fresh and self._again is not None:
+            self.close()
+            self.object = self._again()
+            self.target = self.object.accumulate
+        self._fresh = False
 
     # What a lane runs.
 
@@ -88,9 +127,13 @@ class Callee:
         writer, cell = lane.writer, lane.cell
         prepare = self._prepare()
         call = self._caller()
+        name_of = self.name_of
+        if name_of and not writer.probing:
+            writer.names = writer.names[:-1]  # the last one is the key
         values_of = values_of_result(self.setup, writer)
         keeps = self.kind == "filter"
         indexed = self.kind == "index"
+        lend = self._lender(writer, True)
         obj = self.object
 
         def run(task: Any) -> None:
@@ -107,9 +150,14 @@ class Callee:
                     sent = now
                 cell[1] = now
                 cell[0] = tag + item + 1
+                key = ""
                 try:
                     if random is not None:
                         kwargs = prepare(random[2 * item], random[2 * item + 1])
+                    if lend is not None:
+                        kwargs["out"] = lend(item)
+                    if name_of:
+                        key = name_of(task.index[item])
                     result = obj[task.index[item]] if indexed else call(row, kwargs)
                     if keeps:
                         if result:
@@ -117,9 +165,10 @@ class Callee:
                         else:
                             writer.drop()
                     else:
-                        writer.add(item, values_of(result), row)
+                        values = values_of(result)
+                        writer.add(item, [*values, key] if name_of and not writer.probing else values, row)
                 except BaseException as e:
-                    writer.fail(item, e)
+                    writer.fail(item, e, key)
             writer.send(True)
 
         return run
@@ -132,10 +181,13 @@ class Callee:
         names = [f["name"] for f in self.setup["in"]]
         positional = self.setup["positional"]
         values_of = values_of_result(self.setup, writer)
+        unpack = unpacked if self.objects else tuple
         keeps = self.kind == "filter"
+        lend = self._lender(writer, False)
 
         async def call(row: Any, kwargs: dict[str, Any]) -> tuple[Any, BaseException | None]:
             try:
+                row = unpack(row)
                 return await (function(*row, **kwargs) if positional else function(dict(zip(names, row)), **kwargs)), None
             except BaseException as e:
                 return None, e
@@ -148,6 +200,8 @@ class Callee:
             calls = []
             for item, row in enumerate(rows):
                 kwargs = prepare(random[2 * item], random[2 * item + 1]) if random is not None else {}
+                if lend is not None:
+                    kwargs["out"] = lend(item)
                 calls.append(loop.create_task(call(row, kwargs)))
             for item, row in enumerate(rows):
                 lane.cell[0] = lane.tag + item + 1  # since when is the same for all
@@ -175,7 +229,15 @@ class Callee:
         writer = lane.writer
         prepare = self._prepare()
         names = [f["name"] for f in self.setup["in"]]
+        positional = self.setup["positional"]
         values_of = values_of_result(self.setup, writer)
+        unpack = unpacked if self.objects else tuple
+
+        def list_of(columns: Any) -> list[Any]:
+            values = map(unpack, zip(*columns))
+            if not positional:
+                return [dict(zip(names, one)) for one in values]
+            return [one[0] for one in values] if len(names) == 1 else list(values)
 
         def run(task: Any) -> None:
             lane.working(0)
@@ -183,14 +245,27 @@ class Callee:
             writer.kept([False] * len(names))
             try:
                 kwargs = prepare(*task.random[:2]) if task.random is not None else {}
-                samples = [dict(zip(names, values)) for values in zip(*task.columns)]
-                result = self._wait(self.target(samples, **kwargs))
+                result = self._wait(self.target(list_of(task.columns), **kwargs))
                 writer.add(0, values_of(result), row)
             except BaseException as e:
                 writer.fail(0, e)
             writer.send(True)
 
         return run
+
+    def _lender(self, writer: Any, one: bool) -> Callable[[int], Any] | None:
+        """What makes `out` for a sample: arrays by field; of named fields the one array, or a tuple, with None for what is no array."""
+        if not self.takes_out:
+            return None
+        to = self.setup["to"] or ([f["name"] for f in self.setup["in"]] if self.setup["positional"] else None)
+
+        def lend(item: int) -> Any:
+            arrays = writer.lend(item, one)
+            if to is None:
+                return arrays
+            return arrays[to[0]] if len(to) == 1 else tuple([arrays.get(name) for name in to])
+
+        return lend
 
     def _caller(self) -> Callable[[Any, dict[str, Any]], Any]:
         """The function as it is given a sample's values."""
@@ -202,8 +277,12 @@ class Callee:
                 return wait(inner(*args, **kwargs))
 
         if self.setup["positional"]:
+            if self.objects:
+                return lambda row, kwargs: function(*unpacked(row), **kwargs)
             return lambda row, kwargs: function(*row, **kwargs)
         names = [f["name"] for f in self.setup["in"]]
+        if self.objects:
+            return lambda row, kwargs: function(dict(zip(names, unpacked(row))), **kwargs)
         return lambda row, kwargs: function(dict(zip(names, row)), **kwargs)
 
     def _wait(self, result: Any) -> Any:
@@ -215,7 +294,7 @@ class Callee:
     def _prepare(self) -> Callable[[int, int], dict[str, Any]]:
         """What is done about randomness before a sample: generators are seeded, and the function's own is made."""
         seeds = self.seeds
-        make = generator_maker() if self.takes_rng else None
+        make = generator_maker() if self.takes_rng or self.flush_takes_rng else None
 
         def prepare(low: int, high: int) -> dict[str, Any]:
             for seed in seeds:
@@ -228,13 +307,22 @@ class Callee:
 def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]:
     """What makes values, in the order of the fields, of what a function returns."""
     names: list[str] = writer.names
-    to = setup["to"] or ([f["name"] for f in setup["in"]] if setup["positional"] else None)
+    to = setup["to"] or ([f["name"] for f in setup["in"]] if setup["positional"] and setup["kind"] != "aggregate" else None)
+    collates = setup["kind"] == "collate"  # whose result may be a dict in any case
+    if collates and to and not writer.probing and set(to) != set(names):
+        to = None
+    what = "a batch" if collates else "a sample"
 
     def of_dict(result: Any) -> Any:
         if type(result) is not dict:
             if not hasattr(result, "keys"):
                 hint = "; did it forget to return?" if result is None else ""
-                raise Misfit("", f"returned {told(result)}, not a sample (a dict of fields){hint}")
+                given = told(result)
+                if setup["kind"] in ("index", "iterate"):
+                    several = isinstance(result, (tuple, list))
+                    given = given.removesuffix(" (make it an array)")
+                    hint = f"; fields= of source names {'its values' if several else 'such a value'}"
+                raise Misfit("", f"returned {given}, not {what} (a dict of fields){hint}")
             result = dict(result)
         try:
             if len(result) == len(names):
@@ -262,15 +350,18 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             return (result,)
         if not isinstance(result, (tuple, list)) or len(result) != len(to):
             what = f"{len(result)} values" if isinstance(result, (tuple, list)) else told(result)
-            raise Misfit("", f"returned {what}, not {len(to)}: {', '.join(to)}")
+            number = len(to) if isinstance(result, (tuple, list)) else f"{len(to)} values"
+            raise Misfit("", f"returned {what}, not {number}: {', '.join(to)}")
         return result if order is None else [result[i] for i in order]
 
-    take = of_values if to else of_dict
+    def take(result: Any) -> Any:
+        return of_dict(result) if hasattr(result, "keys") else of_values(result)
+
     if not writer.probing:
-        return take
+        return of_dict if not to else take if collates else of_values
 
     def probed(result: Any) -> Any:
-        if to:
+        if to and not (collates and hasattr(result, "keys")):
             values = list(of_values(result))
             writer.find(list(to), values)
             return values
@@ -314,6 +405,7 @@ class _Streams:
             iterator = self._begin(task, row)
             while True:
                 lane.working(item)
+                self._seed(task, item)
                 try:
                     sample = next(iterator)
                 except StopIteration:
@@ -329,17 +421,15 @@ class _Streams:
         except BaseException as e:
             writer.fail(item, e)
         state = None
-        if self.states and self.callee.kind == "aggregate" and not writer.failures:
+        if self.states and self.callee.kind == "aggregate" and item and _is_stateful(self.callee.object):
+            lane.working(item)
             try:
-                state = self.callee.object.state_dict()
+                state = self._state_of(self.callee.object)
             except BaseException as e:
                 writer.fail(item, e)
+                writer.failures[-1]["ends"] = True
         lane.working(item)
-        try:
-            writer.send(True, state)
-        except TypeError as e:  # a state that JSON cannot hold
-            writer.fail(item, e)
-            writer.send(True)
+        writer.send(True, state)
         lane.resting()  # the engine may be long in taking it
 
     def _pass_on(self) -> bool:
@@ -357,24 +447,50 @@ class _Streams:
         lane.credit -= 1
         return True
 
+    def _seed(self, task: Any, item: int) -> None:
+        """Seed the global generators for a sample of a source."""
+        if self.callee.kind == "iterate":
+            for seed in self.callee.seeds:
+                low, high = task.random[:2]
+                seed(low, high + item & 0xFFFFFFFFFFFFFFFF)
+
     def _begin(self, task: Any, row: tuple[Any, ...]) -> Iterator[Any]:
         callee, setup = self.callee, self.setup
+        row = unpacked(row)
         kwargs = self.prepare(*task.random[:2]) if task.random is not None else {}
         if callee.kind == "iterate":
             return self._source(task.index[0], task.state)
-        if task.state is not None:
-            callee.object.load_state_dict(json.loads(task.state))
-        if callee.kind == "aggregate" and task.flags & AS_FLUSH:
-            result = callee.object.flush()
-        elif setup["positional"]:
-            result = callee.target(*row, **kwargs)
-        else:
-            result = callee.target(dict(zip(self.names, row)), **kwargs)
+        if callee.kind == "aggregate":
+            return self._aggregate(task, row, kwargs)
+        result = callee.target(*row, **kwargs) if setup["positional"] else callee.target(dict(zip(self.names, row)), **kwargs)
         if callee.is_async:
             result = event_loop().run_until_complete(result)
         if result is None:
             return iter(())
         return iterate(result)
+
+    def _aggregate(self, task: Any, row: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
+        """What an object that gathers samples gives for one more, or for the end."""
+        callee = self.callee
+        if task.flags & AS_FRESH:
+            callee.renew()
+            if task.state is not None:
+                if not _is_stateful(callee.object):
+                    raise TypeError(
+                        f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now"
+                    )
+                callee.object.load_state_dict(state_loads(task.state))
+        if task.flags & AS_FLUSH:
+            result = callee.object.flush(**(kwargs if callee.flush_takes_rng else {}))
+        else:
+            if not callee.takes_rng:
+                kwargs = {}
+            result = callee.target(*row, **kwargs) if self.setup["positional"] else callee.target(dict(zip(self.names, row)), **kwargs)
+        if hasattr(result, "__await__"):
+            result = event_loop().run_until_complete(result)
+        if result is None:
+            return iter(())
+        return iter((result,)) if hasattr(result, "keys") else iterate(result)
 
     def _source(self, epoch: int, state: bytes | None) -> Iterator[Any]:
         """An epoch of a source, from its beginning, or from where it had this state."""
@@ -383,7 +499,7 @@ class _Streams:
             made.set_epoch(epoch)
         self.stateful = made if _is_stateful(made) else None
         if state is not None and self.stateful is not None:
-            made.load_state_dict(json.loads(state))
+            made.load_state_dict(state_loads(state))
             state = None
         source = self._called(made)
         iterator = iterate(source)
@@ -391,7 +507,7 @@ class _Streams:
             holders: tuple[Any, ...] = (source, iterator)
             self.stateful = next(filter(_is_stateful, holders), None)
             if state is not None and self.stateful is not None:
-                self.stateful.load_state_dict(json.loads(state))
+                self.stateful.load_state_dict(state_loads(state))
                 state = None
                 if self.stateful is source:
                     iterator = iterate(source)
@@ -428,17 +544,55 @@ class _Streams:
 
     def _state(self) -> str:
         """The state of a source after a sample, as JSON; empty: it has none."""
-        if self.stateful is None:
-            return ""
+        return "" if self.stateful is None else self._state_of(self.stateful)
+
+    def _state_of(self, holder: Any) -> str:
+        state = holder.state_dict()
         try:
-            state = json.dumps(self.stateful.state_dict())
-        except TypeError as e:
-            raise TypeError(f"state_dict() of {self.setup['function']} is to be plain JSON: {e}") from None
+            state = state_dumps(state)
+        except (TypeError, ValueError) as e:
+            raise TypeError(f"state_dict() of {self.setup['function']} is to be plain JSON, arrays of NumPy and bytes: {e}") from None
         if len(state) > MOST_STATE:
             raise ValueError(
                 f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON: at most {MOST_STATE} travel with each sample"
             )
         return state
+
+
+_SPECIAL = "\0headrace"  # the key of what JSON does not know
+
+
+def state_dumps(state: Any) -> str:
+    """A state as JSON, with arrays of NumPy and bytes in it."""
+    import base64
+
+    def special(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, np.ndarray) and (value.dtype.name == "bfloat16" or value.dtype.kind in "biuf"):
+            data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
+            return {_SPECIAL: [value.dtype.name, list(value.shape), data]}
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return {_SPECIAL: base64.b64encode(value).decode()}
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+    return json.dumps(state, default=special, allow_nan=False)
+
+
+def state_loads(text: bytes) -> Any:
+    """What state_dumps was given."""
+    import base64
+
+    def special(value: dict[str, Any]) -> Any:
+        made = value.get(_SPECIAL)
+        if made is None:
+            return value
+        if isinstance(made, str):
+            return base64.b64decode(made)
+        name, shape, data = made
+        return np.frombuffer(base64.b64decode(data), dtype_of(name)).reshape(shape).copy()
+
+    return json.loads(text, object_hook=special)
 
 
 def _is_stateful(holder: Any) -> bool:
@@ -486,19 +640,32 @@ def event_loop() -> Any:
     return _loops[thread]
 
 
-def _load(setup: dict[str, Any], heap: Any) -> Any:
-    if setup["pickle"] is not None:
-        at, size = setup["pickle"]
+def _load(function: str, pickled: list[int] | None, heap: Any) -> Any:
+    if pickled is not None:
+        at, size = pickled
         import pickle
 
         return pickle.loads(memoryview(heap)[at : at + size])
-    module, _, name = setup["function"].partition(":")
+    module, _, name = function.partition(":")
     if not name:
-        raise ValueError(f"{setup['function']!r} names no function: write module:function")
+        raise ValueError(f"{function!r} names no function: write module:function")
     found: Any = importlib.import_module(module)
     for part in name.split("."):
         found = getattr(found, part)
     return found
+
+
+def _name_of(keys: Any) -> Callable[[int], str]:
+    """What tells a sample's name by its number."""
+    find = keys if callable(keys) else keys.__getitem__
+
+    def name(index: int) -> str:
+        found = find(index)
+        if not isinstance(found, (str, bytes, os.PathLike)):
+            raise Misfit("key", f"keys has {told(found)} as the name of sample {index}: takes text")
+        return found if type(found) is str else os.fsdecode(found)
+
+    return name
 
 
 def _code(function: Any) -> Any:
@@ -518,18 +685,22 @@ def _code_flags(function: Any) -> int:
 
 
 def _parameters(function: Any) -> list[str]:
+    signature = _signature(function)
+    return list(signature.parameters) if signature else []
+
+
+def _signature(function: Any) -> Any:
+    """The signature of a function; None: it is written in C, and says nothing."""
     import inspect
 
     try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # written in C
-        return []
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
 
 
 def generator_maker() -> Callable[[int, int], Any]:
     """What makes the generator of a sample: NumPy's Philox with the sample's key, from its beginning."""
-    import numpy as np
-
     key = np.zeros(2, np.uint64)
 
     def make(low: int, high: int) -> Any:
@@ -550,10 +721,9 @@ def _seed(name: str) -> Callable[[int, int], None]:
 
         return lambda low, high: random.seed(high << 64 | low)
     if name == "numpy":
-        import numpy as np
-
         mask = 0xFFFFFFFF
-        return lambda low, high: np.random.seed([low & mask, low >> 32, high & mask, high >> 32])
+        # The last word is there because `random` makes of the same words the same numbers.
+        return lambda low, high: np.random.seed([low & mask, low >> 32, high & mask, high >> 32, 1])
     if name == "torch":
         import torch
 

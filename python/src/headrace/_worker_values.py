@@ -7,6 +7,7 @@ from array import array
 
 import numpy as np
 
+from ._objects import Objects, unpickle
 from ._worker_errors import Misfit, describe
 
 TYPE_CHECKING = False
@@ -20,6 +21,7 @@ DONE, FAILED, DROPPED = 0, 1, 2
 LAST, WITH_FIELDS = 1, 2
 _SCRATCH = 512 << 10
 FULL = 256 << 10
+_BY = "by gives= or by its first sample"
 
 _PLAIN = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64")
 
@@ -44,11 +46,12 @@ class Reader:
         self.spaces = spaces
         self.copy = setup["copy"]
         self.keep = [False] * len(setup["in"])
+        self.names = [f["name"] for f in setup["in"]]
         self.fields = [(f["kind"], dtype_of(f["dtype"]) if f["kind"] == "tensor" else None, len(f.get("shape") or ())) for f in setup["in"]]
 
     def read(self, words: memoryview, at: int, items: int, buffer: bytearray, base: int) -> tuple[list[list[Any]], int]:
         """The columns, which begin at a word; and the word behind them. `base` is where data begins in the buffer."""
-        columns = []
+        columns: list[list[Any]] = []
         self.keep = keep = []
         for kind, dtype, dims in self.fields:
             mode = words[at]
@@ -56,8 +59,14 @@ class Reader:
             if kind != "tensor":
                 records = words[at : at + 2 * items].tolist()
                 at += 2 * items
-                columns.append(self._texts(records, buffer, base) if kind == "text" else self._bytes(records, buffer, base))
-                keep.append(not self.copy or kind == "text")
+                if kind == "text":
+                    columns.append(self._texts(records, buffer, base))
+                elif kind == "bytes":
+                    columns.append(self._bytes(records, buffer, base))
+                else:
+                    name = self.names[len(columns)]
+                    columns.append([Packed(name, view, self.copy) for view in self._views(records, buffer, base)])
+                keep.append(kind == "text" or (kind == "bytes" and not self.copy))
             elif mode & 3 == ROWS:
                 shape = tuple(words[at + 1 : at + 1 + dims].tolist())
                 columns.append(self._rows(dtype, (items, *shape), buffer, base + words[at]))
@@ -98,14 +107,38 @@ class Reader:
         ]
 
     def _bytes(self, records: list[int], buffer: bytearray, base: int) -> list[Any]:
-        values: list[Any] = []
+        return [bytes(view) if self.copy else view.toreadonly() for view in self._views(records, buffer, base)]
+
+    def _views(self, records: list[int], buffer: bytearray, base: int) -> list[memoryview]:
+        views = []
         for i in range(0, len(records), 2):
             place, size = records[i], records[i + 1]
             space = place >> 48
             memory, at = (self.spaces[space], place & OFFSET) if space else (buffer, base + place)
-            view = memoryview(memory)[at : at + size].toreadonly()
-            values.append(bytes(view) if self.copy else view)
-        return values
+            views.append(memoryview(memory)[at : at + size])
+        return views
+
+
+class Packed:
+    """An object on its way in. It is unpickled where the function is called, since what goes wrong there is the sample's failure."""
+
+    __slots__ = ("_copy", "_name", "_view")
+
+    def __init__(self, name: str, view: memoryview, copy: bool) -> None:
+        self._name, self._view, self._copy = name, view, copy
+
+    def value(self) -> Any:
+        """The object."""
+        try:
+            return unpickle(self._view, own=self._copy)
+        except Exception as e:
+            kind = type(e).__name__
+            raise Misfit(self._name, f"field {self._name!r} cannot be unpickled here: {kind}: {e}", kind) from e
+
+
+def unpacked(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A sample's values, with its objects."""
+    return tuple(value.value() if type(value) is Packed else value for value in row)
 
 
 class Writer:
@@ -123,10 +156,13 @@ class Writer:
         self.fields: list[dict[str, Any]] = []
         self.names = [f["name"] for f in setup["gives"] or ()]
         self.function: Any = None
+        self.lent: dict[int, dict[int, tuple[Any, int | None]]] = {}  # by sample, then field
+        self.own: dict[int, tuple[Any, int | None]] = {}  # of the sample whose results are added
 
     def begin(self, offered: dict[tuple[int, int], tuple[int, int, int]], keep: list[bool]) -> None:
         """Begin with a pack. `offered` is memory for results: where, how much, and whether it must be used."""
         self.offered = offered
+        self.lent = {}
         self.first = 0
         self._clear()
         self.kept(keep)
@@ -154,10 +190,22 @@ class Writer:
         self.end = end
         return at
 
+    def lend(self, item: int, one: bool) -> dict[str, Any]:
+        """Memory that a sample's results can be written into: an array, which holds anything, for each field of a known shape.
+
+        With `one`, no other sample is in work, and what is small becomes a part of the message.
+        """
+        lent = {c.index: c.lend(item, one) for c in self.columns if isinstance(c, _Arrays) and c.fixed}
+        self.lent[item] = lent
+        return {self.names[k]: memory for k, (memory, _) in lent.items()}
+
     def add(self, item: int, values: Any, row: Any) -> None:
         """Add a sample's results, in the order of the fields."""
         if self.taken:
             self.taken = []
+        if self.lent:
+            self.own = self.lent.pop(item, {})
+            values = _apart(values, self.own)
         columns = self.columns
         try:
             for c, value in zip(columns, values):
@@ -168,10 +216,10 @@ class Writer:
             raise
         self.status.append(DONE)
 
-    def fail(self, item: int, e: BaseException) -> None:
-        """Add a sample that has failed."""
+    def fail(self, item: int, e: BaseException, key: str = "") -> None:
+        """Add a sample that has failed, with its name where that is known here."""
         self.status.append(FAILED)
-        self.failures.append({"item": item, **describe(e, self.function)})
+        self.failures.append({"item": item, **describe(e, self.function), "key": key})
         for c in self.columns:
             c.blank()
 
@@ -213,11 +261,22 @@ class Writer:
         self._clear()
 
 
+def _apart(values: Any, lent: dict[int, tuple[Any, int | None]]) -> list[Any]:
+    """Values that do not lie in the memory of another result, where they would be overwritten."""
+    apart = []
+    for i, value in enumerate(values):
+        array = as_array(value) if len(lent) > (i in lent) else None
+        if array is not None and any(k != i and np.may_share_memory(array, memory) for k, (memory, _) in lent.items()):
+            value = array.copy()
+        apart.append(value)
+    return apart
+
+
 def column(index: int, field: dict[str, Any], writer: Writer) -> Any:
     """What gathers the values of a field."""
     if field["kind"] == "tensor":
         return (_Arrays if field.get("shape") else _Scalars)(index, field, writer)
-    return _Bytes(index, field, writer)
+    return (_Objects if field["kind"] == "object" else _Bytes)(index, field, writer)
 
 
 def _padded(part: memoryview, parts: list[Any], size: int) -> int:
@@ -284,7 +343,7 @@ class _Scalars:
         raise self._misfit(given)
 
     def _misfit(self, value: Any) -> Misfit:
-        return Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {self.dtype}")
+        return Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {self.dtype}, {_BY}{_if_none(self.name, value)}")
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         words += (ROWS, size)
@@ -327,6 +386,28 @@ class _Arrays:
         self.places.append(0)
         self.shapes.append(self.shape if self.fixed else (0,) * len(self.shape))
 
+    def lend(self, item: int, one: bool) -> tuple[Any, int | None]:
+        """Memory for a result, and its place; None: what is written there is copied."""
+        writer = self.writer
+        room = writer.offered.get((item, self.index))
+        if room is not None and self.bytes <= room[1]:
+            return np.ndarray(self.shape, self.dtype, writer.lane.spaces[room[0] >> 48], room[0] & OFFSET), IN_ROOM
+        if one and self.in_block:
+            if self.block is None:
+                self.block = np.empty((writer.pack_calls, *self.shape), self.dtype)
+            if self.used < len(self.block):
+                return self.block[self.used], ~self.used
+        elif one and 0 < self.bytes <= writer.inline_most:
+            at = writer.reserve(self.bytes)
+            if at >= 0:
+                return np.ndarray(self.shape, self.dtype, writer.scratch, at), at
+        return np.empty(self.shape, self.dtype), None
+
+    def _is_lent(self, value: Any, memory: Any) -> bool:
+        if value is memory:
+            return True
+        return bool(value.dtype == self.dtype and value.strides == memory.strides and value.ctypes.data == memory.ctypes.data)
+
     def add(self, item: int, value: Any, row: Any) -> None:
         writer = self.writer
         room = writer.offered.get((item, self.index)) if writer.offered else None
@@ -337,6 +418,13 @@ class _Arrays:
         shape = value.shape
         if shape != self.shape:
             self._fits(value)
+        if writer.own:
+            memory, place = writer.own.get(self.index, (None, None))
+            if place is not None and self._is_lent(value, memory):
+                self.places.append(place)
+                self.shapes.append(shape)
+                self.used += place < 0
+                return
         must = room is not None and room[2]
         if not must:
             for k in self.same_as:
@@ -380,7 +468,24 @@ class _Arrays:
         return array
 
     def _misfit(self, value: Any) -> Misfit:
-        return Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {self.dtype} {_shape(self.shape)}")
+        text = f"field {self.name!r} is {told(value)}; the step gives {self.dtype} {_shape(self.shape)}, {_BY}{self._remedy(value)}"
+        return Misfit(self.name, text)
+
+    def _remedy(self, value: Any) -> str:
+        """What to write where nothing but extents differ, or None is meant."""
+        if value is None:
+            return _if_none(self.name, value)
+        try:
+            array = as_array(value)
+        except Exception:
+            return ""
+        if array is None or len(array.shape) != len(self.shape):
+            return ""
+        if array.dtype is not self.dtype and array.dtype.newbyteorder("=") != self.dtype:
+            return ""
+        shape = tuple(want if want == n else None for n, want in zip(array.shape, self.shape))
+        more = ", …" if len(self.writer.names) > 1 else ""
+        return f"; extents that differ are None: gives={{{self.name!r}: ({str(self.dtype)!r}, {shape}){more}}}"
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         places = self.places
@@ -400,7 +505,7 @@ class _Arrays:
 
 
 class _Bytes:
-    """Text, and bytes."""
+    """Text, and bytes: whatever is so long that it says so."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         self.index = index
@@ -434,16 +539,22 @@ class _Bytes:
                     return
         data = self._encode(value)
         n = len(data)
-        at = writer.reserve(n) if n <= writer.inline_most and not (room and room[2]) else -1
-        if at >= 0:
-            if n:
-                writer.scratch[at : at + n] = np.frombuffer(data, np.uint8)
-            self.places.append(at)
-        else:
-            at = _room(writer, self.name, room, item, self.index, n)
-            np.ndarray((n,), np.uint8, writer.lane.spaces[at >> 48], at & OFFSET)[...] = np.frombuffer(data, np.uint8)
-            self.places.append(IN_ROOM)
+        memory = self._memory(item, room, n)
+        if n:
+            np.frombuffer(memory, np.uint8)[...] = np.frombuffer(data, np.uint8)
         self.sizes.append(n)
+
+    def _memory(self, item: int, room: Any, size: int) -> memoryview:
+        """Where a value of so many bytes goes. Its place is noted."""
+        writer = self.writer
+        at = writer.reserve(size) if size <= writer.inline_most and not (room and room[2]) else -1
+        if at >= 0:
+            self.places.append(at)
+            return writer.memory[at : at + size]
+        place = _room(writer, self.name, room, item, self.index, size)
+        at = place & OFFSET
+        self.places.append(IN_ROOM)
+        return memoryview(writer.lane.spaces[place >> 48])[at : at + size]
 
     def _encode(self, value: Any) -> Any:
         if self.text:
@@ -462,6 +573,25 @@ class _Bytes:
         for pair in zip(self.places, self.sizes):
             words += pair
         return size
+
+
+class _Objects(_Bytes):
+    """Anything: pickled, and with the memory of arrays in it behind that."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        super().__init__(index, field, writer)
+        self.candidates = []  # it may have been changed within
+        self.objects = Objects()
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        try:
+            pickled = self.objects.pickle(value)
+        except Exception as e:
+            kind = type(e).__name__
+            raise Misfit(self.name, f"field {self.name!r} is {_type_of(value)} and cannot be pickled: {kind}: {e}", kind) from e
+        room = self.writer.offered.get((item, self.index)) if self.writer.offered else None
+        pickled.write(self._memory(item, room, pickled.size))
+        self.sizes.append(pickled.size)
 
 
 def _room(writer: Writer, name: str, room: Any, item: int, index: int, size: int) -> int:
@@ -518,10 +648,11 @@ def infer(name: str, value: Any) -> dict[str, Any]:
         return {"name": name, "kind": "tensor", "dtype": "float64", "shape": []}
     array = as_array(value)
     if array is None:
-        raise Misfit(name, f"field {name!r} is {told(value)}; a field is an array, a number, str or bytes")
+        return {"name": name, "kind": "object"}
     dtype = array.dtype.name
     if dtype not in _PLAIN and dtype != "bfloat16":
-        raise Misfit(name, f"field {name!r} is an array of {dtype}, which is none of {', '.join(_PLAIN)}, bfloat16")
+        what = f"field {name!r} is an array of {dtype}, which is none of {', '.join(_PLAIN)}, bfloat16"
+        raise Misfit(name, f"{what}; the step gives it as it is with gives={{{name!r}: object}}")
     return {"name": name, "kind": "tensor", "dtype": dtype, "shape": list(array.shape)}
 
 
@@ -535,13 +666,26 @@ def told(value: Any) -> str:
         array = None
     if array is not None:
         return f"{array.dtype} {_shape(array.shape)}" if array.shape else f"{array.dtype} {array}"
-    kind = type(value)
-    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(value, (int, float)):
-        return f"{name} {value}"
+        return f"{_type_name(value)} {value}"
     if isinstance(value, (list, tuple)):
-        return f"a {name} of {len(value)} (make it an array)"
-    return f"a {name}"
+        return f"{_type_of(value)} of {len(value)} (make it an array)"
+    return _type_of(value)
+
+
+def _if_none(name: str, value: Any) -> str:
+    """What to write where None is meant."""
+    return f"; if it may be None, {name!r} is object in gives=" if value is None else ""
+
+
+def _type_name(value: Any) -> str:
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _type_of(value: Any) -> str:
+    name = _type_name(value)
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:

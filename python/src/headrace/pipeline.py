@@ -23,8 +23,9 @@ from ._arguments import (
     _when,
     _whole,
 )
+from ._brief import all_briefly, briefly
 from ._functions import Function, Names, has_functions, importable, is_main, operation, spelled
-from .errors import HeadraceError, RecipeError
+from .errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class _Default:
 DEFAULT: Any = _Default()
 
 
+@briefly
 def files(
     source: Path | Iterable[Path] | Iterable[tuple[Path, int]],
     *,
@@ -87,7 +89,16 @@ def files(
     return Pipeline(_integer("seed", seed), ({"files": args},), _format.NUMPY)
 
 
-def source(obj: Any, *, fields: Some | None = None, gives: Any = None, seed: int = 0) -> Pipeline:
+@briefly
+def source(
+    obj: Any,
+    *,
+    fields: Some | None = None,
+    gives: Any = None,
+    keys: Callable[[int], Path] | Sequence[Path] | None = None,
+    seed: int = 0,
+    generators: Seeds = (),
+) -> Pipeline:
     """Take samples from an object of this program: the first step of a pipeline.
 
         loader = hr.source(dataset, fields=["image", "label"]).shuffle().batch(32).loader()
@@ -95,7 +106,7 @@ def source(obj: Any, *, fields: Some | None = None, gives: Any = None, seed: int
     The object is copied to worker processes, which read it there: change it before, not meanwhile. It is one of these:
 
     - a list, a PyTorch Dataset, or anything else with `__getitem__` and `__len__`: read by number, in any order, by several workers; it
-      can be shuffled, divided among ranks and resumed like files. The name of sample 12 is `"12"`.
+      can be shuffled, divided among ranks and resumed like files.
     - something to iterate over, a generator function, or another function that returns such a thing, also an async one: read from the
       beginning to the end by one worker, once an epoch. Resuming needs its own `state_dict` and `load_state_dict`. A function is given
       `rank` and `world_size` where there are several ranks.
@@ -107,17 +118,25 @@ def source(obj: Any, *, fields: Some | None = None, gives: Any = None, seed: int
         obj: where samples come from.
         fields: the names of what an item has, where that is a tuple, or of the one thing that it is.
         gives: the types of the fields, as for `Pipeline.map`; by default they are those of the first sample.
+        keys: the names of samples that are read by number, a list or a function of the number: what they are called in the field `key`, in
+            errors and in the list of lost ones. Workers ask for a name before they read the sample. By default it is the sample's own
+            field `key`, a str, once it was read; else its number: `"12"`.
         seed: of all random operations, as for `files`.
+        generators: which global generators are seeded before each sample, so that an object which draws from them gives the same with any
+            number of workers: `"random"`, `"numpy"` (its old functions), `"torch"`, or several. It is what `seed` is of `Pipeline.map`.
 
     Returns:
         A pipeline with the field `key`, and those of the samples.
     """
     from ._checks import source_arguments
 
-    given = {name: value for name, value in source_arguments(obj, fields, gives).items() if value is not None}
+    if isinstance(seed, (str, list, tuple)):
+        raise RecipeError(f"headrace: source: seed is {seed!r}: takes a whole number; generators={seed!r} seeds these before each sample")
+    given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys).items() if value is not None}
     return Pipeline(_integer("seed", seed), ({"source": given},), _format.NUMPY)
 
 
+@briefly
 def merge(
     pipelines: Iterable[Pipeline],
     *_more: Pipeline,
@@ -175,6 +194,7 @@ def merge(
     return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("merge", args)
 
 
+@briefly
 def load(path: Path, /, **variables: Any) -> Pipeline:
     """Read a pipeline from a recipe: a file in YAML or JSON, as `Pipeline.recipe` writes it and the command `headrace run` takes it.
 
@@ -215,6 +235,7 @@ def _listed(source: Iterable[Any]) -> dict[str, Any]:
     return {"pairs": pairs}
 
 
+@all_briefly
 class Pipeline:
     """The steps from files to batches. It never changes: each method returns a new pipeline with one more step."""
 
@@ -317,6 +338,9 @@ class Pipeline:
         (*before, last) = self._steps
         if is_main(last):
             raise RecipeError('headrace: failures: is not about map with where="main": its errors are raised by the loop as they are')
+        if on_error == "replace" and (last.get("batch") or {}).get("collate"):
+            text = 'headrace: failures: on_error is "replace": collate fails for a whole batch, in whose place no other can come'
+            raise RecipeError(f'{text}: takes "raise" or "skip"')
         failures = last.get("failures", {}) | {name: value for name, value in given.items() if value is not None}
         return Pipeline(self._seed, (*before, last | {"failures": failures}), self._format, self._defaults)
 
@@ -564,7 +588,9 @@ class Pipeline:
         The function is given a sample, a dict of its fields, and returns one: what is not in that is gone, what is new is new. With
         `fields` it is given their values and returns values, and the other fields stay. Arrays are views on the engine's memory, valid
         until the function returns. A parameter `rng` is given a `numpy.random.Generator` that draws the same numbers for the same
-        sample in each run. The function may be async. Of a class, each worker makes an object and calls that.
+        sample in each run. A parameter `out` is given the arrays that results of `gives` can be written into, to be returned: a dict of
+        them, or, with `fields`, one array, or a tuple in the order of `to`. The function may be async. Of a class, each worker makes an
+        object and calls that.
         [Bring your own Python](own-python.md) tells all of this at length.
 
         Args:
@@ -651,8 +677,68 @@ class Pipeline:
         given = arguments("flat_map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
         return self._with("flat_map", given)
 
-    def batch(self, size: int | None = None, *, global_size: int | None = None, drop_last: bool = False) -> Pipeline:
-        """Stack samples to batches.
+    def aggregate(self, aggregator: Any, *, fields: Some | None = None, gives: Any = None, seed: Seeds = ()) -> Pipeline:
+        """Make samples of several: an object gathers them, and says when something is ready.
+
+            class Sums:
+                def __init__(self):
+                    self.rows = []
+
+                def accumulate(self, sample):
+                    self.rows.append(sample["x"])
+                    if len(self.rows) == 8:
+                        rows, self.rows = self.rows, []
+                        return {"sum": np.sum(rows, axis=0)}
+
+                def flush(self):
+                    return {"sum": np.sum(self.rows, axis=0)} if self.rows else None
+
+                def state_dict(self):
+                    return {"rows": self.rows}
+
+                def load_state_dict(self, state):
+                    self.rows = state["rows"]
+
+            .aggregate(Sums)
+
+        `accumulate(sample)` is given each sample of an epoch in turn, and `flush()` ends it. Both return a sample, an iterable of samples,
+        or None; they may be generators, or async. A parameter `rng` is given a generator of random numbers, as `map` does. Arrays are
+        copies, which may be kept. One worker process has the object; each epoch has a new one.
+
+        A sample is finished with what the object gives next. To resume in the middle of an epoch the object needs `state_dict()`, which
+        returns what JSON can hold, arrays of NumPy and bytes, at most 1 MiB, and `load_state_dict(state)`; without them a state inside an
+        epoch is refused when it is loaded.
+
+        An exception in `accumulate` is the failure of that sample, and the object goes on; one in `flush` is that of all that it was given
+        since it gave something. When the worker dies or takes too long, what it had gathered is lost, and the run ends. How many batches
+        there are is not known before. Several ranks need `steps_per_epoch`.
+
+        Args:
+            aggregator: a class with these methods, of which `__init__` takes no arguments, or an object with them, which is copied.
+            fields: the fields that `accumulate` is given, as positional arguments; by default the whole sample.
+            gives: the types of the samples that it makes, as for `map`; by default they are those of the first one.
+            seed: as for `map`.
+        """
+        from ._checks import aggregate_arguments
+
+        given = aggregate_arguments(aggregator, fields, gives, seed)
+        return self._with("aggregate", {name: value for name, value in given.items() if value is not None})
+
+    def batch(
+        self,
+        size: int | None = None,
+        *,
+        global_size: int | None = None,
+        drop_last: bool = False,
+        collate: Callable[..., Any] | None = None,
+        fields: Some | None = None,
+        gives: Any = None,
+        workers: int | None = None,
+        where: Where = "process",
+        seed: Seeds = (),
+        copy: bool = False,
+    ) -> Pipeline:
+        """Stack samples to batches, or have a function make them.
 
         Where images have several sizes, behind `resize_to_bucket`, each batch has images of one size: its shape differs from batch to
         batch, and `loader.schema` has None there. A size whose last batch of an epoch is not full gives it as it is, or drops it.
@@ -662,8 +748,23 @@ class Pipeline:
             global_size: samples of a batch on all ranks together, of which each takes a contiguous part. Only these batches are
                 the same for another world size.
             drop_last: whether to leave out an epoch's last batch where it is not full.
+            collate: a function that makes a batch of a list of samples, as PyTorch's `collate_fn` does, in worker processes. It is given
+                dicts of fields of any shape, and returns the fields of the whole batch as a dict: they come out as they are. It may be
+                async, take `rng`, or be a class, as for `map`. Without it, arrays of one shape are stacked.
+            fields: with `collate`, the fields that it is given: each sample is a tuple of them, or of one field its value. It returns a
+                dict then, too, or as many values as there are fields.
+            gives: with `collate`, the fields of the batch, as for `map`, with their whole shapes; by default the first batch is tried when
+                the loader is made, which tells dtypes and numbers of axes.
+            workers: with `collate`, how many batches are worked on at once; by default as many as `loader(workers=…)` says.
+            where: with `collate`, `"process"` or `"thread"`, as for `map`.
+            seed: with `collate`, as for `map`, before each batch.
+            copy: with `collate`, as for `map`.
         """
-        return self._with("batch", {"size": size, "global_size": global_size, "drop_last": drop_last})
+        from ._checks import collate_arguments
+
+        more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
+        args = {"size": size, "global_size": global_size, "drop_last": drop_last, "collate": collate_arguments(collate, **more)}
+        return self._with("batch", args)
 
     def bucket_batch(
         self,
@@ -792,11 +893,11 @@ class Pipeline:
         """
         return self._written(self._defaults, format)
 
-    def _written(self, loader: dict[str, Any], format: str, main: bool = True) -> str:
-        """The text of a recipe with a section `loader`. `main` is whether steps of the program's loop matter, which it cannot have."""
+    def _written(self, loader: dict[str, Any], format: str) -> str:
+        """The text of a recipe with a section `loader`."""
         from . import _recipe
 
-        if main and any(map(is_main, self._steps)):
+        if any(map(is_main, self._steps)):
             raise RecipeError('headrace: a recipe has what the engine does: leave out map with where="main", and add it behind load()')
         return _recipe.write(self._described(importable), loader, format)
 
@@ -878,10 +979,7 @@ class Pipeline:
             config["prefetch"] = self._defaults["prefetch"]
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
-        try:
-            return self._start(config)
-        except HeadraceError as error:
-            raise error.with_traceback(None) from error.__cause__  # the message has all there is to know; above it stands who called
+        return self._start(config)
 
     def _start(self, config: dict[str, Any], state: dict[str, Any] | None = None, replay: int | None = None) -> Loader:
         # The order matters: the engine starts, and then lists the source, while what takes long here is imported.

@@ -10,9 +10,7 @@ import sys
 
 def main() -> None:
     """Serve the engine until it has had enough."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the trainer, which ends the engine, which ends this
+    _leave_signals_to_the_trainer()
     lanes = int(sys.argv[sys.argv.index("--lanes") + 1])
     from ._worker_lane import Lane, Process
 
@@ -37,6 +35,30 @@ def main() -> None:
         code = 1
     finally:
         _leave(code)
+
+
+def _leave_signals_to_the_trainer() -> None:
+    """Ctrl-C and the like are for the trainer, which ends the engine, which ends this.
+
+    They are not ignored, which processes that functions start would inherit: those could not be ended then. A handler is no program's but
+    this one's, and what is forked gets the usual ones.
+    """
+    import os
+    import signal
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def as_usual() -> None:
+        for number in numbers:
+            if signal.getsignal(number) is nothing:
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+    def nothing(*_: object) -> None:
+        pass
+
+    for number in numbers:
+        signal.signal(number, nothing)
+    os.register_at_fork(after_in_child=as_usual)
 
 
 def _leave(code: int) -> None:

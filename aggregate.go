@@ -1,0 +1,207 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headrace/extern"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+)
+
+// aggregate is an object of Python that gathers samples, and makes others of them. One worker has it. What it makes has the place and the key of the sample that it was given
+// last.
+type aggregate struct{ *python }
+
+// aggregate appends the stage of such an object. Behind it bytes are reserved anew, for each of the samples that it makes, and none of these can be made again alone.
+func (c *compiler) aggregate(n *line, p fuse.Part) error {
+	c.reach(n, p)
+	t := &c.trail
+	next := &aggregate{}
+	var err error
+	if next.python, err = c.python(*p.Step); err != nil {
+		return err
+	}
+	next.stage = p.Name()
+	h := c.failing.of(p.Failures, t.samples)
+	s := &stage{name: p.Name(), steps: p.Names, python: next.python, aggregate: next, asks: true, losses: h.policy}
+	c.limit(s.name, h)
+	n.steps = append(n.steps, step{stage: s})
+	t.way = []op{{do: func(_ context.Context, it *item) (*item, error) { c.work.drop(it); return nil, errGathered }}}
+	t.leg = nil
+	c.drops, c.makes, c.gathers = true, true, append(c.gathers, s.name)
+	return nil
+}
+
+var errGathered = errors.New("headrace: what is made of several samples cannot be made again")
+
+// begin makes what an epoch's samples are given to.
+func (g *aggregate) begin() pipe.Aggregator[*item, *item] { return &collector{aggregate: g} }
+
+// collector is the object in one epoch. What it gives for a sample is made of all samples since it gave something last; what flush gives at the end, too, and where there
+// are none, of those that it gave something for last. So it is finished with them, and they come again until it is.
+type collector struct {
+	*aggregate
+	from   pipe.Memory
+	newest *item // that it was given; nil: none
+	held   []pipe.Held[*item]
+	given  *pipe.Outputs[*item, *item] // what it gave last, to which more may come; nil: nothing
+	state  string                      // of the object behind that
+}
+
+// Resume implements pipe.Resumer.
+func (c *collector) Resume(m pipe.Memory) error {
+	c.from = m
+	return nil
+}
+
+// Add implements pipe.Aggregator.
+func (c *collector) Add(ctx context.Context, v pipe.Held[*item], e *pipe.Emitter[*item, *item]) error {
+	c.end()
+	it := v.Value
+	call := c.call(it)
+	defer c.done(call)
+	if call.Begin = c.newest == nil; call.Begin && c.from.State != "" {
+		call.State = []byte(c.from.State)
+	}
+	c.newest, c.held = it, append(c.held, v)
+	err := c.stream(ctx, call, e)
+	c.work.drop(it) // the worker has copies of what it keeps
+	switch {
+	case err == nil:
+	case c.given != nil:
+		c.given.Lose(it.blamed(err))
+	default:
+		e.Lose(v, it.blamed(err))
+	}
+	return nil
+}
+
+// Flush implements pipe.Aggregator.
+func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*item, *item]) error {
+	if c.newest == nil {
+		return nil // nothing has come
+	}
+	if len(c.held) > 0 {
+		c.end()
+	}
+	key := c.work.chance(c.newest)
+	call := &extern.Call{ID: c.newest.id, Key: c.newest.key, Random: [2]uint64{key.Uint64(c.op, 2), key.Uint64(c.op, 3)}, Flush: true}
+	err := c.stream(ctx, call, e)
+	if err == nil {
+		c.end()
+		return nil
+	}
+	err = c.newest.blamed(err)
+	if c.given == nil {
+		return err
+	}
+	c.given.Fail(err)
+	c.given = nil
+	return nil
+}
+
+// stream hands on what the object gives.
+func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitter[*item, *item]) (err error) {
+	var misfit error
+	err = c.pool.Stream(ctx, call, func(out []extern.Value) error {
+		child, err := c.child(ctx, c.newest, out)
+		switch {
+		case err == nil && misfit == nil:
+			c.give(e, child)
+		case err == nil:
+			c.work.drop(child)
+		case misfit == nil:
+			misfit = err // the object goes on, and so must not see when this was found
+		}
+		return ctx.Err()
+	})
+	if len(call.State) > 0 {
+		c.state = string(call.State)
+	}
+	var failed *extern.CallError
+	var start *extern.StartError
+	var lost *extern.LostError
+	switch {
+	case err == nil:
+		return misfit
+	case errors.As(err, &failed) && !failed.Ends:
+		return err
+	case failed == nil && !errors.As(err, &start) && !errors.As(err, &lost):
+		err = fmt.Errorf("%w; what its object had gathered is lost, and so the run ends", err)
+	}
+	return pipe.Stop(err)
+}
+
+// give hands on a sample that the object has made.
+func (c *collector) give(e *pipe.Emitter[*item, *item], child *item) {
+	if len(c.held) > 0 {
+		c.end()
+		c.given, c.held = e.Open(c.held...), nil
+	}
+	c.given.Emit(child)
+}
+
+// end ends what was given last: no more comes to it.
+func (c *collector) end() {
+	if c.given != nil {
+		c.given.Close(c.state)
+		c.given = nil
+	}
+}
+
+// child makes a sample of what the object gives.
+func (g *aggregate) child(ctx context.Context, it *item, out []extern.Value) (_ *item, err error) {
+	child := &item{source: it.source, id: it.id, key: it.key}
+	return child, g.fill(ctx, child, out, nil)
+}
+
+// checkAggregates refuses what would have samples made again that were made of several.
+func checkAggregates(r recipe.Recipe, c Config) error {
+	name, step := replacedBehind(r.Steps, "")
+	if name == "" {
+		return nil
+	}
+	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had in the place of a bad one; use %q, or say %[2]q at steps before it"
+	switch {
+	case c.OnError == Replace:
+		return fmt.Errorf(why, ErrConfig, Replace, "", name, Skip)
+	case step != "":
+		return fmt.Errorf(why, ErrConfig, Replace, " of the step \""+step+"\"", name, Skip)
+	}
+	return nil
+}
+
+// replacedBehind finds a step that makes samples of several, and one behind it that has others come in their places.
+func replacedBehind(steps recipe.Chain, around string) (name, step string) {
+	name = around
+	for _, s := range steps {
+		if name != "" && step == "" && s.Failures != nil && OnError(s.Failures.OnError) == Replace {
+			step = s.Name
+		}
+		var inside []recipe.Chain
+		switch args := s.Args.(type) {
+		case *recipe.Aggregate:
+			name = s.Name
+		case *recipe.Merge:
+			inside = args.Of
+		case *recipe.Route:
+			for _, b := range args.Branches {
+				inside = append(inside, b.Steps)
+			}
+		}
+		before := name
+		for _, of := range inside {
+			n, bad := replacedBehind(of, before)
+			if n != "" {
+				name = n
+			}
+			if step == "" {
+				step = bad
+			}
+		}
+	}
+	return name, step
+}

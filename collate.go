@@ -1,0 +1,321 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"headrace/budget"
+	"headrace/extern"
+	"headrace/internal/machine"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// collating is a function of Python that makes whole batches: it is given lists of samples. What it gives is copied into a slot when it is there, since nobody knows
+// before how large it will be.
+type collating struct {
+	*python
+	rows     int // samples of a batch
+	dropLast bool
+	make     func(context.Context, []*item) (*made, error) // with all that is done about failures
+	refuses  bool                                          // the loader replaces samples that fail, which cannot be done with a batch
+	losses   *pipe.Policy
+
+	probes bool          // it is to be found out what the function gives
+	found  sample.Schema // then
+	bytes  int           // likewise: of the first batch
+}
+
+// made is a batch that a function has made.
+type made struct {
+	items  []*item // of which
+	values []extern.Value
+	names  []string     // of these, where nobody has said what the function gives
+	grant  budget.Grant // for what values hold
+}
+
+// collate makes what stands at the end of a recipe whose batches a function makes.
+func (c *compiler) collate(plan fuse.Plan, rows int) (_ *collating, err error) {
+	t := &c.trail
+	args := plan.Batch.Collate
+	next := &collating{python: &python{work: c.work, name: plan.Last.Name(), hands: 2}, rows: rows, dropLast: plan.Batch.DropLast}
+	next.probes = args.Gives.Schema == nil
+	o := extern.Options{Kind: extern.Collate, In: args.Takes(t.schema), Gives: args.Gives.Schema}
+	next.begin(o.In, &t.places)
+	for _, f := range o.Gives {
+		next.out = append(next.out, slot{name: f.Name, typ: f.Type})
+	}
+	if args.Where == "thread" {
+		next.shared = args.Seed
+	}
+	h := c.failing.of(plan.Last.Failures, max(1, t.samples/int64(rows)))
+	if next.refuses = h.replaces; !h.replaces {
+		c.limit(next.name, h)
+	}
+	next.losses = h.policy
+	next.make = next.makeOnce
+	if h.retries > 0 {
+		next.make = pipe.Retry(next.make, pipe.Backoff{Times: h.retries, First: h.wait, Most: mostWait})
+	}
+	if next.pool, next.workers, err = c.work.host.open(next.name, &args.Python, o, plan.Last.Failures); err != nil {
+		return nil, err
+	}
+	c.work.host.calls = append(c.work.host.calls, next.python)
+	return next, nil
+}
+
+// collate is the flow of batches behind the samples.
+func (j joiner) collate(in pipe.Flow[*item], c *collating) pipe.Flow[*Batch] {
+	j.slots.packs = true // a batch is one row
+	ordered := j.config.Order == InputOrder
+	together := pipe.AggregateOpts{Name: "group " + c.name, Buffer: 1, DropLast: c.dropLast}
+	j.note(together.Name, 1, nil)
+	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*item, []*item] { return &gathered{rows: c.rows} }, together), c.dropAll)
+
+	calls := pipe.Opts{Name: c.name, Workers: c.workers, Hands: c.hands, Staff: c.pool.SetWorkers, Buffer: 1, Ordered: ordered, Failures: c.losses}
+	j.calling = append(j.calling, c.name)
+	j.note(c.name, c.workers, []string{c.name})
+	batches := pipe.Discard(pipe.Map(lists, c.call, calls), c.drop)
+
+	store := pipe.FillOpts{Name: "fill " + c.name, Workers: 1, Buffer: j.config.Prefetch, Ordered: ordered, Gate: j.gate.gate}
+	j.note(store.Name, 1, nil)
+	return pipe.Fill(batches, 1, j.slots, c.fill, store)
+}
+
+// gathered are the samples of the next batch. Nobody waits for the bytes of those that wait for others.
+type gathered struct {
+	rows int
+	held []pipe.Held[*item]
+}
+
+// Add implements pipe.Aggregator.
+func (g *gathered) Add(_ context.Context, v pipe.Held[*item], e *pipe.Emitter[*item, []*item]) error {
+	v.Value.content.Park()
+	v.Value.working.Park()
+	if g.held = append(g.held, v); len(g.held) == g.rows {
+		g.emit(e)
+	}
+	return nil
+}
+
+// Flush implements pipe.Aggregator.
+func (g *gathered) Flush(_ context.Context, e *pipe.Emitter[*item, []*item]) error {
+	if len(g.held) > 0 {
+		g.emit(e)
+	}
+	return nil
+}
+
+func (g *gathered) emit(e *pipe.Emitter[*item, []*item]) {
+	list := make([]*item, len(g.held))
+	for i, h := range g.held {
+		list[i] = h.Value
+	}
+	held := g.held
+	g.held = nil
+	e.Emit(list, held...)
+}
+
+// call has a batch made of samples, which are done with then, whatever comes of it.
+func (c *collating) call(ctx context.Context, items []*item) (*made, error) {
+	m, err := c.make(ctx, items)
+	if err == nil {
+		m.grant, items[0].working = items[0].working, budget.Grant{}
+		m.grant.Resize(m.bytes())
+	}
+	c.dropAll(items)
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*extern.StartError)) {
+		return m, err
+	}
+	if c.refuses {
+		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", Replace, Skip, err)
+	}
+	return nil, items[0].blamed(fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.name, err))
+}
+
+// makeOnce is one try.
+func (c *collating) makeOnce(ctx context.Context, items []*item) (_ *made, err error) {
+	defer catch(&err)
+	call := c.callOf(items)
+	if err := c.pool.Call(ctx, call); err != nil {
+		return nil, final(err)
+	}
+	m := &made{items: items, values: call.Out, names: call.Names}
+	for i := range c.out {
+		if err := c.out[i].fits(&call.Out[i]); err != nil {
+			c.free(m)
+			return nil, c.misfit(err)
+		}
+	}
+	return m, nil
+}
+
+// callOf is the call for a list of samples. What the function draws depends on the first of them.
+func (c *collating) callOf(items []*item) *extern.Call {
+	first := items[0]
+	key := c.work.chance(first)
+	call := &extern.Call{ID: first.id, Key: first.key, Rows: len(items), Random: [2]uint64{key.Uint64(c.op, 0), key.Uint64(c.op, 1)}}
+	if c.work.ledger {
+		first.drew(c.name, map[string]any{"key": call.Random})
+	}
+	for _, it := range items {
+		for i := range c.in {
+			call.In = append(call.In, c.load(it, &c.in[i]))
+		}
+	}
+	return call
+}
+
+// note remembers what the first batch is: dtypes and axes, for extents may differ.
+func (c *collating) note(m *made) error {
+	var gives sample.Schema
+	for i, name := range m.names {
+		v := &m.values[i]
+		t := sample.Type{Kind: v.Kind}
+		if v.Kind == sample.Tensor {
+			t = sample.TensorType(v.DType, v.Shape...)
+			for axis := range t.Shape {
+				t.Shape[axis] = tensor.Unknown
+			}
+		}
+		gives = append(gives, sample.Field{Name: name, Type: t})
+	}
+	if len(gives) == 0 {
+		return fmt.Errorf("headrace: %s gives a batch without fields", c.name)
+	}
+	if c.found == nil {
+		c.found = gives
+		for i := range m.values {
+			if m.values[i].Kind == sample.Tensor {
+				c.bytes += aligned(len(m.values[i].Data))
+			}
+		}
+	}
+	return nil
+}
+
+// fill puts a batch into a slot, or where that is too small into a larger one.
+func (c *collating) fill(_ context.Context, m *made, b *Batch, row int) error {
+	defer c.drop(m)
+	if c.probes {
+		if err := c.note(m); err != nil {
+			return m.items[0].blamed(err)
+		}
+		c.free(m)
+	}
+	if b.form.Load() == nil {
+		extents, err := c.extents(m)
+		f := form{}
+		if err == nil {
+			f, err = c.work.layout.form(open{rows: 1, extents: extents})
+		}
+		if err != nil {
+			return m.items[0].blamed(err)
+		}
+		if f.bytes > len(b.slot.Bytes()) {
+			if err := b.slot.Grow(f.bytes); err != nil {
+				return pipe.Stop(err)
+			}
+		}
+		b.form.Store(&f)
+	}
+	text := 0
+	for i := range m.values {
+		v := &m.values[i]
+		if v.Kind == sample.Tensor {
+			copy(b.row(i, row), v.Data)
+			continue
+		}
+		if b.texts[text][row] = v.Text; v.Kind != sample.Text {
+			b.texts[text][row] = string(v.Data)
+		}
+		text++
+	}
+	b.samples[row] = len(m.items)
+	b.empty(row)
+	for _, it := range m.items {
+		b.origin(row, it)
+	}
+	return nil
+}
+
+// extents are those that a batch brings, of all axes whose extent the types leave open.
+func (c *collating) extents(m *made) (all []int, err error) {
+	for i, s := range c.out {
+		for axis, n := range s.typ.Shape {
+			if n != tensor.Unknown {
+				continue
+			}
+			if all = append(all, m.values[i].Shape[axis]); all[len(all)-1] > math.MaxUint32 {
+				return nil, fmt.Errorf("headrace: the field %q has the extent %d: takes at most %d", s.name, all[len(all)-1], uint32(math.MaxUint32))
+			}
+		}
+	}
+	return all, nil
+}
+
+func (m *made) bytes() (n int64) {
+	for i := range m.values {
+		n += int64(len(m.values[i].Data))
+	}
+	return n
+}
+
+// free gives back the memory of the values.
+func (c *collating) free(m *made) {
+	for i := range m.values {
+		if b := m.values[i].Data; c.work.host.heap.Has(b) {
+			c.work.host.heap.Give(b)
+		}
+	}
+	m.values = nil
+}
+
+func (c *collating) drop(m *made) {
+	c.free(m)
+	m.grant.Release()
+	c.dropAll(m.items)
+}
+
+func (c *collating) dropAll(items []*item) {
+	for _, it := range items {
+		c.work.drop(it)
+	}
+}
+
+// collate finds out what a function makes of the first batch. How large that is tells how large slots should be.
+func (f *found) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Batch) error {
+	if args.Collate.Gives.Schema != nil {
+		return nil
+	}
+	b := recipe.Batch{Size: args.Size, Collate: args.Collate}
+	if b.Size == 0 {
+		b.Size = max(1, args.GlobalSize/max(1, f.config.WorldSize))
+	}
+	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: &b, Failures: s.Failures})}
+	l, err := f.first(ctx, only, r, s.Name, func(context.Context) (bool, error) { return false, nil })
+	if err != nil {
+		return err
+	}
+	args.Collate.Gives.Schema, f.room = l.collating.found, int(min(2*int64(l.collating.bytes), maxSlot))
+	return nil
+}
+
+// roomFor is how large slots are where batches differ: as twice the first one. Where nobody has seen one, it is some megabytes: pages that nobody writes cost nothing but a place in the
+// budget. Larger batches take memory of their own.
+func (f *found) roomFor(c Config) int {
+	if f.room > 0 {
+		return f.room
+	}
+	limit := machine.Here().Budget(c.LocalWorldSize)
+	if c.Memory != nil {
+		limit = *c.Memory
+	}
+	return int(min(max(limit/64, 1<<20), 16<<20))
+}

@@ -1,0 +1,163 @@
+"""aggregate, from end to end: what an object makes of several samples, exactly where a run goes on, and what cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import functions
+import headrace as hr
+
+GIVES = {"n": int, "run": (np.int64, (None,))}
+
+
+def runs(samples, size=3):
+    return hr.source(samples).aggregate(functions.Runs, gives=GIVES).bucket_batch(64, size=size)
+
+
+def expected(samples):
+    """What the object makes when there is no engine."""
+    made, runs = [], functions.Runs()
+    for sample in samples:
+        try:
+            made += list(runs.accumulate(sample))
+        except ValueError:
+            continue
+    return [(int(one["n"]), one["run"].tolist()) for one in (*made, *runs.flush())]
+
+
+def rows(batch):
+    return [(int(n), run[:length].tolist()) for n, run, length in zip(batch["n"], batch["run"], batch["run_length"])]
+
+
+def test_exact_resume_behind_every_batch():
+    samples = functions.counted()
+    with runs(samples).loader(epochs=2, on_error="skip") as loader:
+        got, states = [], []
+        for _ in range(2):
+            for batch in loader:
+                got.append(rows(batch))
+                states.append(json.loads(json.dumps(loader.state_dict())))
+        epoch = len(got) // 2
+        for half in (got[:epoch], got[epoch:]):
+            assert [row for batch in half for row in batch] == expected(samples)
+        assert any(state["aggregates"]["aggregate"]["groups"] > 0 for state in states[:epoch])
+    for at in range(0, epoch - 1, 3):
+        with runs(samples).loader(epochs=2, on_error="skip") as loader:
+            loader.load_state_dict(states[at])
+            rest = [rows(batch) for _ in range(2) for batch in loader]
+        assert rest == got[at + 1 :]
+
+
+def test_what_the_first_samples_make_is_found_out():
+    with hr.source(functions.counted()[:7]).aggregate(functions.Pairs).batch(2).loader(epochs=1) as loader:
+        assert [batch["n"].tolist() for batch in loader] == [[1, 203], [405, 6]]
+
+
+class Captured:
+    """Stands in the program: it travels by value, with what it refers to."""
+
+    def __init__(self, size):
+        self.size = size
+        self.held = []
+
+    def accumulate(self, n, rng):
+        self.held.append(n)
+        if len(self.held) == self.size:
+            held, self.held = self.held, []
+            return {"total": sum(held), "drawn": float(rng.random())}
+        return None
+
+    def flush(self):
+        return None
+
+
+def test_objects_of_the_program_and_named_fields():
+    def draws():
+        with hr.source(functions.counted()).aggregate(Captured(4), fields="n").batch(5).loader(epochs=2) as loader:
+            return [[(batch["total"].tolist(), batch["drawn"].tolist()) for batch in loader] for _ in range(2)]
+
+    first, second = draws()
+    assert [total for total, _ in first] == [total for total, _ in second] == [[6, 22, 38, 54, 70], [86, 102, 118, 134, 150]]
+    assert first != second
+    assert draws() == [first, second]
+
+
+def test_without_a_state_a_place_in_an_epoch_is_refused():
+    p = hr.source(functions.counted()).aggregate(functions.Pairs, gives={"n": int}).batch(4)
+    with p.loader(epochs=2) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+        with pytest.raises(hr.StateMismatch, match=r'the object of "aggregate" had made samples \d times and has no state_dict\(\)'):
+            loader.load_state_dict(state)
+    with p.loader(epochs=2) as loader:
+        begin = loader.state_dict()
+        whole = [batch["n"].tolist() for batch in loader]
+        loader.load_state_dict(begin)
+        assert [batch["n"].tolist() for batch in loader] == whole
+
+
+def test_a_worker_that_is_killed_ends_the_run():
+    class Deadly(functions.Pairs):
+        def accumulate(self, sample):
+            if sample["n"] == 9:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().accumulate(sample)
+
+    with hr.source(functions.counted()).aggregate(Deadly, gives={"n": int}).batch(2).loader(epochs=1, on_error="skip") as loader:
+        with pytest.raises(hr.HeadraceError, match="SIGKILL") as caught:
+            for batch in loader:
+                assert batch["n"].max() < 900
+        assert "what its object had gathered is lost, and so the run ends" in str(caught.value)
+
+
+def test_in_a_merge_with_others():
+    pairs = hr.source(functions.counted()).aggregate(functions.Pairs, gives={"n": int})
+    plain = hr.source(functions.counted()[:20]).map(lambda n: n, fields="n", gives=int).map(lambda s: {"n": s["n"]}, gives={"n": int})
+    with hr.merge([pairs, plain]).batch(8).loader(epochs=1) as loader:
+        got = [n for batch in loader for n in batch["n"].tolist()]
+    assert got[::2] == [200 * i + 2 * i + 1 for i in range(20)]
+    assert got[1::2] == list(range(20))
+
+
+def nothing(self):
+    return None
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (
+            lambda p: p.aggregate(functions.same),
+            r"aggregate: same has no method accumulate: takes a class, or an object, with accumulate\(sample\) and flush\(\)",
+        ),
+        (lambda p: p.aggregate(Captured), "aggregate: the class Captured: missing a required argument: 'size'"),
+        (
+            lambda p: p.aggregate(Captured(2), fields=["n", "x"]),
+            "aggregate: .*accumulate: multiple values for argument 'rng': it is given the fields 'n', 'x'",
+        ),
+        (lambda p: p.batch(2).aggregate(functions.Pairs), "aggregate: comes behind batch: put it before"),
+        (lambda p: p.aggregate(functions.Pairs).failures(retries=1).batch(2).loader(), "the object has been given the sample already"),
+        (lambda p: p.aggregate(functions.Pairs).batch(2).loader(on_error="replace"), "makes samples of several, and no other can be had"),
+        (lambda p: p.aggregate(functions.Pairs).batch(2).loader(rank=0, world_size=2), "say steps_per_epoch"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, why):
+    with pytest.raises(hr.RecipeError, match=why):
+        make(hr.source(functions.counted()))
+
+
+def test_places_that_cannot_be():
+    with runs(functions.counted()).loader(epochs=1, on_error="skip") as loader:
+        state = loader.state_dict()
+        for wrong, why in (
+            ([], "its aggregates are"),
+            ({"aggregate": {"groups": -1}}, "its number of groups of aggregate is -1"),
+            ({"aggregate": {"groups": 1, "state": 5}}, "its aggregate aggregate remembers 5: takes text"),
+        ):
+            with pytest.raises(hr.StateMismatch, match=why):
+                loader.load_state_dict({**state, "aggregates": wrong})

@@ -1,0 +1,332 @@
+"""Batches that a function of the program makes: `batch(collate=…)`."""
+
+import gc
+import os
+import pathlib
+
+import numpy as np
+import pytest
+
+import functions
+import headrace as hr
+from functions import Collator, Sequences, fragile, padded
+
+
+def expected(indices):
+    samples = [Sequences()[i] for i in indices]
+    made = padded(samples, np.random.default_rng())
+    del made["drawn"]
+    return made
+
+
+def check(batch, indices):
+    for name, want in expected(indices).items():
+        got = batch[name]
+        if isinstance(want, np.ndarray):
+            assert isinstance(got, np.ndarray)
+            assert got.dtype == want.dtype
+            assert got.flags.writeable
+        assert np.array_equal(got, want), name
+        assert np.shape(got) == np.shape(want)
+
+
+def epoch_of(loader):
+    """An epoch's batches as copies that outlive it."""
+    return [{name: value.copy() if isinstance(value, np.ndarray) else value for name, value in batch.items()} for batch in loader]
+
+
+SEQUENCES = hr.source(Sequences(), gives={"tokens": ("int32", (None,)), "label": int, "name": str})
+
+
+@pytest.mark.parametrize("more", [{}, {"workers": 3}, {"where": "thread", "workers": 2}, {"copy": True}])
+def test_a_batch_is_what_the_function_gives(more):
+    with SEQUENCES.batch(5, collate=padded, **more).loader(epochs=2) as loader:
+        assert len(loader) == 5
+        assert loader.schema["tokens"] == hr.Field("tensor", "int64", (None, None))
+        assert loader.schema["names"] == hr.Field("text", None, None)
+        assert loader.schema["size"] == hr.Field("tensor", "int64", ())
+        text = repr(loader)
+        assert "rows" not in text
+        assert "tokens: int64 [?, ?]" in text
+        for _ in range(2):
+            for number, batch in enumerate(loader):
+                check(batch, range(5 * number, min(22, 5 * number + 5)))
+                assert batch["names"].startswith(f"sample {5 * number}")
+        assert "22 samples" in loader.stats()["text"] or "44 samples" in loader.stats()["text"]
+        assert "samples/s" in repr(loader)
+
+
+def test_gives_says_what_a_batch_is():
+    gives = {"tokens": ("int64", (None, None)), "mask": (bool, (None, None)), "labels": ("float32", (None,)), "names": str}
+    p = SEQUENCES.batch(4, drop_last=True, collate=padded, gives=gives | {"size": int, "drawn": int})
+    with p.loader(epochs=1) as loader:
+        batches = epoch_of(loader)
+    assert len(batches) == 5
+    for number, batch in enumerate(batches):
+        check(batch, range(4 * number, 4 * number + 4))
+    with SEQUENCES.batch(4, collate=padded, gives=gives).loader() as loader, pytest.raises(hr.SampleError, match="'size'") as caught:
+        next(iter(loader))
+    assert caught.value.stage == "batch"
+    assert caught.value.key == "0"
+
+
+def test_fields():
+    def joined(pairs, rng):
+        return {"sum": np.array([tokens.sum() + label for tokens, label in pairs]), "rest": rng.random()}
+
+    async def alone(labels):
+        return np.array(labels)[::-1]
+
+    def both(pairs):
+        return np.concatenate([tokens for tokens, _ in pairs]), sum(label for _, label in pairs)
+
+    def first(p):
+        with p.loader(epochs=1) as loader:
+            return next(iter(loader))
+
+    batch = first(SEQUENCES.batch(3, collate=joined, fields=["tokens", "label"]))
+    assert list(batch) == ["sum", "rest"]
+    assert batch["sum"].tolist() == [0, 1 + 2 + 1, 2 + 3 + 4 + 2]
+    assert first(SEQUENCES.batch(3, collate=alone, fields="label"))["label"].tolist() == [2, 1, 0]
+    batch = first(SEQUENCES.batch(3, collate=both, fields=["tokens", "label"], gives={"label": int, "tokens": ("int32", (None,))}))
+    assert batch["tokens"].tolist() == [0, 1, 2, 2, 3, 4]
+    assert batch["label"] == 3
+
+
+def test_a_class():
+    with SEQUENCES.batch(2, collate=Collator, workers=2).loader(epochs=1) as loader:
+        batches = epoch_of(loader)
+    pids = {int(batch["pid"]) for batch in batches}
+    assert os.getpid() not in pids
+    assert 1 <= len(pids) <= 3
+    assert sum(int(batch["size"]) for batch in batches) == 22
+
+
+def test_images_of_any_size(folder_of_images):
+    def mosaic(samples):
+        heights = [sample["image"].shape[0] for sample in samples]
+        canvas = np.zeros((sum(heights), max(sample["image"].shape[1] for sample in samples), 3), np.uint8)
+        at = 0
+        for sample in samples:
+            image = sample["image"]
+            canvas[at : at + len(image), : image.shape[1]] = image
+            at += len(image)
+        return {"canvas": canvas, "heights": np.array(heights)}
+
+    from PIL import Image
+
+    paths = sorted(map(str, folder_of_images.glob("*.png")))
+    with hr.files(str(folder_of_images)).decode_image().batch(3, collate=mosaic).loader(epochs=1) as loader:
+        batches = epoch_of(loader)
+    images = [np.asarray(Image.open(path).convert("RGB")) for path in paths]
+    samples = [{"image": image} for image in images]
+    for number, batch in enumerate(batches):
+        want = mosaic(samples[3 * number : 3 * number + 3])
+        assert np.array_equal(batch["canvas"], want["canvas"])
+        assert np.array_equal(batch["heights"], want["heights"])
+    assert sum(len(batch["heights"]) for batch in batches) == len(paths)
+
+
+@pytest.fixture
+def folder_of_images(tmp_path):
+    from PIL import Image
+
+    r = np.random.default_rng(0)
+    for i in range(7):
+        size = r.integers(4, 40, 2)
+        Image.fromarray(r.integers(0, 256, (*size, 3), np.uint8)).save(tmp_path / f"{i}.png")
+    return tmp_path
+
+
+def test_resuming_is_exact():
+    p = SEQUENCES.shuffle().batch(4, collate=padded, workers=2)
+    with p.loader(epochs=2) as loader:
+        whole, states = [], [loader.state_dict()]
+        for _ in range(2):
+            for batch in loader:
+                whole.append(batch["names"] + str(batch["drawn"]))
+                states.append(loader.state_dict())
+    assert len(whole) == 12
+    assert len(set(whole)) == 12
+    for cut in (0, 1, 5, 6, 9):
+        with p.loader(epochs=2) as loader:
+            loader.load_state_dict(states[cut])
+            rest = [batch["names"] + str(batch["drawn"]) for _ in range(2 if cut < 6 else 1) for batch in loader]
+        assert rest == whole[cut:]
+
+
+def test_ranks():
+    seen = []
+    for rank in range(2):
+        with SEQUENCES.batch(4, collate=padded).loader(epochs=1, rank=rank, world_size=2) as loader:
+            for batch in loader:
+                seen += batch["names"].split(", ")
+    assert len(seen) >= 22
+    assert set(seen) == {f"sample {i}" for i in range(22)}
+
+
+GIVES = {"labels": (int, (None,))}
+
+
+def test_failures(tmp_path):
+    with SEQUENCES.batch(4, collate=fragile, gives=GIVES).loader(epochs=1) as loader:
+        batches = iter(loader)
+        assert next(batches)["labels"].tolist() == [0, 1, 2, 3]
+        next(batches)
+        with pytest.raises(hr.SampleError) as caught:
+            next(batches)
+    error = caught.value
+    assert str(error).startswith("fragile (functions.py:")
+    assert "the first of 4 samples that batch was given" in str(error)
+    assert (error.remote_type, error.remote_message, error.stage, error.key, error.index) == (
+        "ValueError",
+        "not with nine",
+        "batch",
+        "8",
+        8,
+    )
+    letters = tmp_path / "letters"
+    p = SEQUENCES.batch(4, collate=fragile, gives=GIVES).failures(on_error="skip", max_errors=2)
+    with p.loader(epochs=1, dead_letters=letters) as loader:
+        labels = [batch["labels"].tolist() for batch in loader]
+        assert labels == [[0, 1, 2, 3], [4, 5, 6, 7], [16, 17, 18, 19], [20, 21]]
+        assert loader.errors.total == 8
+        assert {lost.index for lost in loader.errors} == {*range(8, 16)}
+    assert len(letters.read_text().splitlines()) == 8
+    with (
+        SEQUENCES.batch(4, collate=fragile, gives=GIVES).loader(epochs=1, on_error="replace") as loader,
+        pytest.raises(hr.SampleError, match="has no other batch to put in its place"),
+    ):
+        list(loader)
+
+
+def test_what_is_no_batch():
+    for function, message in (
+        (lambda samples: None, "returned None, not a batch .a dict of fields.; did it forget to return"),
+        (lambda samples: {}, "gives a batch without fields"),
+        (lambda samples: {"a": b"bytes"}, 'collate.gives has the field "a" as bytes'),
+    ):
+        with pytest.raises(hr.HeadraceError, match=message):
+            SEQUENCES.batch(3, collate=function).loader()
+
+
+def test_batches_that_grow():
+    """The first batch says how large slots are. Others have memory of their own, which is gone when nothing refers to it."""
+
+    def growing(labels):
+        return {"data": np.full(1000 + 200_000 * labels[0], labels[0], np.uint8)}
+
+    def mappings():
+        gc.collect()
+        return pathlib.Path("/proc/self/maps").read_text().count("headrace-batch")
+
+    before = mappings()
+    with SEQUENCES.batch(1, collate=growing, fields="label").loader(epochs=1) as loader:
+        kept = []
+        for number, batch in enumerate(loader):
+            assert len(batch["data"]) == 1000 + 200_000 * number
+            assert (batch["data"] == number).all()
+            if number == 9:
+                kept.append(batch)
+            del batch
+            assert mappings() - before <= 4 + len(kept)  # the next ones are there already
+    assert (kept[0]["data"] == 9).all()
+    kept.clear()
+    assert mappings() == before
+
+
+def test_replay():
+    p = SEQUENCES.shuffle().batch(4, collate=padded)
+    with p.loader(epochs=1) as loader:
+        state = loader.state_dict()
+        batches = epoch_of(loader)
+    replayed = hr.replay(p, state, batch=2)
+    assert replayed.batch["names"] == batches[2]["names"]
+    assert np.array_equal(replayed.batch["tokens"], batches[2]["tokens"])
+    assert replayed.batch["drawn"] == batches[2]["drawn"]
+    assert [f"sample {row['index']}" for row in replayed.rows] == batches[2]["names"].split(", ")
+    assert [row["row"] for row in replayed.rows] == [0, 1, 2, 3]
+
+
+def test_torch():
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    p = SEQUENCES.batch(4, collate=torch.utils.data.default_collate, fields=["label"]).to("torch")
+    with p.loader(epochs=1) as loader:
+        batches = [batch["label"].clone() for batch in loader]
+    assert torch.equal(torch.cat(batches), torch.arange(22))
+    assert batches[0].dtype == torch.int64
+
+    def pairs(samples):
+        return torch.nn.utils.rnn.pad_sequence([torch.from_numpy(tokens.copy()) for tokens, _ in samples], batch_first=True), torch.tensor(
+            [label for _, label in samples], dtype=torch.bfloat16
+        )
+
+    with SEQUENCES.batch(4, collate=pairs, fields=["tokens", "label"]).to("torch").loader(epochs=1) as loader:
+        batch = next(iter(loader))
+        assert torch.equal(batch["tokens"].long(), torch.from_numpy(expected(range(4))["tokens"]))
+        assert batch["tokens"].dtype == torch.int32
+        assert batch["label"].dtype == torch.bfloat16
+        assert batch["label"].tolist() == [0, 1, 2, 3]
+
+
+def test_any_values():
+    def grouped(samples):
+        names = [sample["name"] for sample in samples]
+        return {
+            "names": names,
+            "sums": {name: sample["tokens"] + 0.5 for name, sample in zip(names, samples)},
+            "none": None,
+            "n": len(samples),
+        }
+
+    with SEQUENCES.batch(5, collate=grouped).loader(epochs=1) as loader:
+        assert loader.schema["names"] == hr.Field("object", None, None)
+        for number, batch in enumerate(loader):
+            indices = range(5 * number, min(22, 5 * number + 5))
+            assert batch["names"] == [f"sample {i}" for i in indices]
+            assert batch["none"] is None
+            assert batch["n"].shape == ()
+            assert batch["n"] == len(indices)
+            for i in indices:
+                assert np.array_equal(batch["sums"][f"sample {i}"], Sequences()[i]["tokens"] + 0.5)
+                assert batch["sums"][f"sample {i}"].flags.writeable
+
+
+def test_torch_collates_samples():
+    torch = pytest.importorskip("torch", exc_type=ImportError)
+    p = SEQUENCES.filter(lambda tokens: len(tokens) == 3, fields="tokens").batch(2, collate=torch.utils.data.default_collate)
+    with p.to("torch").loader(epochs=1) as loader:
+        batches = list(loader)
+    indices = [i for i in range(22) if i % 7 == 2]
+    want = torch.utils.data.default_collate([Sequences()[i] for i in indices[:2]])
+    assert torch.equal(batches[0]["tokens"], want["tokens"])
+    assert torch.equal(batches[0]["label"], want["label"])
+    assert batches[0]["name"] == want["name"]
+    assert batches[0]["key"] == [str(i) for i in indices[:2]]
+
+
+def test_recipes(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(functions.__file__), os.environ.get("PYTHONPATH", "")]))
+    p = SEQUENCES.batch(4, collate=functions.labels)
+    with pytest.raises(hr.RecipeError, match="a recipe cannot have"):
+        p.recipe()
+    path = tmp_path / "recipe.yaml"
+    path.write_text(hr.files("data").batch(4, collate=functions.labels, fields="key").recipe())
+    assert hr.load(path)._steps[-1]["batch"]["collate"]["function"] == "functions:labels"
+
+
+def test_main_steps_and_preview(folder_of_images):
+    p = hr.files(str(folder_of_images)).decode_image().resize((8, 8))
+    p = p.batch(2, collate=lambda samples: {"image": np.stack([sample["image"] for sample in samples]), "key": "a, b"})
+    with p.map(lambda batch: batch["image"].sum(), where="main").loader(epochs=1) as loader:
+        assert len(list(loader)) == 4
+    with p.loader(epochs=1) as loader:
+        assert len(loader.preview(3).samples) == 3
+
+
+def test_previews_show_samples_before_they_are_collated():
+    with (
+        SEQUENCES.batch(4, collate=padded).loader(epochs=1) as loader,
+        pytest.raises(hr.RecipeError, match=r"cannot stack .*\(samples are shown one by one, as they come to collate\)"),
+    ):
+        loader.preview()

@@ -1,0 +1,60 @@
+package recipe
+
+import (
+	"errors"
+	"fmt"
+
+	"headrace/sample"
+)
+
+// Collate is what a [Batch] has where a function of Python makes it of its samples. The function is given a list of them, and gives the fields of the whole batch.
+type Collate struct {
+	Python
+	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the types of the batch's fields: \"text\", \"object\", or an object with dtype and shape, that of the whole array, in which null is an extent that differs; by default the first batch tells dtypes and axes, and each batch its extents. A batch that does not fit is a failure of all its samples"`
+}
+
+func (c *Collate) complete() *Collate {
+	if c == nil {
+		return nil
+	}
+	return &Collate{c.Python.complete(), c.Gives}
+}
+
+func (c *Collate) identity() *Collate {
+	if c == nil {
+		return nil
+	}
+	return &Collate{Python: c.Python.identity()}
+}
+
+// check returns what is wrong, and the fields of a batch; nil: nobody has said what they are. Sized says that images come in sizes of their own, and are to be put into batches
+// by these.
+func (c *Collate) check(in sample.Schema, sized bool) (sample.Schema, error) {
+	var errs []error
+	for _, err := range append(c.Python.check(in), c.Gives.check(nil)) {
+		errs = append(errs, inside("collate", err))
+	}
+	if sized {
+		errs = append(errs, errors.New("has collate, which is given samples in their order, and cannot follow resize_to_bucket, behind which each batch has images of one size: take resize, or batch without collate"))
+	}
+	for _, f := range c.Gives.Schema {
+		if f.Type.Kind == sample.Bytes {
+			errs = append(errs, inside("collate", arg("gives", "has the field %q as bytes: a batch has arrays, text and objects; take an array of uint8", f.Name)))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return c.Gives.Schema, nil
+}
+
+// shown is how people read it.
+func (c *Collate) shown() string { return fmt.Sprintf("%q", c.Function) }
+
+// checkCollate says what cannot be done about the failures of a step that collates.
+func (f *Failures) checkCollate() error {
+	if f.OnError == "replace" {
+		return arg("on_error", `is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package headrace
+
+import (
+	"context"
+
+	"headrace/arena"
+	"headrace/extern"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// rowWriter is a function of Python that ends a recipe: what it gives is written by its workers, into the sample's row of the batch.
+type rowWriter struct {
+	*python
+	fields []rowField // in the order of what it gives
+}
+
+// rowField says where in a batch a field is.
+type rowField struct {
+	field int
+	text  int // of text or objects: which of the batch's; -1: it is an array
+}
+
+// foresee implements part. The rows are there already.
+func (r *rowWriter) foresee(*item, *tool) int64 { return 0 }
+
+// gives tells whether a field comes from the function.
+func (r *rowWriter) gives(name string) bool {
+	for _, s := range r.out {
+		if s.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// into calls the function for a sample. When it returns, nobody writes into the row any more: a worker that has not answered is dead.
+func (r *rowWriter) into(ctx context.Context, it *item, b *Batch, row int) error {
+	c := r.call(it)
+	defer r.done(c)
+	for _, f := range r.fields {
+		var room []byte
+		if f.text < 0 {
+			room = b.row(f.field, row)
+		}
+		c.Room = append(c.Room, room)
+	}
+	if err := r.pool.Call(ctx, c); err != nil {
+		return final(err)
+	}
+	defer r.giveBack(c)
+	for i, f := range r.fields {
+		if err := r.out[i].fits(&c.Out[i]); err != nil {
+			return r.misfit(err)
+		}
+		switch c.Out[i].Kind {
+		case sample.Text:
+			b.texts[f.text][row] = c.Out[i].Text
+		case sample.Object:
+			b.texts[f.text][row] = string(c.Out[i].Data)
+		}
+	}
+	return nil
+}
+
+// giveBack lets go of objects, which were copied.
+func (r *rowWriter) giveBack(c *extern.Call) {
+	for i, v := range c.Out {
+		if v.Kind == sample.Object && c.Same[i] < 0 {
+			r.work.host.heap.Give(v.Data)
+		}
+	}
+}
+
+// rowWriter makes the end of a recipe of its last step, which is a function of Python.
+func (c *compiler) rowWriter(p fuse.Part) (*rowWriter, error) {
+	next, err := c.python(*p.Step)
+	if err != nil {
+		return nil, err
+	}
+	next.stage = p.Name()
+	r := &rowWriter{python: next}
+	for _, s := range next.out {
+		f := rowField{c.field(s.name), -1}
+		if s.typ.Kind != sample.Tensor {
+			f.text = c.text(f.field)
+		}
+		r.fields = append(r.fields, f)
+	}
+	c.trail.leg.parts = append(c.trail.leg.parts, r)
+	return r, nil
+}
+
+// announce tells of the memory of batches: a consumer in another process, and workers that write into it. These are told of the pool alone. A segment of one batch comes and goes
+// while a consumer holds many, and each worker would have to map it; what lies there is copied.
+func (l *Loader) announce(s arena.Segment) error {
+	if l.options.Announce != nil {
+		if err := l.options.Announce(s); err != nil {
+			return err
+		}
+	}
+	if l.writers == nil || !s.Pooled {
+		return nil
+	}
+	return l.writers.Segment(s.FD, s.ID, s.Memory)
+}
+
+// inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand.
+func (l *Loader) inHand(p fuse.Plan) int {
+	if p.Last.Step == nil {
+		return 0
+	}
+	args := p.Last.Step.Args.(*recipe.Map)
+	workers := l.share()
+	if args.Workers != nil {
+		workers = *args.Workers
+	}
+	return (workers*handsFor(nil, args.Gives.Schema) - 1) / l.layout.rows
+}

@@ -1,0 +1,130 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"headrace/media"
+	"headrace/wire"
+)
+
+// There are as many hands as cores while nobody waits for a disk, and each that does is given help, up to a bound.
+func TestHandsThatWaitAreHelped(t *testing.T) {
+	for _, c := range []struct {
+		name                    string
+		cores, pictures, atOnce int
+		waits                   bool
+	}{
+		{"as many as cores", 2, 20, 2, false},
+		{"help for who waits", 2, 20, 2 * handsPerCore, true},
+		{"no more than pictures", 2, 5, 5, true},
+		{"one picture", 2, 1, 1, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &errands{cores: c.cores, plans: make([]media.Plan, handsPerCore*c.cores)}
+			s.task.Inputs = make([]wire.Input, c.pictures)
+			s.takeTurns()
+			var mu sync.Mutex
+			here, most := 0, 0
+			busy := map[int]bool{}
+			done := make([]int, c.pictures)
+			s.each(context.Background(), make([]picture, c.pictures), func(i int, h hand) error {
+				mu.Lock()
+				if busy[h.number] || h.number >= len(s.plans) {
+					t.Errorf("%s: hand %d has two pictures, or no plan", c.name, h.number)
+				}
+				busy[h.number] = true
+				done[i]++
+				here++
+				most = max(most, here)
+				mu.Unlock()
+				if c.waits {
+					h.waited()
+				}
+				time.Sleep(time.Second)
+				mu.Lock()
+				here--
+				busy[h.number] = false
+				mu.Unlock()
+				return nil
+			})
+			if most != c.atOnce {
+				t.Errorf("%s: %d at once, not %d", c.name, most, c.atOnce)
+			}
+			for i, n := range done {
+				if n != 1 {
+					t.Errorf("%s: picture %d was worked on %d times", c.name, i, n)
+				}
+			}
+		})
+	}
+}
+
+// The largest inputs are begun first, whether they are files or in memory, and those of which nothing is known last.
+func TestTheLargestAreBegunFirst(t *testing.T) {
+	s := &errands{}
+	folder := t.TempDir()
+	for _, size := range []int64{10, 5000, 0, 700, 30, 5000} {
+		path := filepath.Join(folder, fmt.Sprint(len(s.task.Inputs)))
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.task.Inputs = append(s.task.Inputs, wire.Input{Path: true, At: uint64(len(s.task.Text)), Length: uint64(len(path))})
+		s.task.Text = append(s.task.Text, path...)
+	}
+	s.task.Inputs = append(s.task.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2}) // the latter is no file
+	s.takeTurns()
+	if want := []int{1, 5, 6, 3, 4, 0, 2, 7}; !slices.Equal(s.turns, want) {
+		t.Errorf("begun in the order %v, not %v", s.turns, want)
+	}
+}
+
+// Whatever is begun first: of several bad inputs of a strict task the first is the one that is told.
+func TestTheFirstFailureIsTold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 40).Draw(t, "n")
+		bad := rapid.SliceOfNDistinct(rapid.IntRange(0, n-1), 1, n, rapid.ID[int]).Draw(t, "bad")
+		s := &errands{cores: rapid.IntRange(1, 4).Draw(t, "cores")}
+		s.plans = make([]media.Plan, handsPerCore*s.cores)
+		s.what.Strict = true
+		for range n {
+			s.task.Inputs = append(s.task.Inputs, wire.Input{Length: rapid.Uint64Range(0, 9).Draw(t, "size")})
+		}
+		s.takeTurns()
+		pictures := make([]picture, n)
+		s.each(context.Background(), pictures, func(i int, _ hand) error {
+			if slices.Contains(bad, i) {
+				return fmt.Errorf("bad")
+			}
+			return nil
+		})
+		if told := failuresOf(pictures); len(told) == 0 || *told[0].Index != slices.Min(bad) {
+			t.Fatalf("of the bad ones %v, %v are told", bad, told)
+		}
+	})
+}
+
+// What waits is told from what computes.
+func TestWaits(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread, before := waits()
+	nap := unix.Timespec{Nsec: int64(time.Millisecond)}
+	if err := unix.Nanosleep(&nap, nil); err != nil {
+		t.Fatal(err)
+	}
+	if same, after := waits(); same != thread || after <= before {
+		t.Errorf("thread %d has waited %d times, then thread %d %d times", thread, before, same, after)
+	}
+}
