@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,21 +38,8 @@ func wholeOf(b *Batch, l *Loader) map[string]string {
 // wholeBatches are the batches that are left, and the states at their boundaries.
 func wholeBatches(t *testing.T, l *Loader) (all []map[string]string, states []State) {
 	t.Helper()
-	for {
-		states = append(states, l.State())
-		b, err := l.Next(t.Context())
-		for err == io.EOF {
-			b, err = l.Next(t.Context())
-		}
-		if err == pipe.ErrDone {
-			return all, states
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, wholeOf(b, l))
-		b.Release()
-	}
+	states = walk(t, l, func(b *Batch) { all = append(all, wholeOf(b, l)) })
+	return all, states
 }
 
 func openCollate(t *testing.T, root, steps string, c Config, o Options) *Loader {

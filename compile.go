@@ -402,7 +402,7 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
 		at := c.trail.places.of[f.Name]
 		switch {
 		case at.in == 0: // made of another
-		case e.writer != nil && e.writer.gives(f.Name):
+		case e.writer != nil && e.writer.makes(f.Name):
 		case plan.Buckets != nil && at.in == arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
 		case e.images != nil && at == e.images.image:

@@ -31,7 +31,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	}
 	for _, f := range before {
 		at, ok := t.places.of[f.Name]
-		if ok && !slices.ContainsFunc(next.out, func(s slot) bool { return s.name == f.Name }) {
+		if ok && !next.makes(f.Name) {
 			next.stays = append(next.stays, slot{f.Name, f.Type, at})
 		}
 	}

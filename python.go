@@ -170,6 +170,11 @@ func (p *python) store(it *item, c *extern.Call) error {
 	return nil
 }
 
+// makes tells whether a field comes from the function.
+func (p *python) makes(name string) bool {
+	return slices.ContainsFunc(p.out, func(s slot) bool { return s.name == name })
+}
+
 func (p *python) misfit(err error) error { return fmt.Errorf("headrace: %s %w", p.name, err) }
 
 // adopt makes memory that a worker filled the sample's.

@@ -201,6 +201,13 @@ func TestFunctionsGoOnWhereTheyAreCut(t *testing.T) {
 // batchesOf are the batches that are left, and the states at their boundaries.
 func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
+	states = walk(t, l, func(b *Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
+	return all, states
+}
+
+// walk shows the batches that are left. It returns the states at their boundaries.
+func walk(t *testing.T, l *Loader, look func(*Batch)) (states []State) {
+	t.Helper()
 	for {
 		states = append(states, l.State())
 		b, err := l.Next(t.Context())
@@ -208,12 +215,12 @@ func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
 			b, err = l.Next(t.Context())
 		}
 		if err == pipe.ErrDone {
-			return all, states
+			return states
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l)))
+		look(b)
 		b.Release()
 	}
 }

@@ -25,16 +25,6 @@ type rowField struct {
 // foresee implements part. The rows are there already.
 func (r *rowWriter) foresee(*item, *tool) int64 { return 0 }
 
-// gives tells whether a field comes from the function.
-func (r *rowWriter) gives(name string) bool {
-	for _, s := range r.out {
-		if s.name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // into calls the function for a sample. When it returns, nobody writes into the row any more: a worker that has not answered is dead.
 func (r *rowWriter) into(ctx context.Context, it *item, b *Batch, row int) error {
 	c := r.call(it)

@@ -12,21 +12,7 @@ import (
 
 // Recipes in files name functions of Python, which are imported from the folder in which the command runs, by the interpreter of $HEADRACE_PYTHON.
 func TestRunCallsFunctionsOfPython(t *testing.T) {
-	here, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(here, ".venv/bin/python")
-	if _, err := os.Stat(python); err != nil {
-		python = "python3"
-	}
-	t.Setenv("HEADRACE_PYTHON", python)
-	t.Setenv("PYTHONPATH", filepath.Join(here, "python/src"))
-	folder := phototest.Folder(t, 10)
-	functions := "import logging\n\ndef darker(image):\n    print('it is dark')\n    logging.getLogger('own').error('no light')\n    return image // 2\n\ndef first(key):\n    return int(key[-7:-4]) < 6\n"
-	if err := os.WriteFile(filepath.Join(folder, "own.py"), []byte(functions), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	folder := besidePython(t, "import logging\n\ndef darker(image):\n    print('it is dark')\n    logging.getLogger('own').error('no light')\n    return image // 2\n\ndef first(key):\n    return int(key[-7:-4]) < 6\n")
 	recipeIn(t, folder, `headrace: 1
 steps:
   - files: {pattern: "class*/*.jpg"}
@@ -61,21 +47,7 @@ steps:
 
 // A batch that a function makes whole is run, inspected, measured and made again as others are. It has no samples to write.
 func TestCommandsOnBatchesOfFunctions(t *testing.T) {
-	here, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	python := filepath.Join(here, ".venv/bin/python")
-	if _, err := os.Stat(python); err != nil {
-		python = "python3"
-	}
-	t.Setenv("HEADRACE_PYTHON", python)
-	t.Setenv("PYTHONPATH", filepath.Join(here, "python/src"))
-	folder := phototest.Folder(t, 10)
-	functions := "import numpy\n\ndef put(samples):\n    return {'image': numpy.stack([s['image'] for s in samples]), 'n': len(samples), 'names': ' '.join(s['key'] for s in samples)}\n"
-	if err := os.WriteFile(filepath.Join(folder, "own.py"), []byte(functions), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	folder := besidePython(t, "import numpy\n\ndef put(samples):\n    return {'image': numpy.stack([s['image'] for s in samples]), 'n': len(samples), 'names': ' '.join(s['key'] for s in samples)}\n")
 	recipeIn(t, folder, `headrace: 1
 steps:
   - files: {pattern: "class*/*.jpg"}
@@ -102,4 +74,24 @@ steps:
 	if got := invoke(t, folder, "run", "r.yaml", "--out", "npy:out"); got.code == 0 || !strings.Contains(got.stderr, "collate makes whole batches") {
 		t.Errorf("%+v", got)
 	}
+}
+
+// besidePython is a folder of ten photographs and a module own, for commands that call functions of it by the interpreter of this repository.
+func besidePython(t *testing.T, own string) (folder string) {
+	t.Helper()
+	here, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := filepath.Join(here, ".venv/bin/python")
+	if _, err := os.Stat(python); err != nil {
+		python = "python3"
+	}
+	t.Setenv("HEADRACE_PYTHON", python)
+	t.Setenv("PYTHONPATH", filepath.Join(here, "python/src"))
+	folder = phototest.Folder(t, 10)
+	if err := os.WriteFile(filepath.Join(folder, "own.py"), []byte(own), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }

@@ -101,6 +101,22 @@ def test_without_a_state_a_place_in_an_epoch_is_refused():
         assert [batch["n"].tolist() for batch in loader] == whole
 
 
+class Bare:
+    """Gives an array where samples are wanted."""
+
+    def accumulate(self, n):
+        return np.arange(3) + n
+
+    def flush(self):
+        return None
+
+
+def test_what_it_makes_are_dicts_whatever_it_is_given():
+    with hr.source(functions.counted()).aggregate(Bare, fields="n", gives={"n": int}).batch(2).loader(epochs=1) as loader:
+        with pytest.raises(hr.HeadraceError, match="returned .*, not a sample .*; fields= names what it is given, not what it makes"):
+            next(iter(loader))
+
+
 def test_a_worker_that_is_killed_ends_the_run():
     class Deadly(functions.Pairs):
         def accumulate(self, sample):

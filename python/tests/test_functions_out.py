@@ -178,6 +178,16 @@ def test_a_row_that_was_written_by_a_function_that_failed(pictures):
     assert 0 < len(kept) < len(plain(pictures))
 
 
+def forgets(image, out):
+    out[...] = 255 - image
+
+
+def test_a_function_that_writes_and_returns_nothing(pictures):
+    with images(pictures).map(forgets, fields="image", gives=("uint8", (48, 40, 3))).batch(4).loader(epochs=1) as loader:
+        with pytest.raises(hr.HeadraceError, match="field 'image' is None; .*; what is written into out must be returned, too"):
+            next(iter(loader))
+
+
 def test_recipes_with_functions_that_need_it_must_say_what_they_give(pictures, tmp_path, monkeypatch):
     (tmp_path / "needs_out.py").write_text("def f(image, out):\n    out[...] = image\n    return out\n")
     monkeypatch.syspath_prepend(str(tmp_path))

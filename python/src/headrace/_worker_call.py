@@ -257,7 +257,7 @@ class Callee:
         """What makes `out` for a sample: arrays by field; of named fields the one array, or a tuple, with None for what is no array."""
         if not self.takes_out:
             return None
-        to = self.setup["to"] or ([f["name"] for f in self.setup["in"]] if self.setup["positional"] else None)
+        to = targets_of(self.setup)
 
         def lend(item: int) -> Any:
             arrays = writer.lend(item, one)
@@ -304,10 +304,16 @@ class Callee:
         return prepare
 
 
+def targets_of(setup: dict[str, Any]) -> list[str] | None:
+    """The fields that results make by their places; None: a result is a dict."""
+    names = setup["positional"] and setup["kind"] != "aggregate"
+    return setup["to"] or ([f["name"] for f in setup["in"]] if names else None)
+
+
 def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]:
     """What makes values, in the order of the fields, of what a function returns."""
     names: list[str] = writer.names
-    to = setup["to"] or ([f["name"] for f in setup["in"]] if setup["positional"] and setup["kind"] != "aggregate" else None)
+    to = targets_of(setup)
     collates = setup["kind"] == "collate"  # whose result may be a dict in any case
     if collates and to and not writer.probing and set(to) != set(names):
         to = None
@@ -318,6 +324,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             if not hasattr(result, "keys"):
                 hint = "; did it forget to return?" if result is None else ""
                 given = told(result)
+                if setup["kind"] == "aggregate" and setup["positional"]:
+                    hint = "; fields= names what it is given, not what it makes"
                 if setup["kind"] in ("index", "iterate"):
                     several = isinstance(result, (tuple, list))
                     given = given.removesuffix(" (make it an array)")

@@ -474,7 +474,7 @@ class _Arrays:
     def _remedy(self, value: Any) -> str:
         """What to write where nothing but extents differ, or None is meant."""
         if value is None:
-            return _if_none(self.name, value)
+            return "; what is written into out must be returned, too" if self.index in self.writer.own else _if_none(self.name, value)
         try:
             array = as_array(value)
         except Exception:
