@@ -7,7 +7,10 @@
 #   debug   bin/headrace-debug: released memory is poisoned, every slot ends in a canary
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-build_engine() { go build -trimpath -ldflags "$(stamp)" -o python/src/headrace/_bin/headrace ./cmd/headrace; }
+build_engine() {
+	go build -trimpath -ldflags "$(stamp)" -o python/src/headrace/_bin/headrace ./cmd/headrace
+	[ ! -x "$PYTHON" ] || "$PYTHON" -m compileall -q python/src # each worker of each test imports it
+}
 
 build_debug() { go build -tags headrace_debug -ldflags "$(stamp)" -o bin/headrace-debug ./cmd/headrace; }
 

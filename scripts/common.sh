@@ -13,6 +13,8 @@ command -v go >/dev/null || PATH="$PATH:/usr/local/go/bin"
 # A version stamp from git is wanted nowhere, and fails in a checkout owned by another user.
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 export PIP_DISABLE_PIP_VERSION_CHECK=1
+# Many processes import what is installed, and PYTHONDONTWRITEBYTECODE may keep them from leaving it compiled: half a second each, of NumPy alone.
+export UV_COMPILE_BYTECODE=1
 # An activated environment of the caller must not catch what is meant for .venv.
 unset VIRTUAL_ENV PYTHONHOME PYTHONPATH
 
