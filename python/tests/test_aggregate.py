@@ -113,7 +113,7 @@ class Bare:
 
 def test_what_it_makes_are_dicts_whatever_it_is_given():
     with hr.source(functions.counted()).aggregate(Bare, fields="n", gives={"n": int}).batch(2).loader(epochs=1) as loader:
-        with pytest.raises(hr.HeadraceError, match="returned .*, not a sample .*; fields= names what it is given, not what it makes"):
+        with pytest.raises(hr.HeadraceError, match=r"returned .*, not a sample .*; fields= names what it is given, not what it makes"):
             next(iter(loader))
 
 

@@ -184,7 +184,7 @@ def forgets(image, out):
 
 def test_a_function_that_writes_and_returns_nothing(pictures):
     with images(pictures).map(forgets, fields="image", gives=("uint8", (48, 40, 3))).batch(4).loader(epochs=1) as loader:
-        with pytest.raises(hr.HeadraceError, match="field 'image' is None; .*; what is written into out must be returned, too"):
+        with pytest.raises(hr.HeadraceError, match=r"field 'image' is None; .*; what is written into out must be returned, too"):
             next(iter(loader))
 
 
