@@ -3,7 +3,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begun=$SECONDS
 
-# Packages in which goroutines meet: they are tested again under the race detector.
+# Packages in which goroutines meet: they are tested under the race detector, and without it where there is no cgo.
 RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./extern/... ./stats/... ./media/internal/hostile)
 # Packages that touch slots: they are tested again with poison and canaries.
 SLOTS=(. ./arena/... ./serve/...)
@@ -20,14 +20,17 @@ guarded_tests() {
 	HEADRACE_ENGINE="$ROOT/bin/headrace-debug" tests "${ignored[@]/%/.py}" "$@"
 }
 
+# without prints all packages but these.
+without() { go list ./... | grep -vxF "$(go list "$@")"; }
+
 "$ROOT/scripts/lint.sh"
 step "build without cgo" env CGO_ENABLED=0 go build ./...
 step "build" scripts/build.sh
 step "guide" scripts/docs.sh
 step "what makes the guide" tests scripts/docs
-step "go test" go test -timeout 30m ./...
+step "go test" go test -timeout 30m $(without "${RACE[@]}")
 # Package extern and the tests of functions of Python have no C in them, and start many processes: they run with cgo alone (//go:build cgo).
-step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(go list ./... | grep -v '^headrace/extern$')
+step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(without ./extern)
 step "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -timeout 30m -race "${RACE[@]}"
 step "random pipelines against models" scripts/models.sh 90
