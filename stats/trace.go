@@ -42,7 +42,7 @@ type TraceSummary struct {
 // are counters. Times are microseconds since the trace began; the event "trace" says when that was.
 //
 // Any number of goroutines may call Span at once. They do not wait for the writer: when the memory for what is not written is full, events
-// are dropped and counted, and the event "end of trace" says how many.
+// are dropped and counted, and the event "end of trace" says how many. A worker is shown from its first item on, and the first of each stage always.
 //
 // The file is a JSON array with an event on each line. The format allows the bracket at its end to be missing. The file of a process that was
 // killed has all up to a tenth of a second before, and its last line may be cut: SIGKILL ends a write in its middle.
@@ -54,12 +54,12 @@ type Trace struct {
 	pid   int
 
 	mu      sync.RWMutex
-	tracks  map[thread]*track     // guarded by mu, as are the next four
+	tracks  map[thread]*track     // guarded by mu, as are the next three
 	stages  map[string]stagePlace //
 	sources map[string]uint64     // their numbers, in arrows
 	names   []byte                // of threads, not written
-	closed  bool
 
+	desks   []desk
 	free    chan []byte // memory for chunks; nil: to be made
 	full    chan chunk
 	stop    chan struct{}
@@ -81,12 +81,16 @@ type thread struct {
 	worker int
 }
 
-// A track is what a thread has done.
+// A track is where a thread is shown, and where its spans are written down.
 type track struct {
 	stagePlace
 	label string
 	tid   int
+	desk  *desk
+}
 
+// A desk is where the spans of some threads are written down: so many that these seldom meet, and so few that each has a chunk, however many threads there are.
+type desk struct {
 	mu     sync.Mutex
 	now    chunk // guarded by mu
 	closed bool  // guarded by mu
@@ -109,6 +113,7 @@ const (
 	chunkBytes    = 16 << 10
 	longEvent     = 1 << 10 // most are shorter; a chunk may grow
 	traceMemory   = 8 << 20
+	mostDesks     = 64
 	gaugesEvery   = 10 * time.Millisecond
 	looksPerFlush = 10 // at the gauges
 	tidsPerStage  = 10_000
@@ -124,7 +129,7 @@ func NewTrace(w io.Writer, o TraceOptions) *Trace {
 	t := &Trace{
 		o: o, began: time.Now(), pid: os.Getpid(), w: w,
 		tracks: make(map[thread]*track), stages: make(map[string]stagePlace), sources: make(map[string]uint64), gauges: make(map[string]float64),
-		free: make(chan []byte, n), full: make(chan chunk, n), stop: make(chan struct{}), done: make(chan struct{}),
+		desks: make([]desk, min(n, mostDesks)), free: make(chan []byte, n), full: make(chan chunk, n), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	for range n {
 		t.free <- nil
@@ -155,23 +160,39 @@ func (t *Trace) Stage(i pipe.StageInfo) {
 
 // Span tells of a part of a worker's life, as a hook of a run. Of what began before the trace there is only the rest.
 func (t *Trace) Span(s pipe.Span) {
-	k := t.track(thread{s.Stage, s.Worker})
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed || s.Begin.Add(s.Took).Before(t.began) {
+	k := t.track(thread{s.Stage, s.Worker}, s.Worker == 0 || !isIdle(&s))
+	if k == nil || s.Begin.Add(s.Took).Before(t.began) {
 		return
 	}
-	if !t.room(k) {
+	d := k.desk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	if !t.room(d) {
 		t.dropped.Add(1)
 		return
 	}
-	k.now.text = t.appendSpan(k.now.text, k, &s)
-	k.now.events++
+	d.now.text = t.appendSpan(d.now.text, k, &s)
+	d.now.events++
 }
 
-// room makes sure that there is some for an event of a track, which is locked.
-func (t *Trace) room(k *track) bool {
-	if k.now.text != nil && len(k.now.text)+longEvent <= chunkBytes {
+// isIdle tells whether a worker had no item in a part of its life.
+func isIdle(s *pipe.Span) bool {
+	switch s.Kind {
+	case pipe.Starved, pipe.Blocked, pipe.Gated:
+		return true
+	case pipe.Work:
+		return s.Item == nil && s.Items == 0
+	default:
+		return false
+	}
+}
+
+// room makes sure that there is some for an event at a desk, which is locked.
+func (t *Trace) room(d *desk) bool {
+	if d.now.text != nil && len(d.now.text)+longEvent <= chunkBytes {
 		return true
 	}
 	var fresh []byte
@@ -180,22 +201,23 @@ func (t *Trace) room(k *track) bool {
 	default:
 		return false
 	}
-	if k.now.text != nil {
-		t.full <- k.now // has a place for each chunk that there is
+	if d.now.text != nil {
+		t.full <- d.now // has a place for each chunk that there is
 	}
 	if fresh == nil {
 		fresh = make([]byte, 0, chunkBytes)
 	}
-	k.now = chunk{text: fresh[:0]}
+	d.now = chunk{text: fresh[:0]}
 	return true
 }
 
-// track is a worker's. With the first of its spans it gets a name.
-func (t *Trace) track(of thread) *track {
+// track is a worker's. It begins, and gets a name, with the first item of the worker, or with whatever the first of a stage does; nil: it has not begun.
+// Stages have as many workers as samples may be in hand at once, of which most may never be given one.
+func (t *Trace) track(of thread, begins bool) *track {
 	t.mu.RLock()
 	k := t.tracks[of]
 	t.mu.RUnlock()
-	if k != nil {
+	if k != nil || !begins {
 		return k
 	}
 	t.mu.Lock()
@@ -211,7 +233,7 @@ func (t *Trace) track(of thread) *track {
 		}
 		t.stages[of.stage] = place
 	}
-	k = &track{stagePlace: place, label: ShortName(of.stage), tid: place.number*tidsPerStage + of.worker, closed: t.closed}
+	k = &track{stagePlace: place, label: ShortName(of.stage), tid: place.number*tidsPerStage + of.worker, desk: &t.desks[len(t.tracks)%len(t.desks)]}
 	t.tracks[of] = k
 	t.names = t.appendThread(t.names, k, of)
 	return k
@@ -312,22 +334,16 @@ func (t *Trace) name() {
 	t.put(names, countEvents(names))
 }
 
-// flush writes what the tracks have so far. The last time it closes them.
+// flush writes what lies on the desks so far. The last time it closes them.
 func (t *Trace) flush(last bool) {
-	t.mu.Lock()
-	t.closed = last
-	tracks := make([]*track, 0, len(t.tracks))
-	for _, k := range t.tracks {
-		tracks = append(tracks, k)
-	}
-	t.mu.Unlock()
-	t.name()
-	for _, k := range tracks {
-		k.mu.Lock()
-		now := k.now
-		k.now, k.closed = chunk{}, last
-		k.mu.Unlock()
+	for i := range t.desks {
+		d := &t.desks[i]
+		d.mu.Lock()
+		now := d.now
+		d.now, d.closed = chunk{}, last
+		d.mu.Unlock()
 		if now.text != nil {
+			t.name() // before any of its events
 			t.put(now.text, now.events)
 			t.free <- now.text
 		}
@@ -341,6 +357,7 @@ func (t *Trace) end() {
 	for {
 		select {
 		case c := <-t.full:
+			t.name()
 			t.put(c.text, c.events)
 		default:
 			t.put(t.appendEnd(nil), 1)

@@ -3,6 +3,7 @@ package stats
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"time"
 
@@ -145,7 +146,10 @@ func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 	if s.Items > 1 {
 		number("items", int64(s.Items))
 	}
-	if s.Err != nil {
+	if errors.Is(s.Err, pipe.Skip) {
+		key("dropped")
+		b = append(b, "true"...)
+	} else if s.Err != nil {
 		key("error")
 		text := s.Err.Error()
 		b = appendText(b, text[:min(len(text), longText)])

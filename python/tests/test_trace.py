@@ -13,8 +13,10 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import functions
 import headrace as hr
 from conftest import PHOTOS, augmented, engine_pid, files_of, pipeline, run_python, within
 
@@ -70,7 +72,7 @@ def operations(events: list[dict], epoch: int = 0) -> dict[str, Counter[str]]:
     """By stage, how often each sample of an epoch was worked on."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for e in events:
-        if e.get("cat") == "operation" and "items" not in e["args"] and e["args"]["epoch"] == epoch:
+        if e.get("cat") == "operation" and "epoch" in e.get("args", {}) and "items" not in e["args"] and e["args"]["epoch"] == epoch:
             assert min(e["args"]["index"], e["args"]["position"]) >= 0, e
             assert e["args"]["source"], e
             found[e["name"]][e["args"]["key"]] += 1
@@ -256,3 +258,45 @@ def test_a_forked_child_has_no_trace(photos, tmp_path):
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         list(loader)
     check((tmp_path / "trace.json").read_text())
+
+
+def doubled(sample):
+    return {"n": 2 * sample["n"]}
+
+
+def twice(sample):
+    yield sample
+    yield sample
+
+
+def odd(sample):
+    return sample["n"] % 4 == 2
+
+
+def listed(samples):
+    return {"n": np.array([s["n"] for s in samples])}
+
+
+def test_functions_of_the_user_are_in_it(tmp_path):
+    file = tmp_path / "trace.json"
+    p = hr.source(functions.counted()[:12]).map(doubled, gives={"n": int}).filter(odd)
+    p = (
+        p.flat_map(twice, gives={"n": int})
+        .aggregate(functions.Pairs, gives={"n": int})
+        .batch(4, collate=listed, gives={"n": (int, (None,))})
+    )
+    with p.loader(epochs=2) as loader:
+        loader.set_epoch(1)
+        with loader.trace(file):
+            got = [batch["n"].tolist() for batch in loader]
+    assert got == [[202 * n for n in (1, 3, 5, 7)], [202 * n for n in (9, 11)]]
+    events = check(file.read_text())
+    found = operations(events, 1)
+    everyone = Counter(str(n) for n in range(12))
+    kept = Counter(str(n) for n in range(1, 12, 2))
+    assert found["read"] == found["map"] == found["filter"] == everyone
+    assert found["flat_map"].keys() == found["aggregate"].keys() == kept.keys()
+    assert found["batch"] == Counter(["1", "9"])  # of a batch the first
+    assert {e["args"]["key"] for e in events if e.get("args", {}).get("dropped")} == everyone.keys() - kept.keys()
+    assert not any("error" in e.get("args", {}) for e in events)
+    assert len(events) < 1000  # a stage may have hundreds of workers, and most are never given a sample
