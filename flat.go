@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"headrace/extern"
 	"headrace/pipe"
@@ -17,6 +18,9 @@ type flat struct {
 	*python
 	stays   []slot // fields that pass by the function: each sample that it makes has them too
 	refuses bool   // the loader replaces samples that fail, which cannot be done with one of which some were made
+
+	// spare has the worker for samples that are made in the places of others. Those of the pool may be waiting until these have come.
+	spare func() (*extern.Pool, error)
 }
 
 // flatMap appends the stage of such a function. Behind it bytes are reserved anew, for each of the samples that it makes.
@@ -36,6 +40,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 		}
 	}
 	next.stage = p.Name()
+	next.spare = sync.OnceValues(func() (*extern.Pool, error) { return c.work.host.another(next.pool) })
 	h := c.failing.of(p.Failures, t.samples)
 	s := &stage{name: p.Name(), steps: p.Names, python: next.python, flat: next, asks: true, losses: h.policy}
 	if next.refuses = h.replaces; !h.replaces {
@@ -52,7 +57,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
 	return func(yield func(*item, error) bool) {
 		defer f.work.drop(it)
-		err := f.each(ctx, it, func(child *item) bool { return yield(child, nil) })
+		err := f.each(ctx, f.pool, it, func(child *item) bool { return yield(child, nil) })
 		if err == nil {
 			return
 		}
@@ -67,11 +72,15 @@ func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
 // one takes a sample on its way by itself: it goes on as one of those that are made of it.
 func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
 	defer f.work.drop(it)
+	pool, err := f.spare()
+	if err != nil {
+		return nil, pipe.Stop(err)
+	}
 	which, number := int64(0), int64(0)
 	if depth := len(it.made); depth < len(it.wanted) {
 		which = it.wanted[depth]
 	}
-	err = f.each(ctx, it, func(child *item) bool {
+	err = f.each(ctx, pool, it, func(child *item) bool {
 		if number++; number <= which {
 			f.work.drop(child)
 			return true
@@ -88,11 +97,11 @@ func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
 var errEnough = errors.New("headrace: no more are taken")
 
 // each calls yield with every sample that the function makes of one, as long as it wants more.
-func (f *flat) each(ctx context.Context, it *item, yield func(*item) bool) error {
+func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func(*item) bool) error {
 	c := f.call(it)
 	defer f.done(c)
 	number := int64(0)
-	err := f.pool.Stream(ctx, c, func(out []extern.Value) error {
+	err := pool.Stream(ctx, c, func(out []extern.Value) error {
 		child, err := f.child(ctx, it, number, out)
 		if err != nil {
 			return err

@@ -3,7 +3,9 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"headrace/extern"
 	"headrace/order"
@@ -20,7 +22,10 @@ type host struct {
 	workers int  // of a step that does not say how many
 	probes  bool // nothing runs but for a first sample: each has one worker
 	calls   []*python
-	pools   []*extern.Pool
+
+	mu     sync.Mutex
+	pools  []*extern.Pool // guarded by mu
+	closed bool           // guarded by mu
 }
 
 // newHost makes one without workers.
@@ -52,8 +57,34 @@ func (h *host) open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	if err != nil {
 		return nil, 0, fmt.Errorf("headrace: %s: %w", name, err)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.pools = append(h.pools, pool)
 	return pool, workers, nil
+}
+
+// another opens a pool of the same function, with one worker.
+func (h *host) another(like *extern.Pool) (*extern.Pool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, extern.ErrClosed
+	}
+	pool, err := like.Another()
+	if err == nil {
+		h.pools = append(h.pools, pool)
+	}
+	return pool, err
+}
+
+// all are the pools so far.
+func (h *host) all() []*extern.Pool {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.pools)
 }
 
 // stats are what the workers have done.
@@ -85,10 +116,7 @@ func (h *host) refuses(stage string, workers int) error {
 
 // await has what is measured begin when workers have started.
 func (h *host) await() {
-	if h == nil {
-		return
-	}
-	for _, p := range h.pools {
+	for _, p := range h.all() {
 		p.Await()
 	}
 }
@@ -98,8 +126,11 @@ func (h *host) close() error {
 	if h == nil {
 		return nil
 	}
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
 	var errs []error
-	for _, p := range h.pools {
+	for _, p := range h.all() {
 		errs = append(errs, p.Close())
 	}
 	return errors.Join(append(errs, h.heap.Close())...)

@@ -114,6 +114,18 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 		}
 		nothingHeld(t, l)
 	})
+	t.Run("replace behind flat_map", func(t *testing.T) {
+		// Its workers wait with what they have made, since nothing goes on before the bad sample is replaced: by one that is made of another file.
+		steps := strings.Replace(toldStep, `{"map":`, `{"flat_map":{"function":"stages:copies","workers":2,"gives":{"key":"text","image":{"dtype":"uint8","shape":[8,8,3]},"number":{"dtype":"int64"}}}},{"map":`, 1)
+		replaced := 0
+		l, got := onePass(t, root, fmt.Sprintf(steps, `,"failures":{"on_error":"replace"}`), Config{}, Options{
+			Python: pythonHere(t, troubles(t, map[int]string{0: "raise ok", 1: "raise ok", 5: "raise ok"})), Lost: func(l Lost) { replaced++ },
+		})
+		if len(got) != 12*200 || replaced == 0 { // fewer than three, where one of these was drawn for another
+			t.Errorf("%d came, %d were replaced", len(got), replaced)
+		}
+		nothingHeld(t, l)
+	})
 	t.Run("raise", func(t *testing.T) {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},`+fmt.Sprintf(toldStep, ""), root)
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{Python: pythonHere(t, troubles(t, map[int]string{5: "raise"}))})

@@ -90,10 +90,7 @@ func (l *Loader) helpers() []helper {
 
 // helpers are the workers, by their stages.
 func (h *host) helpers() (all []helper) {
-	if h == nil {
-		return nil
-	}
-	for _, p := range h.pools {
+	for _, p := range h.all() {
 		for _, pid := range p.Stats().PIDs {
 			all = append(all, helper{p.Stage(), pid})
 		}

@@ -130,7 +130,8 @@ type Stats struct {
 
 // Pool is a function in several processes.
 type Pool struct {
-	o       Options
+	given   Options // to Open
+	o       Options // with all that they leave open
 	heap    *Heap
 	pickle  []byte // in the heap; nil: the function is imported
 	keys    []byte // the same, of what Options.Keys names
@@ -152,6 +153,7 @@ type Pool struct {
 
 // Open starts the processes of a pool, and does not wait for them.
 func Open(o Options) (*Pool, error) {
+	given := o
 	if o.Interpreter == nil {
 		o.Interpreter = Default()
 	}
@@ -184,13 +186,20 @@ func Open(o Options) (*Pool, error) {
 		o.Gives = append(o.Gives[:len(o.Gives):len(o.Gives)], sample.Field{Name: keyField, Type: sample.TextType})
 	}
 	o.Workers = max(1, o.Workers)
-	p := &Pool{o: o, heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives))}
+	p := &Pool{given: given, o: o, heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives))}
 	p.queue.init()
 	p.spaces.init(o.Heap)
 	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
 	p.starter.open()
 	p.SetWorkers(o.Workers)
 	return p, nil
+}
+
+// Another opens a pool of the same function, with one worker.
+func (p *Pool) Another() (*Pool, error) {
+	o := p.given
+	o.Workers = 1
+	return Open(o)
 }
 
 // pickled puts the pickle of a function into the heap; nil: it is imported.

@@ -57,7 +57,10 @@ type crew struct {
 
 // hire notes how many workers the stage is to have, and says how many operations at once that are.
 func (s *stage) hire(n int) (operations int) {
-	if s.staff != nil {
+	switch {
+	case s.onStaff != nil:
+		s.onStaff(n)
+	case s.staff != nil:
 		s.staff(n)
 	}
 	s.number.Store(int64(n * max(1, s.hands)))

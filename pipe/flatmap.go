@@ -14,7 +14,8 @@ import (
 // the same item in every run: those that are finished are made again after a resume, and dropped.
 //
 // The stage works on Workers items and keeps Buffer outputs ready; where it keeps order, that many of every item whose turn has not
-// come besides. A policy of its own counts outputs, and failures.
+// come besides. With Hands, more items are in hand; their sequences begin in the order of the items, and no more than Workers are under way. A policy
+// of its own counts outputs, and failures.
 func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out, error], o Opts) Flow[Out] {
 	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, makes: true, ups: []*node{in.node}}
 	n.settle()
@@ -58,6 +59,9 @@ func (s *flatStage[In, Out]) work(w *worker) {
 			}
 			continue
 		}
+		if !s.begin(at, false) {
+			return
+		}
 		if m.kind == mark && s.saved != nil && at.epoch == 0 {
 			s.await(w, at) // until then another worker may not have claimed its item
 			if err := s.saved.missing(); err != nil && !s.cutShort(at.epoch) {
@@ -82,6 +86,11 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	if w.tracer != nil {
 		w.tracer.begin(in.val, &in.ticket, at.epoch)
 	}
+	if !s.begin(at, true) {
+		s.in.discard(in.val)
+		w.leave()
+		return false
+	}
 	before := w.busy.Load()
 	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
@@ -102,6 +111,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return made, nil
 	}
 	_, err := call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
+	s.sequenceEnded()
 	w.leave()
 	w.has()
 	if err != nil {

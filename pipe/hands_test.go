@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"headrace/pipe"
 	"headrace/pipe/pipetest"
@@ -31,13 +35,114 @@ func TestHandsOfWorkers(t *testing.T) {
 				for _, workers := range []int{2, 1, 4} {
 					setWorkers(t, run, workers)
 					<-time.After(2300 * time.Millisecond)
-					if at.Now() != 3*workers || statsOf(run, "work").Workers != workers {
+					want := 3 * workers
+					if kind.kind == "flatmap" { // of sequences only so many are under way
+						want = workers
+					}
+					if at.Now() != want || statsOf(run, "work").Workers != workers {
 						t.Errorf("%d workers have %d items in hand; the numbers say %d", workers, at.Now(), statsOf(run, "work").Workers)
 					}
 				}
 				if !slices.Equal(staff, []int{2, 2, 1, 4}) {
 					t.Errorf("the staff was said to be %v", staff)
 				}
+			})
+		})
+	}
+}
+
+// elsewhere is where workers are that several operations wait for: whoever asks first is served first.
+type elsewhere struct {
+	mu         sync.Mutex
+	change     sync.Cond
+	free, size int
+}
+
+func newElsewhere() *elsewhere {
+	e := &elsewhere{}
+	e.change.L = &e.mu
+	return e
+}
+
+func (e *elsewhere) staff(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free += n - e.size
+	e.size = n
+	e.change.Broadcast()
+}
+
+func (e *elsewhere) take() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for e.free <= 0 {
+		e.change.Wait()
+	}
+	e.free--
+}
+
+func (e *elsewhere) give() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.free++
+	e.change.Broadcast()
+}
+
+// Workers elsewhere make sequences that are longer than the queues. One that is under way, and whose outputs have to wait for those of an item before it, would keep a worker that
+// this one needs: so they begin in the order of their items, however late who works on these comes to ask, and however many workers leave meanwhile.
+func TestSequencesBeginInOrder(t *testing.T) {
+	for _, ordered := range []bool{true, false} {
+		t.Run(fmt.Sprint("ordered ", ordered), func(t *testing.T) {
+			rapid.Check(t, func(rt *rapid.T) {
+				late := rapid.SliceOfN(rapid.IntRange(0, 5), 20, 20).Draw(rt, "late")
+				workers := rapid.SliceOfN(rapid.IntRange(1, 4), 1, 20).Draw(rt, "workers")
+				hands := rapid.IntRange(1, 4).Draw(rt, "hands")
+				synctest.Test(t, func(t *testing.T) {
+					pool := newElsewhere()
+					sequence := func(_ context.Context, v int) iter.Seq2[int, error] {
+						return func(yield func(int, error) bool) {
+							<-time.After(time.Duration(late[v]) * time.Millisecond)
+							pool.take()
+							defer pool.give()
+							for i := range 10 {
+								if !yield(100*v+i, nil) {
+									return
+								}
+							}
+						}
+					}
+					o := pipe.Opts{Name: "work", Workers: 2, Hands: hands, Buffer: 1, Ordered: ordered, Staff: pool.staff}
+					run := start(t, pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: len(late)}), sequence, o), pipe.Config{Epochs: 2})
+					defer run.Close()
+					for range 2 {
+						var want, got []int
+						for v := range late {
+							for i := range 10 {
+								want = append(want, 100*v+i)
+							}
+						}
+						for n := range len(want) {
+							if n%10 == 3 {
+								setWorkers(t, run, workers[n/10%len(workers)])
+								<-time.After(time.Millisecond)
+							}
+							v, err := run.Next(t.Context())
+							if err != nil {
+								t.Fatal(err)
+							}
+							got = append(got, v)
+						}
+						if _, err := run.Next(t.Context()); err != io.EOF {
+							t.Fatal(err)
+						}
+						if !ordered {
+							slices.Sort(got)
+						}
+						if !slices.Equal(got, want) {
+							t.Errorf("%v", got)
+						}
+					}
+				})
 			})
 		})
 	}

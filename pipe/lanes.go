@@ -23,6 +23,13 @@ type lanes[T any] struct {
 	ended   int64       // in completion order, inputs of the epoch that are through
 	first   int64       // the number of the epoch's first
 	stopped bool
+
+	// Where the workers stand for others elsewhere:
+	elsewhere bool
+	begun     int64 // inputs that have, in their order
+	under     int   // sequences that are under way
+	most      int   // that may be
+	fewer     bool  // the staff is to be told so when no more are under way
 }
 
 // A lane is one input's.
@@ -39,11 +46,62 @@ type turn struct {
 }
 
 func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
-	l := &lanes[T]{stage: s, out: out}
+	l := &lanes[T]{stage: s, out: out, elsewhere: s.hands > 1 || s.staff != nil, most: int(s.number.Load()) / s.hands}
 	l.turn.L = &l.mu
 	l.widen(int(s.number.Load()))
-	s.onHalt, s.cleanUp = l.stop, l.discardHeld
+	s.onHalt, s.cleanUp, s.onStaff = l.stop, l.discardHeld, l.employ
 	return l
+}
+
+// employ changes how many sequences may be under way, and tells the staff. Where more are, the staff hears of it when enough of them have ended: a worker that goes
+// before could be the one that the oldest of them needs, for which all others wait.
+func (l *lanes[T]) employ(workers int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.most, l.fewer = workers, l.under > workers
+	if !l.fewer && l.stage.staff != nil {
+		l.stage.staff(workers)
+	}
+	l.turn.Broadcast()
+}
+
+// begin waits until an input may begin, where workers are elsewhere: in the order of the inputs, and when fewer sequences are under way than there are workers. So none
+// of these is kept by a sequence whose outputs wait for those of one that waits for a worker. It returns false when the stage was stopped.
+func (l *lanes[T]) begin(at turn, sequence bool) bool {
+	if !l.elsewhere {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.stopped && (l.begun != at.number || sequence && l.under >= l.most) {
+		l.turn.Wait()
+	}
+	if l.stopped {
+		return false
+	}
+	l.begun++
+	if sequence {
+		l.under++
+	}
+	l.turn.Broadcast()
+	return true
+}
+
+// sequenceEnded counts one that has.
+func (l *lanes[T]) sequenceEnded() {
+	if !l.elsewhere {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.under--
+	if l.fewer && l.under <= l.most {
+		l.fewer = false
+		if l.stage.staff != nil {
+			l.stage.staff(l.most)
+		}
+	}
+	l.turn.Broadcast()
 }
 
 // widen makes lanes for so many workers. They are not taken away: a worker too many is on one until its input is through.

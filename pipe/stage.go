@@ -16,6 +16,7 @@ type stage struct {
 	below     *stage       // who takes its items; nil: the consumer
 	queue     queue        // what it makes
 	onHalt    func()       // releases workers that wait for something else than a queue; may be nil
+	onStaff   func(int)    // is called in the place of staff, and calls it; may be nil
 	up        []*stage     // those whose items it takes
 	abandoned atomic.Int64 // operations that were abandoned, and still run
 	lost      atomic.Int64 // counted when the consumer learns of them, as the state does

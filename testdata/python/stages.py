@@ -67,6 +67,12 @@ def tiles(sample):
         yield {"key": sample["key"], "tile": sample["image"][i : i + 2, :3], "number": i}
 
 
+def copies(sample):
+    """More than any queue holds."""
+    for i in range(200):
+        yield {"key": sample["key"], "image": sample["image"], "number": i}
+
+
 def parts(image):
     for i in range(3):
         yield image[i]
