@@ -33,10 +33,15 @@ step "go test" go test -timeout 30m $(without "${RACE[@]}")
 step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(without ./extern)
 step "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -timeout 30m -race "${RACE[@]}"
-step "random pipelines against models" scripts/models.sh 90
-step "random pipelines against models, race detector" scripts/models.sh 90 race
-scripts/sanitize.sh
+step "random pipelines against models" scripts/models.sh 60
+step "random pipelines against models, race detector" scripts/models.sh 60 race
+# Both of these leave a core idle most of the time.
+setsid scripts/sanitize.sh >build/sanitize.log 2>&1 &
+sanitizers=$!
+trap 'kill -- -$sanitizers 2>/dev/null || true' EXIT # of what it has started, too
 step "python tests" tests python/tests
+wait $sanitizers || { cat build/sanitize.log && exit 1; }
+cat build/sanitize.log
 step "python tests, engine of debug builds" guarded_tests python/tests
 step "examples and README" tests examples
 step "pip install ./python" scripts/package_test.sh
