@@ -40,6 +40,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 		}
 	}
 	next.stage = p.Name()
+	next.hands = min(next.hands, flatHands)
 	next.spare = sync.OnceValues(func() (*extern.Pool, error) { return c.work.host.another(next.pool) })
 	h := c.failing.of(p.Failures, t.samples)
 	s := &stage{name: p.Name(), steps: p.Names, python: next.python, flat: next, asks: true, losses: h.policy}
@@ -52,6 +53,10 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	c.drops, c.makes = true, true
 	return nil
 }
+
+// flatHands is how many samples are in hand for each worker at most. One of them is with it; the others have been there and wait for their turn, or come next. They count as
+// being worked on, and so must not be many: else the stage seems to be what limits, also where its workers wait.
+const flatHands = 4
 
 // expand yields what the function makes of a sample, which is done with then.
 func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {

@@ -210,6 +210,20 @@ func TestFunctionsGoOnWhereTheyAreCut(t *testing.T) {
 	}
 }
 
+// A function may make more of a sample than all queues hold, however many of them are in hand at once, in their order and as they come.
+func TestManySamplesOfEach(t *testing.T) {
+	leak.Check(t)
+	root, _ := pictureFolder(t, 40)
+	steps := `"decode_image",{"resize":{"size":[8,8]}},{"flat_map":{"function":"stages:copies","workers":2,"gives":{"key":"text","image":{"dtype":"uint8","shape":[8,8,3]},"number":{"dtype":"int64"}}}},{"batch":{"size":16}}`
+	for _, order := range []Order{InputOrder, CompletionOrder} {
+		l, got := onePass(t, root, steps, Config{Order: order}, Options{})
+		if len(got) != 40*200 {
+			t.Errorf("%d came, in %v", len(got), order)
+		}
+		nothingHeld(t, l)
+	}
+}
+
 // batchesOf are the batches that are left, and the states at their boundaries.
 func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
