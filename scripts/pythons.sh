@@ -49,7 +49,9 @@ interpreters() {
 			command -v "$p" || true
 		done
 	done | while read -r p; do
-		version "$p" >/dev/null && printf '%s\n' "$p"
+		if version "$p" >/dev/null; then # a stand-in of pyenv may have nothing behind it
+			printf '%s\n' "$p"
+		fi
 	done
 	for p in "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3 "$INTO"/interpreters/*/bin/python3; do
 		if [ -x "$p" ] && version "$p" >/dev/null; then

@@ -188,11 +188,21 @@ def engine_pid() -> int:
 
 
 def running(pid: int) -> bool:
+    return state_of(pid) not in "ZX"
+
+
+def stop(pid: int) -> None:
+    """Stop a process: when this returns it has stopped, of which SIGSTOP alone is only the beginning."""
+    os.kill(pid, signal.SIGSTOP)
+    assert within(10, lambda: state_of(pid) == "T")
+
+
+def state_of(pid: int) -> str:
+    """A process's state, a letter of Linux; X: it is gone."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
+        return "X"
 
 
 def within(seconds: float, condition: Callable[[], bool]) -> bool:

@@ -12,7 +12,7 @@ import warnings
 import pytest
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, reaped, running, start_python, within
+from conftest import DEBUG_ENGINE, augmented, children, digests, engine_pid, files_of, pipeline, reaped, running, start_python, stop, within
 
 # Enough batches that most are not on their way when the engine dies.
 SMALL = 1
@@ -48,7 +48,7 @@ def test_killed_while_the_client_waits(photos):
 
     with augmented(photos, 46).loader(epochs=None) as loader:
         pid = engine_pid()
-        os.kill(pid, signal.SIGSTOP)
+        stop(pid)
         timer = threading.Timer(0.3, kill, [pid])
         timer.start()
         begun = time.monotonic()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import Struck, augmented, digest, digests, engine_pid, pipeline, running, start_python, within
+from conftest import Struck, augmented, digest, digests, engine_pid, pipeline, running, start_python, stop, within
 
 
 def interrupt_after(seconds: float) -> threading.Timer:
@@ -25,7 +25,7 @@ def test_ctrl_c_while_waiting(photos):
         loop = iter(loader)
         got = digests([next(loop)])
         pid = engine_pid()
-        os.kill(pid, signal.SIGSTOP)  # so that next() waits for sure
+        stop(pid)  # so that next() waits for sure
         timer = interrupt_after(0.3)
         begun = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
@@ -134,7 +134,7 @@ def test_closing_in_a_signal_handler(photos):
         loader = pipeline(photos).loader()
         loop = iter(loader)
         next(loop)
-        os.kill(engine_pid(), signal.SIGSTOP)
+        stop(engine_pid())
         pid = engine_pid()
         threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGUSR1]).start()
         threading.Timer(0.4, os.kill, [pid, signal.SIGCONT]).start()
@@ -159,7 +159,7 @@ def test_a_checkpoint_in_a_signal_handler(photos):
             loop = iter(loader)
             next(loop)
             pid = engine_pid()
-            os.kill(pid, signal.SIGSTOP)
+            stop(pid)
             threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1]).start()
             list(loop)
         assert 4 <= states[0]["sources"]["files"]["position"] <= 20

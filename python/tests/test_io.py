@@ -17,7 +17,20 @@ import pytest
 from PIL import Image
 
 import headrace as hr
-from conftest import DEBUG_ENGINE, descriptors, engine_pid, engines, files_of, in_child, mappings, photo, pipeline, run_python, running
+from conftest import (
+    DEBUG_ENGINE,
+    descriptors,
+    engine_pid,
+    engines,
+    files_of,
+    in_child,
+    mappings,
+    photo,
+    pipeline,
+    run_python,
+    running,
+    stop,
+)
 from headrace import _io
 
 
@@ -317,7 +330,7 @@ def test_other_threads_run_while_the_engine_works(tmp_path):
     photo(1, 100, 100).save(tmp_path / "a.jpg")
     hr.io.load_image(tmp_path / "a.jpg")
     pid = engine_pid()
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     got = []
     thread = threading.Thread(target=lambda: got.append(hr.io.load_image(tmp_path / "a.jpg")))
     try:
@@ -401,7 +414,7 @@ def test_an_engine_that_was_killed_is_replaced(jpeg):
 def test_an_engine_that_is_killed_while_threads_wait(jpeg):
     expected = hr.io.load_image(jpeg)
     pid = engine_pid()
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     got = []
     threads = [threading.Thread(target=lambda: got.append(hr.io.load_image(jpeg))) for _ in range(6)]
     for thread in threads:

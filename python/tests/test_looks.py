@@ -15,7 +15,7 @@ import pytest
 from tqdm import tqdm
 
 import headrace as hr
-from conftest import augmented, digests, engine_pid, pipeline, run_python
+from conftest import augmented, digests, engine_pid, pipeline, run_python, stop
 
 VOID = {"br", "wbr", "img", "hr"}
 HOSTILE = "<script>alert('x')</script>&amp;\"'\n\x1b[31m\u202e"
@@ -185,7 +185,7 @@ def test_looking_does_not_wait(photos):
     with pipeline(photos).loader(epochs=1) as loader:
         loop = iter(loader)
         next(loop)
-        os.kill(engine_pid(), signal.SIGSTOP)
+        stop(engine_pid())
         try:
             begun = time.monotonic()
             assert "1 of 12 batches given" in repr(loader)

@@ -56,11 +56,11 @@ def test_closing_from_another_thread_while_next_waits(photos):
     import os
     import signal
 
-    from conftest import engine_pid
+    from conftest import engine_pid, stop
 
     loader = pipeline(photos).loader()
     pid = engine_pid()
-    os.kill(pid, signal.SIGSTOP)
+    stop(pid)
     caught = []
 
     def wait():
