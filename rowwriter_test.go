@@ -4,7 +4,6 @@ package headrace
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -109,11 +108,7 @@ func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: 1}, Options{Python: pythonHere(t)})
 	var kept []*Batch
 	unpooled := 0
-	for {
-		b, err := l.Next(t.Context())
-		if err == io.EOF {
-			break
-		}
+	for b, err := range l.All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,11 +141,8 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 	if n := l.arena.Stats().Slots; n < 4+l.work.host.calls[0].hands/2-1 {
 		t.Errorf("%d slots", n)
 	}
-	for n := 0; ; n++ {
-		b, err := l.Next(t.Context())
-		if err == io.EOF {
-			break
-		}
+	n := 0
+	for b, err := range l.All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,6 +150,7 @@ func TestRowsInHandLieInThePool(t *testing.T) {
 			t.Errorf("batch %d lies beyond the pool", n)
 		}
 		b.Release()
+		n++
 	}
 }
 

@@ -58,11 +58,16 @@ func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
 func (l *lanes[T]) employ(workers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.most, l.fewer = workers, l.under > workers
-	if !l.fewer && l.stage.staff != nil {
-		l.stage.staff(workers)
-	}
+	l.most = workers
+	l.tellStaff()
 	l.turn.Broadcast()
+}
+
+// tellStaff does so unless too many sequences are under way. The lock is held.
+func (l *lanes[T]) tellStaff() {
+	if l.fewer = l.under > l.most; !l.fewer && l.stage.staff != nil {
+		l.stage.staff(l.most)
+	}
 }
 
 // begin waits until an input may begin, where workers are elsewhere: in the order of the inputs, and when fewer sequences are under way than there are workers. So none
@@ -94,12 +99,8 @@ func (l *lanes[T]) sequenceEnded() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.under--
-	if l.fewer && l.under <= l.most {
-		l.fewer = false
-		if l.stage.staff != nil {
-			l.stage.staff(l.most)
-		}
+	if l.under--; l.fewer {
+		l.tellStaff()
 	}
 	l.turn.Broadcast()
 }
