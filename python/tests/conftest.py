@@ -192,15 +192,15 @@ def running(pid: int) -> bool:
 
 
 def stop(pid: int) -> None:
-    """Stop a process: when this returns it has stopped, of which SIGSTOP alone is only the beginning."""
+    """Stop a process: when this returns all its threads have stopped, of which SIGSTOP alone is only the beginning."""
     os.kill(pid, signal.SIGSTOP)
-    assert within(10, lambda: state_of(pid) == "T")
+    assert within(10, lambda: all(state_of(thread, pid) in "TX" for thread in map(int, os.listdir(f"/proc/{pid}/task"))))
 
 
-def state_of(pid: int) -> str:
-    """A process's state, a letter of Linux; X: it is gone."""
+def state_of(thread: int, pid: int | None = None) -> str:
+    """The state of a process, or of a thread of one, a letter of Linux; X: it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return Path(f"/proc/{pid or thread}/task/{thread}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return "X"
 

@@ -171,7 +171,7 @@ CTRL_C = {
     "in next(), which waits": """
         loop = iter(loader)
         next(loop)
-        os.kill(engine_pid(), signal.SIGSTOP)
+        stop(engine_pid())
         print(engine_pid(), flush=True)
         threading.Timer(3, os.kill, [engine_pid(), signal.SIGCONT]).start()
         next_batch = [batch for batch in loop]  # the user's line
@@ -198,7 +198,7 @@ def test_ctrl_c_leaves_nothing(photos, where, closed):
         "with augmented(sys.argv[1]).loader() as loader:" if closed == "with" else "loader = augmented(sys.argv[1]).loader()\nif loader:"
     )
     program = start_python(
-        f"import os, signal, sys, threading, time\nfrom conftest import augmented, engine_pid\n{begin}\n{body}",
+        f"import os, signal, sys, threading, time\nfrom conftest import augmented, engine_pid, stop\n{begin}\n{body}",
         photos,
         start_new_session=True,
     )
