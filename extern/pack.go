@@ -226,7 +226,7 @@ func (k *pack) column(f, items int) (own bool) {
 			continue
 		}
 		at, shared := k.place(v.Data)
-		own, all = own || shared, all && shared
+		own, all = own || shared && kind != sample.Bytes, all && shared // bytes are read-only there
 		k.ints = word(k.ints, at)
 		if kind != sample.Tensor {
 			k.ints = word(k.ints, uint64(len(v.Data)))
