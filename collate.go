@@ -143,8 +143,8 @@ func (c *collating) call(ctx context.Context, items []*item) (*made, error) {
 func (c *collating) makeOnce(ctx context.Context, items []*item) (_ *made, err error) {
 	defer catch(&err)
 	call := c.callOf(items)
-	if err := c.pool.Call(ctx, call); err != nil {
-		return nil, final(err)
+	if err := c.ask(ctx, call); err != nil {
+		return nil, err
 	}
 	m := &made{items: items, values: call.Out, names: call.Names}
 	for i := range c.out {

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"headrace/extern"
 	"headrace/pipe"
@@ -106,7 +107,13 @@ func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func
 	c := f.call(it)
 	defer f.done(c)
 	number := int64(0)
+	told := time.Duration(0)
+	tell := func() {
+		pipe.Worked(ctx, c.Took-told)
+		told = c.Took
+	}
 	err := pool.Stream(ctx, c, func(out []extern.Value) error {
+		tell()
 		child, err := f.child(ctx, it, number, out)
 		if err != nil {
 			return err
@@ -116,6 +123,7 @@ func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func
 		}
 		return nil
 	})
+	tell()
 	if errors.Is(err, errEnough) {
 		return nil
 	}

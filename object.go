@@ -72,11 +72,11 @@ func (o *object) fetch(ctx context.Context, w *work, it *item) (n int64, err err
 	}
 	c := o.python.call(it)
 	defer o.python.done(c)
-	if err := o.python.pool.Call(ctx, c); err != nil {
+	if err := o.python.ask(ctx, c); err != nil {
 		if call := (*extern.CallError)(nil); errors.As(err, &call) && call.Key != "" {
 			it.key = call.Key
 		}
-		return 0, final(err)
+		return 0, err
 	}
 	out := c.Out
 	if o.args.Keys != "" {

@@ -45,8 +45,8 @@ type slot struct {
 func (p *python) run(ctx context.Context, it *item, _ *tool) error {
 	c := p.call(it)
 	defer p.done(c)
-	if err := p.pool.Call(ctx, c); err != nil {
-		return final(err)
+	if err := p.ask(ctx, c); err != nil {
+		return err
 	}
 	if p.filters {
 		if !c.Keep {
@@ -55,6 +55,13 @@ func (p *python) run(ctx context.Context, it *item, _ *tool) error {
 		return nil
 	}
 	return p.store(it, c)
+}
+
+// ask has the function called, and tells its stage how long a worker worked for that.
+func (p *python) ask(ctx context.Context, c *extern.Call) error {
+	err := p.pool.Call(ctx, c)
+	pipe.Worked(ctx, c.Took)
+	return final(err)
 }
 
 // final makes an end of the run of what is no matter of one sample: that no worker can start.

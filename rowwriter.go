@@ -36,8 +36,8 @@ func (r *rowWriter) into(ctx context.Context, it *item, b *Batch, row int) error
 		}
 		c.Room = append(c.Room, room)
 	}
-	if err := r.pool.Call(ctx, c); err != nil {
-		return final(err)
+	if err := r.ask(ctx, c); err != nil {
+		return err
 	}
 	defer r.giveBack(c)
 	for i, f := range r.fields {

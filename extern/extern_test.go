@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,6 +125,31 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// A call says how long a worker worked for it, and not how long it waited for one.
+func TestHowLongCallsTake(t *testing.T) {
+	pool := open(t, extern.Options{Function: "functions:nap", In: intField, Gives: intField, Workers: 1})
+	var all sync.WaitGroup
+	var sum atomic.Int64
+	begun := time.Now()
+	for i := range int64(5) {
+		all.Go(func() {
+			c := &extern.Call{In: []extern.Value{number(i)}}
+			if err := pool.Call(within(t, time.Minute), c); err != nil {
+				t.Error(err)
+			}
+			if c.Took < 300*time.Millisecond {
+				t.Errorf("0.3 s took %v", c.Took)
+			}
+			sum.Add(int64(c.Took))
+			give(pool, c)
+		})
+	}
+	all.Wait()
+	if elapsed := time.Since(begun); sum.Load() > int64(elapsed) {
+		t.Errorf("one worker has worked for %v in %v", time.Duration(sum.Load()), elapsed)
+	}
 }
 
 func TestCallsInPacks(t *testing.T) {

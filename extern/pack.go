@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 	"unsafe"
 
 	"headrace/sample"
@@ -53,11 +54,14 @@ const (
 	isSame        // it is the input of that number
 )
 
-// The states of a sample in RESULTS.
+// The states of a sample in RESULTS. Above their bits is how long the worker worked for it, in nanoseconds.
 const (
 	itemDone = iota
 	itemFailed
 	itemDropped
+
+	tookShift = 2
+	mostTook  = 1 << 50 // two weeks
 )
 
 const (
@@ -390,6 +394,7 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 		if errors.Is(err, wire.ErrProtocol) {
 			return false, err
 		}
+		j.call.Took = r.took(i)
 		// From here on the sample is not the pack's any more.
 		k.lane.reported.Add(1)
 		k.lane.process.worked.Store(true)
@@ -565,6 +570,7 @@ func (k *pack) stream(r *results) error {
 		if errors.Is(err, wire.ErrProtocol) {
 			return err
 		}
+		j.call.Took = r.took(0)
 		k.lane.process.worked.Store(true)
 		k.release()
 		p.queue.complete(j, err)
@@ -593,8 +599,10 @@ func (k *pack) stream(r *results) error {
 		k.values = c.Out
 		k.began = true
 		j.call.Names = c.Names
+		j.call.Took += r.took(i)
 		j.err = j.yield(c.Out)
 	}
+	j.call.Took += r.rest
 	if r.state != nil {
 		j.call.State = r.state
 	}
@@ -639,6 +647,7 @@ type results struct {
 	columns  []resultColumn
 	failures []failure
 	state    []byte
+	rest     time.Duration // of work for no sample of the message
 }
 
 type resultColumn struct {
@@ -660,7 +669,11 @@ type tail struct {
 
 func (r *results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
 
-func (r *results) status(i int) int64 { return r.word(resultsHead + i) }
+func (r *results) status(i int) int64 { return r.word(resultsHead+i) & (1<<tookShift - 1) }
+
+func (r *results) took(i int) time.Duration {
+	return time.Duration(r.word(resultsHead+i) >> tookShift)
+}
 
 func (r *results) failure(item int) error {
 	for i := range r.failures {
@@ -710,8 +723,12 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 	}
 	r := &results{words: payload, fields: gives}
 	first, n, flags, tailBytes, dataAt := r.word(0), r.word(1), r.word(2), r.word(3), r.word(4)
+	r.rest = time.Duration(r.word(5))
 	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*packCalls || flags < 0 || flags > lastResults|withFields {
 		return bad("with %d samples from %d on, flags %#x", n, first, flags)
+	}
+	if r.rest < 0 || r.rest > mostTook {
+		return bad("of %v of work", r.rest)
 	}
 	if dataAt < 8*resultsHead || tailBytes < 0 || dataAt > int64(len(payload)) || tailBytes > int64(len(payload))-dataAt || dataAt%8 != 0 {
 		return bad("whose parts do not lie in it")
@@ -749,8 +766,11 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 		return bad("with %d samples in %d bytes", n, len(payload))
 	}
 	for i := range r.n {
-		if s := r.status(i); s < itemDone || s > itemDropped {
+		if s := r.status(i); s > itemDropped {
 			return bad("with a sample of state %d", s)
+		}
+		if d := r.took(i); d < 0 || d > mostTook {
+			return bad("with a sample that took %v", d)
 		}
 	}
 	if r.n == 0 {

@@ -116,6 +116,9 @@ type Call struct {
 	Same  []int    // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
 	Names []string // of Out, where Options.Gives is nil
 	Keep  bool     // Filter
+
+	// Took is how long a worker worked for the call; of a stream, for what yield was given so far. Of coroutines that ran beside each other it is a share.
+	Took time.Duration
 }
 
 // Stats are counts since Open.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
@@ -116,7 +117,8 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				w.failed(err)
 			}
 			e.added(v, m.ticket, err)
-			w.timeOp(true)
+			w.timeRest(true, e.accounted)
+			e.accounted = 0
 			continue
 		}
 		if m.kind == mark {
@@ -126,7 +128,8 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 					w.tracer.of.Items-- // of no item
 				}
 				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))
-				w.timeOp(false)
+				w.timeRest(false, e.accounted)
+				e.accounted = 0
 			}
 			w.skipped.Add(int64(e.held.left))
 			e.tellLosses()
@@ -160,6 +163,8 @@ type Emitter[In, Out any] struct {
 	over    bool // the stage was stopped, or has failed
 	misuse  error
 
+	accounted time.Duration // of the operation at hand
+
 	epoch  int
 	line   *familyLine
 	groups int64 // outputs that were opened in this epoch, those of the run before included
@@ -186,7 +191,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 		e.stage.out.discardMsg(m)
 		return
 	}
-	e.worker.tick(&e.worker.busy)
+	e.accounted += e.worker.tick(&e.worker.busy)
 	if e.send(m) {
 		e.worker.out.Add(1)
 		e.emitted++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -263,4 +264,31 @@ func TestE40AggregateLeavesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lingers takes a second over every item before it hands it on, and one after that.
+type lingers struct{}
+
+func (lingers) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int, []int]) error {
+	<-time.After(time.Second)
+	e.Emit([]int{v.Value}, v)
+	<-time.After(time.Second)
+	return nil
+}
+
+func (lingers) Flush(context.Context, *pipe.Emitter[int, []int]) error { return nil }
+
+// What an aggregator takes for an item is all of it, and not what came behind its last output.
+func TestTimesOfAggregators(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := pipe.From("numbers", pipetest.Numbers{N: 20})
+		run := start(t, pipe.Aggregate(in, func() pipe.Aggregator[int, []int] { return lingers{} }, pipe.AggregateOpts{Name: "work"}), pipe.Config{})
+		defer run.Close()
+		if _, err := drain(run); err != io.EOF {
+			t.Fatal(err)
+		}
+		if s := run.Stats().Stages[1]; s.Mean != 2*time.Second || s.P50 < 2*time.Second || s.P50 > 22*time.Second/10 {
+			t.Errorf("mean %v, p50 %v", s.Mean, s.P50)
+		}
+	})
 }

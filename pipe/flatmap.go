@@ -59,7 +59,7 @@ func (s *flatStage[In, Out]) work(w *worker) {
 			}
 			continue
 		}
-		if !s.begin(at, false) {
+		if !s.begin(w, at, false) {
 			return
 		}
 		if m.kind == mark && s.saved != nil && at.epoch == 0 {
@@ -82,14 +82,14 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return false
 	}
 	w.in.Add(1)
-	w.takes(&in.ticket, at.epoch)
-	if w.tracer != nil {
-		w.tracer.begin(in.val, &in.ticket, at.epoch)
-	}
-	if !s.begin(at, true) {
+	if !s.begin(w, at, true) {
 		s.in.discard(in.val)
 		w.leave()
 		return false
+	}
+	w.takes(&in.ticket, at.epoch)
+	if w.tracer != nil {
+		w.tracer.begin(in.val, &in.ticket, at.epoch)
 	}
 	before := w.busy.Load()
 	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}

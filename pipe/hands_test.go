@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -238,4 +239,76 @@ func TestStop(t *testing.T) {
 	if pipe.Stop(nil) != nil || pipe.Stops(wrong) {
 		t.Error("nothing ends the run")
 	}
+}
+
+// What a stage with workers elsewhere says of itself is about these, and not about the items in hand, most of which wait for one.
+func TestStatsOfWorkersElsewhere(t *testing.T) {
+	const each = 10 * time.Millisecond
+	for name, c := range map[string]struct {
+		ahead, behind time.Duration // that the source and the consumer take for an item
+		want          pipe.Shares
+	}{
+		"they limit":          {0, 0, pipe.Shares{Busy: 1}},
+		"the source limits":   {2 * each, 0, pipe.Shares{Starved: 0.75, Busy: 0.25}},
+		"the consumer limits": {0, 2 * each, pipe.Shares{Busy: 0.25, Blocked: 0.75}},
+	} {
+		for _, kind := range changeableKinds {
+			if kind.kind == "filter" || kind.kind == "fill" && c.behind > 0 { // a map; and one that waits for room in the middle of an operation
+				continue
+			}
+			t.Run(name+", "+kind.kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					pool := newElsewhere()
+					work := func(ctx context.Context, n int) (int, error) {
+						pool.take()
+						defer pool.give()
+						<-time.After(each)
+						pipe.Worked(ctx, each)
+						return n, nil
+					}
+					numbers := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 400}), takes(c.ahead), pipe.Opts{Name: "ahead"})
+					o := pipe.Opts{Name: "work", Workers: 2, Hands: 8, Staff: pool.staff}
+					run := start(t, kind.stage(numbers, work, o), pipe.Config{})
+					defer run.Close()
+					for i := range 400 {
+						if _, err := run.Next(t.Context()); err != nil {
+							t.Fatal(i, err)
+						}
+						<-time.After(c.behind)
+					}
+					s := statsOf(run, "work")
+					got := s.Shares()
+					for i, pair := range [][2]float64{{got.Starved, c.want.Starved}, {got.Busy, c.want.Busy}, {got.Blocked, c.want.Blocked}, {got.Gated, c.want.Gated}} {
+						if math.Abs(pair[0]-pair[1]) > 0.05 {
+							t.Errorf("share %d is %.3f, want %.3f", i, pair[0], pair[1])
+						}
+					}
+					if s.Busy != 400*each || s.Hands != 8 || s.P50 < each || s.P50 > each*11/10 || s.P99 > each*11/10 {
+						t.Errorf("busy for %v, %d in hand, p50 %v, p99 %v", s.Busy, s.Hands, s.P50, s.P99)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A stage that is through long before the others does not limit them, however busy it was while it lived.
+func TestSharesOfAStageThatIsThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 10}), takes(time.Second), pipe.Opts{Name: "quick", Buffer: 10})
+		run := start(t, pipe.Map(quick, takes(9*time.Second), pipe.Opts{Name: "slow"}), pipe.Config{})
+		defer run.Close()
+		if _, err := drain(run); err != io.EOF {
+			t.Fatal(err)
+		}
+		for stage, want := range map[string]float64{"quick": 10. / 91, "slow": 90. / 91} {
+			s := statsOf(run, stage)
+			if got := s.Shares(); math.Abs(got.Busy-want) > 0.01 || math.Abs(got.Starved+got.Busy-1) > 0.01 {
+				t.Errorf("%s: %+v, want to be busy for %.3f", stage, got, want)
+			}
+		}
+		if s := statsOf(run, "quick"); s.Over != 81*time.Second {
+			t.Errorf("through for %v", s.Over)
+		}
+	})
 }

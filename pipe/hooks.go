@@ -154,6 +154,7 @@ func (s *stage) from() (names []string) {
 
 // endHook is called by the last of the stage's workers.
 func (s *stage) endHook() {
+	s.through.Store(&through{s.engine.now(), s.number.Load()})
 	if s.over == nil {
 		return
 	}

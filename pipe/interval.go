@@ -34,6 +34,8 @@ func (t StageStats) minus(u StageStats) StageStats {
 	t.Busy -= u.Busy
 	t.Blocked -= u.Blocked
 	t.Gated -= u.Gated
+	t.Queued -= u.Queued
+	t.Over -= u.Over
 	t.Times = bucketsSince(t.Times, u.Times)
 	t.percentiles()
 	return t

@@ -72,10 +72,12 @@ func (l *lanes[T]) tellStaff() {
 
 // begin waits until an input may begin, where workers are elsewhere: in the order of the inputs, and when fewer sequences are under way than there are workers. So none
 // of these is kept by a sequence whose outputs wait for those of one that waits for a worker. It returns false when the stage was stopped.
-func (l *lanes[T]) begin(at turn, sequence bool) bool {
+func (l *lanes[T]) begin(w *worker, at turn, sequence bool) bool {
 	if !l.elsewhere {
 		return true
 	}
+	w.beforeWait(&w.blocked)
+	defer w.tick(&w.blocked)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.stopped && (l.begun != at.number || sequence && l.under >= l.most) {

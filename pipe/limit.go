@@ -126,6 +126,7 @@ func (w *worker) tell(to *worker) {
 	to.bytes.Add(w.bytes.Load())
 	to.retried.Add(w.retried.Load())
 	to.replaced.Add(w.replaced.Load())
+	to.worked.Add(w.worked.Load())
 }
 
 // A LimitError is the failure of an item whose operation took longer than its Limit.

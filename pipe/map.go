@@ -15,7 +15,8 @@ type Opts struct {
 	Failures *Policy // nil: the run's
 
 	// Workers may stand for workers elsewhere, such as processes, each of which has several items in hand: then so many operations for each of them run at
-	// once, and wait for it. Staff, which may be nil, is called with the number of Workers before they begin, and whenever it changes.
+	// once, and wait for it. Staff is called with the number of Workers before they begin, and whenever it changes. The statistics are theirs then: an operation has
+	// to tell with Worked how long one of them worked for it.
 	Hands int // 0: 1
 	Staff func(workers int)
 }

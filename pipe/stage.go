@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"sync/atomic"
+	"time"
 )
 
 // A stage is a node in a run: its counters, and what it takes to stop it.
@@ -25,7 +26,14 @@ type stage struct {
 	skip      skipping         // of a source
 	before    tally            // of its own policy, where the run goes on in an epoch
 	over      func(StageStats) // what its hook ends with; may be nil
+	through   atomic.Pointer[through]
 	crew
+}
+
+// through says that a stage has nothing left to do: since when, and how many operations at once it had.
+type through struct {
+	since      time.Duration
+	operations int64
 }
 
 // A queue is a ring without its type.

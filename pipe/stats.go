@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -14,9 +15,10 @@ type Stats struct {
 	Queues  []QueueStats  `json:"queues"`     // the queue behind each stage
 }
 
-// StageStats are the numbers of a stage. The four clocks are sums over its workers and tell where they spent their lives; time in
+// StageStats are the numbers of a stage. The clocks are sums over its workers and tell where they spent their lives; time in
 // an operation that still runs is missing. A stage that is starved waits for the stage before, a blocked one for the stage
-// behind, and a gated one for processors that other stages use: the bottleneck is the stage that is busy.
+// behind, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
+// operations at once, Hands for each worker, which wait for it while they are queued; Shares tells what the workers did.
 type StageStats struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
@@ -38,6 +40,10 @@ type StageStats struct {
 	Busy    time.Duration `json:"busy_ns"`
 	Blocked time.Duration `json:"blocked_ns"`
 	Gated   time.Duration `json:"gated_ns"`
+	Queued  time.Duration `json:"queued_ns,omitempty"`
+	Hands   int           `json:"hands,omitempty"` // where workers are elsewhere
+
+	Over time.Duration `json:"over_ns,omitempty"` // since there was nothing left to do, for all operations at once
 
 	Mean    time.Duration `json:"mean_ns"` // of the time that an item keeps a worker busy
 	P50     time.Duration `json:"p50_ns"`  // of the time that an operation takes
@@ -107,6 +113,13 @@ func (s *stage) stats() StageStats {
 		t.Busy += time.Duration(w.busy.Load())
 		t.Blocked += time.Duration(w.blocked.Load())
 		t.Gated += time.Duration(w.gated.Load())
+		t.Queued += time.Duration(w.queued.Load())
+	}
+	if s.staff != nil {
+		t.Hands = s.hands
+	}
+	if over := s.through.Load(); over != nil {
+		t.Over = max(0, s.engine.elapsed()-over.since) * time.Duration(over.operations)
 	}
 	t.Times = s.times.buckets()
 	t.percentiles()
@@ -119,6 +132,41 @@ func (t *StageStats) percentiles() {
 		t.Mean = t.Busy / time.Duration(t.In)
 	}
 	t.P50, t.P90, t.P99 = quantile(t.Times, 0.50), quantile(t.Times, 0.90), quantile(t.Times, 0.99)
+}
+
+// Shares are the parts of the time that the workers of a stage spent on each thing. They add up to 1, or are 0 where no time has passed.
+type Shares struct {
+	Starved float64 `json:"starved"`
+	Busy    float64 `json:"busy"`
+	Blocked float64 `json:"blocked"`
+	Gated   float64 `json:"gated"`
+}
+
+// Shares returns what the workers did. A stage with nothing left to do counts as starved. Workers elsewhere that are not busy do what their operations do: where these
+// are queued, they are on their way from one to the next, which is no time that another stage could fill.
+func (t StageStats) Shares() Shares {
+	waits := t.Starved + t.Blocked + t.Gated + t.Queued + t.Over
+	life := (t.Busy + waits) / time.Duration(max(1, t.Hands))
+	if life <= 0 {
+		return Shares{}
+	}
+	busy := min(1, float64(t.Busy)/float64(life))
+	rest := func(d time.Duration) float64 {
+		if waits == 0 {
+			return 0
+		}
+		return (1 - busy) * float64(d) / float64(waits)
+	}
+	return Shares{rest(t.Starved + t.Over), busy + rest(t.Queued), rest(t.Blocked), rest(t.Gated)}
+}
+
+// MarshalJSON adds shares to the fields.
+func (t StageStats) MarshalJSON() ([]byte, error) {
+	type fields StageStats
+	return json.Marshal(struct {
+		fields
+		Shares Shares `json:"shares"`
+	}{fields(t), t.Shares()})
 }
 
 // Plus adds the numbers of another run of the same definition: stages and queues are matched by name, those that only the
@@ -168,6 +216,8 @@ func (t StageStats) plus(u StageStats) StageStats {
 	u.Busy += t.Busy
 	u.Blocked += t.Blocked
 	u.Gated += t.Gated
+	u.Queued += t.Queued
+	u.Over += t.Over
 	u.Sampled = t.Sampled || u.Sampled
 	u.Times = mergeBuckets(t.Times, u.Times)
 	u.percentiles()

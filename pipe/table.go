@@ -14,10 +14,9 @@ func (s Stats) String() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "stage\tworkers\tin\tout\tlost\tskipped\tstarved\tbusy\tblocked\tgated\tmean\tp50\tp90\tp99\tqueue\t\n")
 	for i, t := range s.Stages {
-		life := t.Starved + t.Busy + t.Blocked + t.Gated
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t", t.Name, t.Workers, t.In, t.Out, t.Lost, t.Skipped)
-		for _, part := range []time.Duration{t.Starved, t.Busy, t.Blocked, t.Gated} {
-			fmt.Fprintf(w, "%s\t", percent(part, life))
+		for _, part := range t.shown() {
+			fmt.Fprintf(w, "%s\t", part)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t", short(t.Mean), t.mayBe(t.P50), t.mayBe(t.P90), t.mayBe(t.P99))
 		if i < len(s.Queues) {
@@ -55,6 +54,19 @@ func (q QueueStats) Rate() float64 {
 		return 0
 	}
 	return float64(q.Gets) / q.Observed.Seconds()
+}
+
+// shown are the shares of a stage's workers, where there are any.
+func (t StageStats) shown() [4]string {
+	s := t.Shares()
+	if s == (Shares{}) {
+		return [4]string{"-", "-", "-", "-"}
+	}
+	var all [4]string
+	for i, part := range [4]float64{s.Starved, s.Busy, s.Blocked, s.Gated} {
+		all[i] = fmt.Sprintf("%.0f%%", 100*part)
+	}
+	return all
 }
 
 // mayBe shows a percentile: nothing where there is none, and a mark where only some operations were timed.

@@ -25,7 +25,9 @@ type worker struct {
 
 	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
 
-	starved, busy, blocked, gated atomic.Int64 // nanoseconds; they add up to the worker's life
+	starved, busy, blocked, gated, queued atomic.Int64 // nanoseconds; they add up to the worker's life
+
+	worked atomic.Int64 // nanoseconds of the operation at hand, where workers are elsewhere
 }
 
 type counts struct {
@@ -36,11 +38,16 @@ type counts struct {
 func (w *worker) tick(account *atomic.Int64) time.Duration {
 	now := w.stage.engine.now()
 	since := now - w.last
-	account.Add(int64(since))
 	if w.tracer != nil {
 		w.tracer.end(account, w.last, since)
 	}
 	w.last = now
+	if account == &w.busy && w.stage.staff != nil {
+		worked := min(time.Duration(w.worked.Swap(0)), since)
+		w.queued.Add(int64(since - worked))
+		since = worked
+	}
+	account.Add(int64(since))
 	if w.pulse != nil && account != &w.busy {
 		w.pulse.waits.Store(nil)
 	}
@@ -56,7 +63,10 @@ func (w *worker) timeItem() {
 }
 
 // timeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
-func (w *worker) timeOp(operated bool) {
+func (w *worker) timeOp(operated bool) { w.timeRest(operated, 0) }
+
+// timeRest does that for one of which some time is accounted for already.
+func (w *worker) timeRest(operated bool, accounted time.Duration) {
 	w.has()
 	n := w.pace.sometimes()
 	if n == 0 {
@@ -65,7 +75,7 @@ func (w *worker) timeOp(operated bool) {
 		}
 		return
 	}
-	d := w.tick(&w.busy)
+	d := accounted + w.tick(&w.busy)
 	w.pace.took(n, d)
 	if n == 1 && operated {
 		w.stage.times.add(d)
@@ -161,6 +171,14 @@ func Permit(ctx context.Context) int {
 func AddBytes(ctx context.Context, n int64) {
 	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 		w.bytes.Add(n)
+	}
+}
+
+// Worked lets an operation of a stage whose workers are elsewhere (Staff) report for how long one of them worked for it. The rest of its time it waited for
+// one. Outside of such an operation it does nothing.
+func Worked(ctx context.Context, d time.Duration) {
+	if w, ok := ctx.Value(workerKey{}).(*worker); ok && w.stage.staff != nil {
+		w.worked.Add(int64(d))
 	}
 }
 

@@ -12,7 +12,7 @@ SLOTS=(. ./arena/... ./serve/...)
 tests() { in_tree -m pytest "$@" 2> >(sed '/^nanobind: leaked/,/refleaks.html/d' >&2); }
 
 # Tests of workers, descriptions and messages, which hold batches no differently from the others: they run with the usual engine alone.
-ONCE=(aggregate datasets functions functions_builder functions_failures functions_main objects pipeline profile recipe run_command source sources troubleshooting version)
+ONCE=(aggregate datasets functions functions_builder functions_failures functions_main functions_stats objects pipeline profile recipe run_command source sources troubleshooting version)
 
 # With poison and canaries in the engine, a view on memory that was given back too early shows.
 guarded_tests() {

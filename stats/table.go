@@ -44,13 +44,13 @@ func cells(t pipe.StageStats, elapsed time.Duration, gates bool) []string {
 	if t.Workers > 1 {
 		name += fmt.Sprintf(" ×%d", t.Workers)
 	}
-	part := func(d time.Duration) string { return percent(share(d, life(t))) }
+	shares := t.Shares()
 	row := []string{
 		name, whole(t.In), whole(t.Out), whole(t.Lost), count(rate(t.In, elapsed)),
-		part(t.Starved), part(t.Busy), part(t.Blocked),
+		percent(shares.Starved), percent(shares.Busy), percent(shares.Blocked),
 	}
 	if gates {
-		row = append(row, part(t.Gated))
+		row = append(row, percent(shares.Gated))
 	}
 	about := ""
 	if t.Sampled {

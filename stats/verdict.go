@@ -28,7 +28,7 @@ func Verdict(s pipe.Stats) string {
 	}
 	t, work := busiest(s.Stages)
 	t.Name = ShortName(t.Name)
-	switch gated := share(t.Gated, life(t)); {
+	switch gated := t.Shares().Gated; {
 	case work < saturated:
 		return fmt.Sprintf("No stage limits clearly: the busiest is %s, at work for %s of the time.", t.Name, percent(work))
 	case gated > waits:
@@ -55,15 +55,12 @@ func Limits(s pipe.Stats) string {
 func busiest(stages []pipe.StageStats) (most pipe.StageStats, work float64) {
 	work = -1
 	for _, t := range stages {
-		if w := share(t.Busy+t.Gated, life(t)); w > work {
-			most, work = t, w
+		if s := t.Shares(); s.Busy+s.Gated > work {
+			most, work = t, s.Busy+s.Gated
 		}
 	}
 	return most, work
 }
-
-// life is the time of all workers of a stage together.
-func life(t pipe.StageStats) time.Duration { return t.Starved + t.Busy + t.Blocked + t.Gated }
 
 func share(part, whole time.Duration) float64 {
 	if whole <= 0 {

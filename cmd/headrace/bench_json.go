@@ -2,6 +2,7 @@ package main
 
 import (
 	"headrace/internal/machine"
+	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/stats"
 )
@@ -48,7 +49,7 @@ type benchStageEntry struct {
 	Out     int64  `json:"out"`
 	Lost    int64  `json:"lost"`
 	Bytes   int64  `json:"bytes"`
-	clockShares
+	pipe.Shares
 }
 
 type benchSliceEntry struct {
@@ -87,7 +88,7 @@ func (m benchResult) entry(c benchColumn, before []benchColumnEntry) benchColumn
 		e.Speedup = e.Rate / before[0].Rate
 	}
 	for _, s := range t.Stats.Stages {
-		e.Stages = append(e.Stages, benchStageEntry{s.Name, s.Workers, s.In, s.Out, s.Lost, s.Bytes, sharesOf(s)})
+		e.Stages = append(e.Stages, benchStageEntry{s.Name, s.Workers, s.In, s.Out, s.Lost, s.Bytes, s.Shares()})
 	}
 	for _, s := range c.slices {
 		e.Slices = append(e.Slices, benchSliceEntry{s.Seconds, s.Batches, s.Samples, s.CPUSeconds, s.Delayed, bytesRead(s.Stats), s.DiskBytes})

@@ -51,7 +51,7 @@ func readMeters(l *headrace.Loader) benchMeters {
 
 func (m benchMeters) since(before benchMeters) benchSlice {
 	s := benchSlice{
-		Seconds: m.at.Sub(before.at).Seconds(), CPUSeconds: (m.cpu - before.cpu).Seconds(), Stats: statsSince(m.stats, before.stats),
+		Seconds: m.at.Sub(before.at).Seconds(), CPUSeconds: (m.cpu - before.cpu).Seconds(), Stats: m.stats.Minus(before.stats),
 		PeakRSS: m.rss, Budget: m.budget, PeakBudget: m.peakBudget,
 	}
 	if m.delay != nil && before.delay != nil {
@@ -61,22 +61,6 @@ func (m benchMeters) since(before benchMeters) benchSlice {
 		s.DiskBytes = new(*m.disk - *before.disk)
 	}
 	return s
-}
-
-// statsSince are the numbers of the time between two readings of one run. Percentiles are left out: they are those of the whole run.
-func statsSince(now, before pipe.Stats) pipe.Stats {
-	d := pipe.Stats{Elapsed: now.Elapsed - before.Elapsed, Waited: now.Waited - before.Waited, Yielded: now.Yielded - before.Yielded}
-	for i, s := range now.Stages {
-		t := pipe.StageStats{Name: s.Name, Kind: s.Kind, Workers: s.Workers}
-		var b pipe.StageStats
-		if i < len(before.Stages) {
-			b = before.Stages[i]
-		}
-		t.In, t.Out, t.Lost, t.Bytes = s.In-b.In, s.Out-b.Out, s.Lost-b.Lost, s.Bytes-b.Bytes
-		t.Starved, t.Busy, t.Blocked, t.Gated = s.Starved-b.Starved, s.Busy-b.Busy, s.Blocked-b.Blocked, s.Gated-b.Gated
-		d.Stages = append(d.Stages, t)
-	}
-	return d
 }
 
 // cpuTime is what the process has used of the processors.

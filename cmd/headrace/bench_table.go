@@ -8,7 +8,6 @@ import (
 
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
-	"headrace/pipe"
 	"headrace/stats"
 )
 
@@ -94,26 +93,10 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 func stageRow(totals []benchSlice, i int) []string {
 	row := []string{stats.ShortName(totals[0].Stats.Stages[i].Name)}
 	for _, t := range totals {
-		shares := sharesOf(t.Stats.Stages[i])
+		shares := t.Stats.Stages[i].Shares()
 		row = append(row, fmt.Sprintf("%.0f·%.0f·%.0f·%.0f", 100*shares.Starved, 100*shares.Busy, 100*shares.Blocked, 100*shares.Gated))
 	}
 	return row
-}
-
-// clockShares are the shares of the time of a stage's workers. They add up to 1, or are 0 where no time was told.
-type clockShares struct {
-	Starved float64 `json:"starved"`
-	Busy    float64 `json:"busy"`
-	Blocked float64 `json:"blocked"`
-	Gated   float64 `json:"gated"`
-}
-
-func sharesOf(t pipe.StageStats) clockShares {
-	life := float64(t.Starved + t.Busy + t.Blocked + t.Gated)
-	if life <= 0 {
-		return clockShares{}
-	}
-	return clockShares{float64(t.Starved) / life, float64(t.Busy) / life, float64(t.Blocked) / life, float64(t.Gated) / life}
 }
 
 func perThousand(s benchSlice) float64 { return 1000 * s.CPUSeconds / float64(s.Samples) }

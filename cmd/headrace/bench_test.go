@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"pgregory.net/rapid"
 
 	"headrace/internal/phototest"
 	"headrace/pipe"
@@ -393,31 +392,4 @@ func TestUsualWorkers(t *testing.T) {
 			t.Errorf("%d cores: %s, want %s", cores, got, want)
 		}
 	}
-}
-
-// A run is the sum of its slices.
-func TestSlicesOfStatistics(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		number := rapid.Int64Range(0, 1<<40)
-		duration := rapid.Map(number, func(n int64) time.Duration { return time.Duration(n) })
-		draw := func(name string) pipe.Stats {
-			s := pipe.Stats{Elapsed: duration.Draw(t, name), Waited: duration.Draw(t, name), Yielded: number.Draw(t, name)}
-			for i := range 2 {
-				s.Stages = append(s.Stages, pipe.StageStats{
-					Name: fmt.Sprint(i), Kind: "map", Workers: 3, In: number.Draw(t, name), Out: number.Draw(t, name), Lost: number.Draw(t, name), Bytes: number.Draw(t, name),
-					Starved: duration.Draw(t, name), Busy: duration.Draw(t, name), Blocked: duration.Draw(t, name), Gated: duration.Draw(t, name),
-				})
-			}
-			return s
-		}
-		a, b := draw("a"), draw("b")
-		if got := statsSince(a.Plus(b), a); fmt.Sprint(got.Elapsed, got.Waited, got.Yielded) != fmt.Sprint(b.Elapsed, b.Waited, b.Yielded) {
-			t.Fatalf("%+v, want %+v", got, b)
-		} else if fmt.Sprintf("%+v", got.Stages) != fmt.Sprintf("%+v", b.Stages) {
-			t.Fatalf("%+v, want %+v", got.Stages, b.Stages)
-		}
-		if got := statsSince(a, pipe.Stats{}); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", a) {
-			t.Fatalf("%+v, want %+v", got, a)
-		}
-	})
 }

@@ -162,14 +162,10 @@ def _faint(inside: str) -> str:
 
 # Stages.
 
-_CLOCKS = ("starved", "busy", "blocked", "gated")
-
 
 def clocks(stage: dict[str, Any]) -> dict[str, float]:
     """How a stage's workers have spent their time, as shares; none where they have not begun."""
-    spent = {name: max(0, stage.get(f"{name}_ns", 0)) for name in _CLOCKS}
-    life = sum(spent.values())
-    return {name: ns / life for name, ns in spent.items()} if life else {}
+    return {name: share for name, share in stage.get("shares", {}).items() if share}
 
 
 def percent(share: float) -> str:
@@ -211,7 +207,7 @@ def stage_lines(stages: list[dict[str, Any]], stats: dict[str, Any]) -> Iterator
     rows = []
     for stage in stages:
         now = told.get(stage["name"], stage)
-        shares = ", ".join(f"{name} {percent(share)}" for name, share in clocks(now).items() if share)
+        shares = ", ".join(f"{name} {percent(share)}" for name, share in clocks(now).items())
         mark = "  ← limits" if stats.get("limits") == stage["name"] else ""
         workers = f" ×{now['workers']}" if now["workers"] > 1 else ""
         count = f"{now['out']:,} out" if "out" in now else ""

@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 class Stats(dict[str, "Any"]):
     """What every stage and queue of a loader did so far: a plain dict, which prints as a table.
 
-    `stats["stages"]` has a dict per stage (items in, out and lost; time starved, busy and blocked), `stats["queues"]` one per queue
-    (occupancy), `stats["memory"]` the bytes held.
+    `stats["stages"]` has a dict per stage (items in, out and lost; `shares`, the parts of their time that its workers were starved, busy,
+    blocked and gated; percentiles of how long an operation takes), `stats["queues"]` one per queue (occupancy), `stats["memory"]` the
+    bytes held. Of a stage that is a function of yours the workers are those that call it, and an operation is a call. A stage with
+    nothing left to do counts as starved.
     """
 
     @property

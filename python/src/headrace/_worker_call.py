@@ -141,10 +141,9 @@ class Callee:
             each = task.flags & OWN_SHARED
             random = task.random
             tag = lane.tag
-            sent = monotonic_ns()
+            sent = now = monotonic_ns()
             kwargs: dict[str, Any] = {}
             for item, row in enumerate(rows):
-                now = monotonic_ns()
                 if writer.status and (each or now - sent > _SEND_AFTER or writer.end > FULL):
                     writer.send(False)
                     sent = now
@@ -169,6 +168,9 @@ class Callee:
                         writer.add(item, [*values, key] if name_of and not writer.probing else values, row)
                 except BaseException as e:
                     writer.fail(item, e, key)
+                done = monotonic_ns()
+                writer.took(done - now)
+                now = done
             writer.send(True)
 
         return run
@@ -196,7 +198,8 @@ class Callee:
             rows = list(zip(*task.columns)) if task.columns else [()] * task.items
             random = task.random
             loop = event_loop()
-            sent = lane.working(0)
+            sent = last = lane.working(0)
+            share = 0  # of the time that all took who were not done
             calls = []
             for item, row in enumerate(rows):
                 kwargs = prepare(random[2 * item], random[2 * item + 1]) if random is not None else {}
@@ -207,6 +210,8 @@ class Callee:
                 lane.cell[0] = lane.tag + item + 1  # since when is the same for all
                 result, failed = await calls[item]
                 now = monotonic_ns()
+                share += (now - last) // (len(rows) - item)
+                last = now
                 if writer.status and (now - sent > _SEND_AFTER or writer.end > FULL):
                     writer.send(False)
                     sent = now
@@ -221,6 +226,7 @@ class Callee:
                         writer.drop()
                 except BaseException as e:
                     writer.fail(item, e)
+                writer.took(share)
             writer.send(True)
 
         return lambda task: event_loop().run_until_complete(gather(task))
@@ -240,7 +246,7 @@ class Callee:
             return [one[0] for one in values] if len(names) == 1 else list(values)
 
         def run(task: Any) -> None:
-            lane.working(0)
+            begun = lane.working(0)
             row: tuple[Any, ...] = (None,) * len(names)
             writer.kept([False] * len(names))
             try:
@@ -249,6 +255,7 @@ class Callee:
                 writer.add(0, values_of(result), row)
             except BaseException as e:
                 writer.fail(0, e)
+            writer.took(monotonic_ns() - begun)
             writer.send(True)
 
         return run
@@ -407,12 +414,11 @@ class _Streams:
         row = tuple(column[0] for column in task.columns)
         writer.kept([False] * len(self.names))  # samples that come of one share nothing
         item = 0
-        lane.working(0)
+        begun = lane.working(0)
         iterator = None
         try:
             iterator = self._begin(task, row)
             while True:
-                lane.working(item)
                 self._seed(task, item)
                 try:
                     sample = next(iterator)
@@ -423,7 +429,10 @@ class _Streams:
                     values = [*values, self._state()]
                 writer.add(item, values, row)
                 item += 1
-                if not self._pass_on():
+                writer.took(monotonic_ns() - begun)
+                more = self._pass_on()
+                begun = lane.working(item)
+                if not more:
                     iterator.close() if hasattr(iterator, "close") else None
                     break
         except BaseException as e:
@@ -436,7 +445,7 @@ class _Streams:
             except BaseException as e:
                 writer.fail(item, e)
                 writer.failures[-1]["ends"] = True
-        lane.working(item)
+        writer.rest = lane.working(item) - begun
         writer.send(True, state)
         lane.resting()  # the engine may be long in taking it
 

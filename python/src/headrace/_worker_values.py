@@ -18,6 +18,7 @@ GENERAL, ROWS, ALL_SAME, SHARED = 0, 1, 2, 4
 IN_ROOM, IS_SAME = 1 << 48, 2 << 48
 OFFSET = (1 << 48) - 1
 DONE, FAILED, DROPPED = 0, 1, 2
+_TOOK = 2  # bits of a sample's state, above which is how long it was in work
 LAST, WITH_FIELDS = 1, 2
 _SCRATCH = 512 << 10
 FULL = 256 << 10
@@ -176,6 +177,7 @@ class Writer:
     def _clear(self) -> None:
         self.status: list[int] = []
         self.failures: list[dict[str, Any]] = []
+        self.rest = 0  # nanoseconds of work for no sample that is sent
         self.taken: list[int] = []  # inputs that are a result of the sample in work
         self.end = 0
         for c in self.columns:
@@ -227,6 +229,10 @@ class Writer:
         """Add a sample that is not kept."""
         self.status.append(DROPPED)
 
+    def took(self, time: int) -> None:
+        """Say how long the last sample was in work, in nanoseconds."""
+        self.status[-1] += time << _TOOK
+
     def find(self, names: list[str], values: list[Any]) -> None:
         """Make columns for whatever a function has returned."""
         self.names = names
@@ -247,7 +253,7 @@ class Writer:
             flags |= WITH_FIELDS
             told["fields"] = self.fields
         tail = json.dumps(told).encode() if told else b""
-        words = [self.first, n, flags, len(tail), 0, 0, *self.status]
+        words = [self.first, n, flags, len(tail), 0, self.rest, *self.status]
         parts: list[Any] = [self.memory[: self.end]]
         size = self.end
         if n:
