@@ -268,7 +268,9 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 					}
 					numbers := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 400}), takes(c.ahead), pipe.Opts{Name: "ahead"})
 					o := pipe.Opts{Name: "work", Workers: 2, Hands: 8, Staff: pool.staff}
-					run := start(t, kind.stage(numbers, work, o), pipe.Config{})
+					began := time.Now()
+					var lives spans
+					run := start(t, kind.stage(numbers, work, o), pipe.Config{Hooks: pipe.Hooks{Span: lives.add}})
 					defer run.Close()
 					for i := range 400 {
 						if _, err := run.Next(t.Context()); err != nil {
@@ -285,6 +287,13 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 					}
 					if s.Busy != 400*each || s.Hands != 8 || s.P50 < each || s.P50 > each*11/10 || s.P99 > each*11/10 {
 						t.Errorf("busy for %v, %d in hand, p50 %v, p99 %v", s.Busy, s.Hands, s.P50, s.P99)
+					}
+					run.Close()
+					lives.check(t, began, run.Stats(), true)
+					for _, one := range lives.all {
+						if one.Stage == "work" && one.Kind == pipe.Operation && one.Items > 0 && one.Took != each {
+							t.Errorf("%+v", one)
+						}
 					}
 				})
 			})

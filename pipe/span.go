@@ -37,11 +37,12 @@ const (
 	Starved                   // waiting for the stage before
 	Blocked                   // waiting for the stage behind, or for a Store
 	Gated                     // waiting for a Gate
+	Queued                    // with an item, waiting for a worker elsewhere
 	HandOver                  // by the consumer: Next has an item, and returns it
 	Consuming                 // by the consumer, between two calls of Next
 )
 
-var spanKinds = [...]string{"operation", "work", "starved", "blocked", "gated", "hand-over", "consuming"}
+var spanKinds = [...]string{"operation", "work", "starved", "blocked", "gated", "queued", "hand-over", "consuming"}
 
 func (k SpanKind) String() string {
 	if k < 0 || int(k) >= len(spanKinds) {
@@ -108,6 +109,8 @@ func (t *tracer) end(account *atomic.Int64, from, took time.Duration) {
 		s.Kind = Blocked
 	case &w.gated:
 		s.Kind = Gated
+	case &w.queued:
+		s.Kind = Queued
 	default:
 		s = t.of
 		if s.Kind = Work; t.known {

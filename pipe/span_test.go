@@ -34,7 +34,7 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clocks := make(map[string][4]time.Duration) // starved, busy, blocked, gated
+	clocks := make(map[string][5]time.Duration) // starved, busy, blocked, gated, queued
 	items := make(map[string]int64)
 	ends := make(map[string]time.Time)
 	handed := int64(0)
@@ -58,6 +58,8 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 			c[2] += one.Took
 		case pipe.Gated:
 			c[3] += one.Took
+		case pipe.Queued:
+			c[4] += one.Took
 		case pipe.HandOver:
 			handed++
 			if one.Items != 1 || one.Stage != "" {
@@ -71,8 +73,8 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 		clocks[one.Stage] = c
 	}
 	for _, stage := range st.Stages {
-		if want := [4]time.Duration{stage.Starved, stage.Busy, stage.Blocked, stage.Gated}; clocks[stage.Name] != want {
-			t.Errorf("spans of %s (%s) are %v of starving, work, blocking, gating; its clocks say %v", stage.Name, stage.Kind, clocks[stage.Name], want)
+		if want := [5]time.Duration{stage.Starved, stage.Busy, stage.Blocked, stage.Gated, stage.Queued}; clocks[stage.Name] != want {
+			t.Errorf("spans of %s (%s) are %v of starving, work, blocking, gating, queueing; its clocks say %v", stage.Name, stage.Kind, clocks[stage.Name], want)
 		}
 		if slices.Contains([]string{"merge", "join", "branch"}, stage.Kind) {
 			continue // they work on nothing
@@ -201,7 +203,8 @@ func TestSpanHookPanics(t *testing.T) {
 				}
 			}
 			gate := pipe.NewGate(1)
-			f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20}), second, pipe.Opts{Name: "map", Workers: 3, Gate: gate})
+			f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20}), second, pipe.Opts{Name: "away", Staff: func(int) {}})
+			f = pipe.Map(f, second, pipe.Opts{Name: "map", Workers: 3, Gate: gate})
 			b := pipe.Fill(f, 2, plainStore{2}, writeUnless(-1), pipe.FillOpts{Name: "fill", Gate: gate})
 			run := start(t, b, pipe.Config{Hooks: pipe.Hooks{Span: panics}, Failures: pipe.Policy{Skip: true, Count: -1}})
 			var err error

@@ -38,20 +38,25 @@ type counts struct {
 func (w *worker) tick(account *atomic.Int64) time.Duration {
 	now := w.stage.engine.now()
 	since := now - w.last
-	if w.tracer != nil {
-		w.tracer.end(account, w.last, since)
-	}
-	w.last = now
 	if account == &w.busy && w.stage.staff != nil {
 		worked := min(time.Duration(w.worked.Swap(0)), since)
-		w.queued.Add(int64(since - worked))
+		w.accountFor(&w.queued, since-worked)
 		since = worked
 	}
-	account.Add(int64(since))
+	w.accountFor(account, since)
 	if w.pulse != nil && account != &w.busy {
 		w.pulse.waits.Store(nil)
 	}
 	return since
+}
+
+// accountFor adds a time that begins when the clock was read last.
+func (w *worker) accountFor(account *atomic.Int64, d time.Duration) {
+	account.Add(int64(d))
+	if w.tracer != nil {
+		w.tracer.end(account, w.last, d)
+	}
+	w.last += d
 }
 
 // timeItem ends one item of a stage whose items are not timed: the source, and the consumer.

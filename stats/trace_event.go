@@ -75,6 +75,7 @@ var spanNames = [...]struct{ name, category string }{
 	pipe.Starved:   {"starved", "wait"},
 	pipe.Blocked:   {"blocked", "wait"},
 	pipe.Gated:     {"gated", "wait"},
+	pipe.Queued:    {"queued", "wait"},
 	pipe.HandOver:  {"hand-over", "hand-over"},
 	pipe.Consuming: {"consuming", "consumer"},
 }
