@@ -77,6 +77,7 @@ func TestRowsThatFail(t *testing.T) {
 		"retries and skip": {``, `"retries":1,"wait":0,"time_limit":3,"on_error":"skip"`, map[int]string{0: "raise ok", 4: "raise"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting for time limits
 			var all [2]string
 			for i, fuse := range []bool{true, false} {
 				var mu sync.Mutex

@@ -100,9 +100,9 @@ func TestSequencesBeginInOrder(t *testing.T) {
 				hands := rapid.IntRange(1, 4).Draw(rt, "hands")
 				synctest.Test(t, func(t *testing.T) {
 					pool := newElsewhere()
-					sequence := func(_ context.Context, v int) iter.Seq2[int, error] {
+					sequence := func(ctx context.Context, v int) iter.Seq2[int, error] {
 						return func(yield func(int, error) bool) {
-							<-time.After(time.Duration(late[v]) * time.Millisecond)
+							pipetest.Sleep(ctx, time.Duration(late[v])*time.Millisecond)
 							pool.take()
 							defer pool.give()
 							for i := range 10 {
@@ -276,7 +276,7 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 						if _, err := run.Next(t.Context()); err != nil {
 							t.Fatal(i, err)
 						}
-						<-time.After(c.behind)
+						pipetest.Sleep(t.Context(), c.behind)
 					}
 					s := statsOf(run, "work")
 					got := s.Shares()

@@ -29,8 +29,8 @@ step "build" scripts/build.sh
 step "guide" scripts/docs.sh
 step "what makes the guide" tests scripts/docs
 step "go test" go test -timeout 30m $(without "${RACE[@]}")
-# Package extern and the tests of functions of Python have no C in them, and start many processes: they run with cgo alone (//go:build cgo).
-step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(without ./extern)
+# Functions of Python have no C in them, and their tests start many processes: they run with cgo alone (//go:build cgo), as does all that is the same without.
+step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(made_of $(tagged cgo))
 step "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -timeout 30m -race "${RACE[@]}"
 step "random pipelines against models" scripts/models.sh 60
