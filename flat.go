@@ -55,8 +55,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	return nil
 }
 
-// flatHands is how many samples are in hand for each worker at most. One of them is with it; the others have been there and wait for their turn, or come next. They count as
-// being worked on, and so must not be many: else the stage seems to be what limits, also where its workers wait.
+// flatHands is how many samples are in hand for each worker at most. One of them is with it; the others have been there and wait for their turn, or come next.
 const flatHands = 4
 
 // expand yields what the function makes of a sample, which is done with then.

@@ -187,8 +187,11 @@ func (l *lane) bury(cause error) {
 	l.pack.release()
 	reported := int(l.reported.Load())
 	guilty := -1
-	if item, _, ok := l.inWork(); ok {
+	if item, began, ok := l.inWork(); ok {
 		guilty = item
+		if !l.pack.single {
+			l.jobs[item].call.Took += monotonic() - began
+		}
 	}
 	proc.mu.Lock()
 	limited, limitedItem := proc.limited, proc.item

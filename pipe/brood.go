@@ -3,7 +3,6 @@ package pipe
 import (
 	"fmt"
 	"sync"
-	"time"
 )
 
 // A brood numbers what is made of one item. The family begins with the first child: an item of which nothing is made needs none.
@@ -112,9 +111,4 @@ func (p *parts) missing() error {
 		return fmt.Errorf("outputs of item %v of source %s were finished before the run was resumed, and the item did not come again", part.Item, part.Source)
 	}
 	return nil
-}
-
-// durationSince is the time that a worker was busy since its clock showed before.
-func durationSince(before int64, w *worker) time.Duration {
-	return time.Duration(w.busy.Load() - before)
 }

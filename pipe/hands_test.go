@@ -246,11 +246,13 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 	const each = 10 * time.Millisecond
 	for name, c := range map[string]struct {
 		ahead, behind time.Duration // that the source and the consumer take for an item
+		worked        time.Duration // what workers say; the rest is the way to them
 		want          pipe.Shares
 	}{
-		"they limit":          {0, 0, pipe.Shares{Busy: 1}},
-		"the source limits":   {2 * each, 0, pipe.Shares{Starved: 0.75, Busy: 0.25}},
-		"the consumer limits": {0, 2 * each, pipe.Shares{Busy: 0.25, Blocked: 0.75}},
+		"they limit":          {0, 0, each, pipe.Shares{Busy: 1}},
+		"the way limits":      {0, 0, each / 5, pipe.Shares{Busy: 1}},
+		"the source limits":   {2 * each, 0, each, pipe.Shares{Starved: 0.75, Busy: 0.25}},
+		"the consumer limits": {0, 2 * each, each, pipe.Shares{Busy: 0.25, Blocked: 0.75}},
 	} {
 		for _, kind := range changeableKinds {
 			if kind.kind == "filter" || kind.kind == "fill" && c.behind > 0 { // a map; and one that waits for room in the middle of an operation
@@ -263,7 +265,7 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 						pool.take()
 						defer pool.give()
 						<-time.After(each)
-						pipe.Worked(ctx, each)
+						pipe.Worked(ctx, c.worked)
 						return n, nil
 					}
 					numbers := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 400}), takes(c.ahead), pipe.Opts{Name: "ahead"})
@@ -285,13 +287,13 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 							t.Errorf("share %d is %.3f, want %.3f", i, pair[0], pair[1])
 						}
 					}
-					if s.Busy != 400*each || s.Hands != 8 || s.P50 < each || s.P50 > each*11/10 || s.P99 > each*11/10 {
+					if s.Busy != 400*c.worked || s.Hands != 8 || s.P50 < c.worked || s.P50 > c.worked*11/10 || s.P99 > c.worked*11/10 {
 						t.Errorf("busy for %v, %d in hand, p50 %v, p99 %v", s.Busy, s.Hands, s.P50, s.P99)
 					}
 					run.Close()
 					lives.check(t, began, run.Stats(), true)
 					for _, one := range lives.all {
-						if one.Stage == "work" && one.Kind == pipe.Operation && one.Items > 0 && one.Took != each {
+						if one.Stage == "work" && one.Kind == pipe.Operation && one.Items > 0 && one.Took != c.worked {
 							t.Errorf("%+v", one)
 						}
 					}

@@ -35,6 +35,7 @@ func (t StageStats) minus(u StageStats) StageStats {
 	t.Blocked -= u.Blocked
 	t.Gated -= u.Gated
 	t.Queued -= u.Queued
+	t.Turn -= u.Turn
 	t.Over -= u.Over
 	t.Times = bucketsSince(t.Times, u.Times)
 	t.percentiles()

@@ -76,8 +76,8 @@ func (l *lanes[T]) begin(w *worker, at turn, sequence bool) bool {
 	if !l.elsewhere {
 		return true
 	}
-	w.beforeWait(&w.blocked)
-	defer w.tick(&w.blocked)
+	w.beforeWait(&w.inTurn)
+	defer w.tick(&w.inTurn)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.stopped && (l.begun != at.number || sequence && l.under >= l.most) {

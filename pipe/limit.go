@@ -84,6 +84,10 @@ func (t *attempt[Out]) giveBack() {
 	if t.worker != nil {
 		t.worker.permit = t.deputy.permit
 		t.deputy.tell(t.worker)
+		if t.deputy.reported.Load() {
+			t.worker.worked.Add(t.deputy.worked.Load())
+			t.worker.reported.Store(true)
+		}
 	}
 }
 
@@ -126,7 +130,6 @@ func (w *worker) tell(to *worker) {
 	to.bytes.Add(w.bytes.Load())
 	to.retried.Add(w.retried.Load())
 	to.replaced.Add(w.replaced.Load())
-	to.worked.Add(w.worked.Load())
 }
 
 // A LimitError is the failure of an item whose operation took longer than its Limit.

@@ -109,7 +109,7 @@ func (t *tracer) end(account *atomic.Int64, from, took time.Duration) {
 		s.Kind = Blocked
 	case &w.gated:
 		s.Kind = Gated
-	case &w.queued:
+	case &w.queued, &w.inTurn:
 		s.Kind = Queued
 	default:
 		s = t.of

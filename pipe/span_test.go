@@ -73,7 +73,7 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 		clocks[one.Stage] = c
 	}
 	for _, stage := range st.Stages {
-		if want := [5]time.Duration{stage.Starved, stage.Busy, stage.Blocked, stage.Gated, stage.Queued}; clocks[stage.Name] != want {
+		if want := [5]time.Duration{stage.Starved, stage.Busy, stage.Blocked, stage.Gated, stage.Queued + stage.Turn}; clocks[stage.Name] != want {
 			t.Errorf("spans of %s (%s) are %v of starving, work, blocking, gating, queueing; its clocks say %v", stage.Name, stage.Kind, clocks[stage.Name], want)
 		}
 		if slices.Contains([]string{"merge", "join", "branch"}, stage.Kind) {
@@ -203,7 +203,10 @@ func TestSpanHookPanics(t *testing.T) {
 				}
 			}
 			gate := pipe.NewGate(1)
-			f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20}), second, pipe.Opts{Name: "away", Staff: func(int) {}})
+			f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20}), func(ctx context.Context, v int) (int, error) {
+				pipe.Worked(ctx, 0)
+				return second(ctx, v)
+			}, pipe.Opts{Name: "away", Staff: func(int) {}})
 			f = pipe.Map(f, second, pipe.Opts{Name: "map", Workers: 3, Gate: gate})
 			b := pipe.Fill(f, 2, plainStore{2}, writeUnless(-1), pipe.FillOpts{Name: "fill", Gate: gate})
 			run := start(t, b, pipe.Config{Hooks: pipe.Hooks{Span: panics}, Failures: pipe.Policy{Skip: true, Count: -1}})

@@ -41,7 +41,8 @@ type StageStats struct {
 	Blocked time.Duration `json:"blocked_ns"`
 	Gated   time.Duration `json:"gated_ns"`
 	Queued  time.Duration `json:"queued_ns,omitempty"`
-	Hands   int           `json:"hands,omitempty"` // where workers are elsewhere
+	Turn    time.Duration `json:"turn_ns,omitempty"` // operations of a FlatMap waited for those before them to begin
+	Hands   int           `json:"hands,omitempty"`   // where workers are elsewhere
 
 	Over time.Duration `json:"over_ns,omitempty"` // since there was nothing left to do, for all operations at once
 
@@ -110,10 +111,11 @@ func (s *stage) stats() StageStats {
 		t.Replaced += w.replaced.Load()
 		t.Abandoned += w.abandoned.Load()
 		t.Starved += time.Duration(w.starved.Load())
-		t.Busy += time.Duration(w.busy.Load())
+		t.Busy += w.working()
 		t.Blocked += time.Duration(w.blocked.Load())
 		t.Gated += time.Duration(w.gated.Load())
 		t.Queued += time.Duration(w.queued.Load())
+		t.Turn += time.Duration(w.inTurn.Load())
 	}
 	if s.staff != nil {
 		t.Hands = s.hands
@@ -143,10 +145,10 @@ type Shares struct {
 }
 
 // Shares returns what the workers did. A stage with nothing left to do counts as starved. Workers elsewhere that are not busy do what their operations do: where these
-// are queued, they are on their way from one to the next, which is no time that another stage could fill.
+// are queued, they are on their way from one to the next, which is no time that another stage could fill; those that wait for their turn say nothing.
 func (t StageStats) Shares() Shares {
 	waits := t.Starved + t.Blocked + t.Gated + t.Queued + t.Over
-	life := (t.Busy + waits) / time.Duration(max(1, t.Hands))
+	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.Hands))
 	if life <= 0 {
 		return Shares{}
 	}
@@ -217,6 +219,7 @@ func (t StageStats) plus(u StageStats) StageStats {
 	u.Blocked += t.Blocked
 	u.Gated += t.Gated
 	u.Queued += t.Queued
+	u.Turn += t.Turn
 	u.Over += t.Over
 	u.Sampled = t.Sampled || u.Sampled
 	u.Times = mergeBuckets(t.Times, u.Times)

@@ -97,18 +97,20 @@ func TestE53Queues(t *testing.T) {
 
 // Where operations are fast only some are timed, and the numbers say so; nothing is missing in the sums.
 func TestFastStagesAreSampled(t *testing.T) {
-	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20000}), same, pipe.Opts{Name: "map", Buffer: 64})
-	run := start(t, f, pipe.Config{})
-	collect(t, run)
-	run.Close()
-	s := run.Stats().Stages[1]
-	timed := int64(0)
-	for _, b := range s.Times {
-		timed += b.Count
-	}
-	if !s.Sampled || timed == 0 || timed >= s.In || s.In != 20000 || s.Out != 20000 {
-		t.Errorf("%d of %d were timed, sampled: %v", timed, s.In, s.Sampled)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20000}), same, pipe.Opts{Name: "map", Buffer: 64})
+		run := start(t, f, pipe.Config{})
+		collect(t, run)
+		run.Close()
+		s := run.Stats().Stages[1]
+		timed := int64(0)
+		for _, b := range s.Times {
+			timed += b.Count
+		}
+		if !s.Sampled || timed == 0 || timed >= s.In || s.In != 20000 || s.Out != 20000 {
+			t.Errorf("%d of %d were timed, sampled: %v", timed, s.In, s.Sampled)
+		}
+	})
 }
 
 func TestStatsPlus(t *testing.T) {

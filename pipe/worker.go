@@ -25,9 +25,12 @@ type worker struct {
 
 	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
 
-	starved, busy, blocked, gated, queued atomic.Int64 // nanoseconds; they add up to the worker's life
+	starved, busy, blocked, gated, queued, inTurn atomic.Int64 // nanoseconds; they add up to the worker's life
 
-	worked atomic.Int64 // nanoseconds of the operation at hand, where workers are elsewhere
+	// Where workers are elsewhere:
+	reported atomic.Bool  // the operation at hand has said how long one worked for it
+	worked   atomic.Int64 // which is this long, in nanoseconds
+	ahead    atomic.Int64 // nanoseconds that they worked while the operation waited for something else
 }
 
 type counts struct {
@@ -38,17 +41,23 @@ type counts struct {
 func (w *worker) tick(account *atomic.Int64) time.Duration {
 	now := w.stage.engine.now()
 	since := now - w.last
-	if account == &w.busy && w.stage.staff != nil {
-		worked := min(time.Duration(w.worked.Swap(0)), since)
-		w.accountFor(&w.queued, since-worked)
-		since = worked
+	rest := since
+	if account == &w.busy && w.reported.Load() {
+		w.reported.Store(false)
+		worked := time.Duration(w.worked.Swap(0))
+		rest = min(worked, since)
+		w.ahead.Add(int64(worked - rest))
+		w.accountFor(&w.queued, since-rest)
 	}
-	w.accountFor(account, since)
+	w.accountFor(account, rest)
 	if w.pulse != nil && account != &w.busy {
 		w.pulse.waits.Store(nil)
 	}
 	return since
 }
+
+// working is how long the worker was busy, or those elsewhere for it.
+func (w *worker) working() time.Duration { return time.Duration(w.busy.Load() + w.ahead.Load()) }
 
 // accountFor adds a time that begins when the clock was read last.
 func (w *worker) accountFor(account *atomic.Int64, d time.Duration) {
@@ -80,10 +89,10 @@ func (w *worker) timeRest(operated bool, accounted time.Duration) {
 		}
 		return
 	}
-	d := accounted + w.tick(&w.busy)
-	w.pace.took(n, d)
+	before := w.working()
+	w.pace.took(n, accounted+w.tick(&w.busy))
 	if n == 1 && operated {
-		w.stage.times.add(d)
+		w.stage.times.add(accounted + w.working() - before)
 	}
 	w.tellSpans()
 }
@@ -184,6 +193,7 @@ func AddBytes(ctx context.Context, n int64) {
 func Worked(ctx context.Context, d time.Duration) {
 	if w, ok := ctx.Value(workerKey{}).(*worker); ok && w.stage.staff != nil {
 		w.worked.Add(int64(d))
+		w.reported.Store(true)
 	}
 }
 

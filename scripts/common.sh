@@ -68,7 +68,7 @@ step() {
 go_files() { find . -name '*.go' -not -path './.*' -not -path './build/*' -print0; }
 
 # tagged prints the packages that are others with a build tag.
-tagged() { go_files | xargs -0 grep -lE "^//go:build .*\b$1\b" | xargs -n1 dirname | sort -u; }
+tagged() { go_files | xargs -0 grep -lE "^//go:build .*\b($1)\b" | xargs -n1 dirname | sort -u; }
 
 # made_of prints the packages whose tests have any of these in them.
 made_of() {

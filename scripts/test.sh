@@ -3,8 +3,10 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begun=$SECONDS
 
-# Packages in which goroutines meet: they are tested under the race detector, and without it where there is no cgo.
+# Packages in which goroutines meet: they are tested under the race detector, and without it in the build without cgo.
 RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./extern/... ./stats/... ./media/internal/hostile)
+# Those of them that have no C below them run once more, as they are.
+PURE=(./pipe/... ./budget/... ./store/... ./wire/... ./stats/...)
 # Packages that touch slots: they are tested again with poison and canaries.
 SLOTS=(. ./arena/... ./serve/...)
 
@@ -30,7 +32,7 @@ step "guide" scripts/docs.sh
 step "what makes the guide" tests scripts/docs
 step "go test" go test -timeout 30m $(without "${RACE[@]}")
 # Functions of Python have no C in them, and their tests start many processes: they run with cgo alone (//go:build cgo), as does all that is the same without.
-step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(made_of $(tagged cgo))
+step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(made_of $(tagged cgo)) "${PURE[@]}"
 step "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
 step "go test, race detector" go test -timeout 30m -race "${RACE[@]}"
 step "random pipelines against models" scripts/models.sh 60

@@ -181,7 +181,7 @@ func (t *Trace) Span(s pipe.Span) {
 // isIdle tells whether a worker had no item in a part of its life.
 func isIdle(s *pipe.Span) bool {
 	switch s.Kind {
-	case pipe.Starved, pipe.Blocked, pipe.Gated:
+	case pipe.Starved, pipe.Blocked, pipe.Gated, pipe.Queued:
 		return true
 	case pipe.Work:
 		return s.Item == nil && s.Items == 0

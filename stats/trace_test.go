@@ -168,7 +168,7 @@ func TestTraceKeepsWhatItIsTold(t *testing.T) {
 		all = slices.DeleteFunc(all, func(e event) bool { return e.Ph != "X" })
 		begun := make(map[string]bool)
 		told = slices.DeleteFunc(told, func(s pipe.Span) bool { // what a worker does before its first item
-			idle := s.Kind == pipe.Starved || s.Kind == pipe.Blocked || s.Kind == pipe.Gated || s.Kind == pipe.Work && s.Item == nil && s.Items == 0
+			idle := slices.Contains([]pipe.SpanKind{pipe.Starved, pipe.Blocked, pipe.Gated, pipe.Queued}, s.Kind) || s.Kind == pipe.Work && s.Item == nil && s.Items == 0
 			worker := fmt.Sprint(s.Worker, " ", s.Stage)
 			begun[worker] = begun[worker] || s.Worker == 0 || !idle
 			return !begun[worker]

@@ -117,3 +117,18 @@ def test_what_fails_takes_time_too():
 def failing(sample):
     time.sleep(EACH)
     raise ValueError("bad sample")
+
+
+def hanging(sample):
+    time.sleep(60)
+    return sample
+
+
+def test_what_hangs_has_taken_its_time():
+    hangs = hr.source(SOURCE[:2]).map(hanging, workers=1, gives={"x": ("int64", (4,))}).failures(on_error="skip", time_limit=1)
+    with hangs.batch(4).loader(epochs=1) as loader:
+        assert list(loader) == []
+        stage = stage_of(loader.stats(), "map+batch")
+    assert stage["lost"] == 2
+    assert 1.9e9 < stage["busy_ns"] < 20e9
+    assert stage["p50_ns"] > 0.9e9

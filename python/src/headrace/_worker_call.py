@@ -419,6 +419,7 @@ class _Streams:
         try:
             iterator = self._begin(task, row)
             while True:
+                lane.working(item)
                 self._seed(task, item)
                 try:
                     sample = next(iterator)
@@ -431,7 +432,7 @@ class _Streams:
                 item += 1
                 writer.took(monotonic_ns() - begun)
                 more = self._pass_on()
-                begun = lane.working(item)
+                begun = monotonic_ns()
                 if not more:
                     iterator.close() if hasattr(iterator, "close") else None
                     break
