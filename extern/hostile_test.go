@@ -16,7 +16,7 @@ func TestHostileWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, how := range []string{"short", "garbage", "same", "negative same", "room", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
+	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
 		"start", "mute"} {
 		t.Run(how, func(t *testing.T) {
 			python := interpreter(t)

@@ -21,8 +21,9 @@ type lane struct {
 	number   atomic.Uint32 // of the pack
 	reported atomic.Int64  // samples of it that have come back; very many where there is no pack
 
-	jobs []*job
-	pack pack
+	jobs  []*job
+	pack  pack
+	began time.Time // when it was sent
 }
 
 const noPack = int64(1) << 32
@@ -68,7 +69,8 @@ func (l *lane) serve() {
 			q.complete(l.jobs[0], err)
 			continue
 		}
-		began, alone := time.Now(), l.jobs[0].suspect
+		alone := l.jobs[0].suspect
+		l.began = time.Now()
 		if alone {
 			proc.alone.Lock()
 		} else {
@@ -85,7 +87,7 @@ func (l *lane) serve() {
 			return
 		}
 		l.reported.Store(noPack)
-		each := time.Since(began) / time.Duration(len(l.jobs))
+		each := time.Since(l.began) / time.Duration(len(l.jobs))
 		most = min(2*most, packCalls, max(1, int(packTime/max(1, each))))
 	}
 }
@@ -187,10 +189,10 @@ func (l *lane) bury(cause error) {
 	l.pack.release()
 	reported := int(l.reported.Load())
 	guilty := -1
-	if item, began, ok := l.inWork(); ok {
+	if item, began, ok := l.inWork(); ok && (l.pack.single || item < len(l.jobs)) { // the worker may have written anything
 		guilty = item
 		if !l.pack.single {
-			l.jobs[item].call.Took += monotonic() - began
+			l.jobs[item].call.Took += min(max(0, monotonic()-began), time.Since(l.began))
 		}
 	}
 	proc.mu.Lock()

@@ -1,6 +1,7 @@
 """A worker that breaks the protocol: $HOSTILE says how."""
 
 import json
+import mmap
 import os
 import socket
 import struct
@@ -28,7 +29,7 @@ def words(*values):
     return struct.pack(f"<{len(values)}q", *values)
 
 
-receive()
+setup = json.loads(receive())
 if how == "mute":
     lane.shutdown(socket.SHUT_WR)
     while True:
@@ -37,11 +38,16 @@ if how == "start":
     send(34, b"{")
     receive()
 send(34, json.dumps({"random": False}).encode())
-receive()
+pack = receive()
+if how == "cell":  # a sample that there is not, since a time that was not
+    number = struct.unpack_from("<q", pack, 5 * 8)[0]
+    with mmap.mmap(3, setup["heap"]) as heap:
+        struct.pack_into("<QQ", heap, setup["cells"][0], number << 32 | 1000, 1 << 63)
 same = 2 << 48
 bad = {
     "short": (36, words(0, 1)),
     "garbage": (36, bytes(range(256))),
+    "cell": (36, b""),
     "same": (36, words(0, 1, 1, 0, 9 * 8, 0, 0, 2, 7)),
     "first": (36, words(0, 1, 1, 0, 9 * 8, 0, 0, 2, 0)),
     "negative same": (36, words(0, 1, 1, 0, 9 * 8, 0, 0, 2, -1)),
