@@ -44,7 +44,7 @@ type StageStats struct {
 	Turn    time.Duration `json:"turn_ns,omitempty"` // operations of a FlatMap waited for those before them to begin
 	Hands   int           `json:"hands,omitempty"`   // where workers are elsewhere
 
-	Over time.Duration `json:"over_ns,omitempty"` // since there was nothing left to do, for all operations at once
+	Over time.Duration `json:"over_ns,omitempty"` // there was nothing left to do, while other stages had; for all operations at once
 
 	Mean    time.Duration `json:"mean_ns"` // of the time that an item keeps a worker busy
 	P50     time.Duration `json:"p50_ns"`  // of the time that an operation takes
@@ -81,6 +81,18 @@ func (e *engine) stats() Stats {
 	}
 	s.Queues = e.queues()
 	return s
+}
+
+// throughSince is when the last stage had nothing left to do; now, as long as there is one that has.
+func (e *engine) throughSince() (last time.Duration) {
+	for _, s := range e.stages {
+		over := s.through.Load()
+		if over == nil {
+			return e.elapsed()
+		}
+		last = max(last, over.since)
+	}
+	return last
 }
 
 // queues are the numbers of all queues.
@@ -121,7 +133,7 @@ func (s *stage) stats() StageStats {
 		t.Hands = s.hands
 	}
 	if over := s.through.Load(); over != nil {
-		t.Over = max(0, s.engine.elapsed()-over.since) * time.Duration(over.operations)
+		t.Over = max(0, s.engine.throughSince()-over.since) * time.Duration(over.operations)
 	}
 	t.Times = s.times.buckets()
 	t.percentiles()
