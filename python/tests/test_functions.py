@@ -180,17 +180,18 @@ def test_arrays_may_be_changed_in_place_and_kept_as_copies(pictures):
 
     class Before:
         def __init__(self):
-            self.last = np.zeros((48, 40, 3), np.uint8)
+            self.last = np.zeros((48, 40, 3), np.uint8), ""
 
-        def __call__(self, image):
-            last, self.last = self.last, image
+        def __call__(self, image, key):
+            last, self.last = self.last, (image, key)
             return last
 
-    samples = plain(pictures)
-    blank = np.zeros((48, 40, 3), np.uint8)
-    want = [{**s, "image": before} for s, before in zip(samples, [blank, *(s["image"] for s in samples)], strict=False)]
-    got = rows(images(pictures).map(Before, fields="image", copy=True, gives=("uint8", (48, 40, 3)), workers=1), workers=1)
-    assert_alike(got, want)
+    gives = {"image": ("uint8", (48, 40, 3)), "before": str}
+    got = rows(images(pictures).map(Before, fields=["image", "key"], to=["image", "before"], copy=True, gives=gives, workers=1))
+    pixels = {"": np.zeros((48, 40, 3), np.uint8), **{s["key"]: s["image"] for s in plain(pictures)}}
+    for row in got:
+        np.testing.assert_array_equal(row["image"], pixels[row["before"]])
+    assert len({row["before"] for row in got}) == len(got) == COUNT
 
 
 def test_operations_before_and_behind(pictures):
