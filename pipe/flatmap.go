@@ -91,7 +91,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	if w.tracer != nil {
 		w.tracer.begin(in.val, &in.ticket, at.epoch)
 	}
-	before := w.working()
+	before := w.busyTime()
 	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
@@ -119,7 +119,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	}
 	w.settle()
 	w.tellSpans()
-	s.times.add(w.working() - before)
+	s.times.add(w.busyTime() - before)
 	end := msg[Out]{kind: gone, ticket: brood.end()}
 	switch {
 	case err == nil:

@@ -123,7 +123,7 @@ func (s *stage) stats() StageStats {
 		t.Replaced += w.replaced.Load()
 		t.Abandoned += w.abandoned.Load()
 		t.Starved += time.Duration(w.starved.Load())
-		t.Busy += w.working()
+		t.Busy += w.busyTime()
 		t.Blocked += time.Duration(w.blocked.Load())
 		t.Gated += time.Duration(w.gated.Load())
 		t.Queued += time.Duration(w.queued.Load())

@@ -56,8 +56,8 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 	return since
 }
 
-// working is how long the worker was busy, or those elsewhere for it.
-func (w *worker) working() time.Duration { return time.Duration(w.busy.Load() + w.ahead.Load()) }
+// busyTime is how long the worker was busy, or those elsewhere for it.
+func (w *worker) busyTime() time.Duration { return time.Duration(w.busy.Load() + w.ahead.Load()) }
 
 // accountFor adds a time that begins when the clock was read last.
 func (w *worker) accountFor(account *atomic.Int64, d time.Duration) {
@@ -89,10 +89,10 @@ func (w *worker) timeRest(operated bool, accounted time.Duration) {
 		}
 		return
 	}
-	before := w.working()
+	before := w.busyTime()
 	w.pace.took(n, accounted+w.tick(&w.busy))
 	if n == 1 && operated {
-		w.stage.times.add(accounted + w.working() - before)
+		w.stage.times.add(accounted + w.busyTime() - before)
 	}
 	w.tellSpans()
 }
