@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
-	"headrace/budget"
 	"headrace/extern"
 	"headrace/internal/machine"
 	"headrace/pipe"
@@ -17,14 +17,13 @@ import (
 	"headrace/tensor"
 )
 
-// collating is a function of Python that makes whole batches: it is given lists of samples. What it gives is copied into a slot when it is there, since nobody knows
-// before how large it will be.
+// collating is a function of Python that makes whole batches: it is given lists of samples. Its workers write what it makes into a slot, one array behind the other.
 type collating struct {
 	*python
 	rows     int // samples of a batch
 	dropLast bool
-	make     func(context.Context, []*item) (*made, error) // with all that is done about failures
-	refuses  bool                                          // the loader replaces samples that fail, which cannot be done with a batch
+	make     func(context.Context, commission) (made, error) // with all that is done about failures
+	refuses  bool                                            // the loader replaces samples that fail, which cannot be done with a batch
 	losses   *pipe.Policy
 
 	probes bool          // it is to be found out what the function gives
@@ -32,20 +31,29 @@ type collating struct {
 	bytes  int           // likewise: of the first batch
 }
 
-// made is a batch that a function has made.
-type made struct {
-	items  []*item // of which
-	values []extern.Value
-	names  []string     // of these, where nobody has said what the function gives
-	grant  budget.Grant // for what values hold
+// commission is a batch to be made.
+type commission struct {
+	items []*item
+	slot  []byte // where its arrays belong
 }
+
+// made is what a function has made.
+type made struct {
+	values []extern.Value // those that did not fit into the slot lie elsewhere
+	names  []string       // of these, where nobody has said what the function gives
+}
+
+// collateHands is how many batches are in hand for each worker: one that it makes, and one that waits for it with its slot.
+const collateHands = 2
 
 // collate makes what stands at the end of a recipe whose batches a function makes.
 func (c *compiler) collate(plan fuse.Plan, rows int) (_ *collating, err error) {
 	t := &c.trail
 	args := plan.Batch.Collate
-	next := &collating{python: &python{work: c.work, name: plan.Last.Name(), hands: 2}, rows: rows, dropLast: plan.Batch.DropLast}
-	next.probes = args.Gives.Schema == nil
+	next := &collating{python: &python{work: c.work, name: plan.Last.Name(), hands: collateHands}, rows: rows, dropLast: plan.Batch.DropLast}
+	if next.probes = args.Gives.Schema == nil; next.probes {
+		next.hands = 1 // the first batch tells
+	}
 	o := extern.Options{Kind: extern.Collate, In: args.Takes(t.schema), Gives: args.Gives.Schema}
 	next.begin(o.In, &t.places)
 	for _, f := range o.Gives {
@@ -73,19 +81,16 @@ func (c *compiler) collate(plan fuse.Plan, rows int) (_ *collating, err error) {
 // collate is the flow of batches behind the samples.
 func (j joiner) collate(in pipe.Flow[*item], c *collating) pipe.Flow[*Batch] {
 	j.slots.packs = true // a batch is one row
-	ordered := j.config.Order == InputOrder
 	together := pipe.AggregateOpts{Name: "group " + c.name, Buffer: 1, DropLast: c.dropLast}
 	j.note(together.Name, 1, nil)
 	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*item, []*item] { return &gathered{rows: c.rows} }, together), c.dropAll)
 
-	calls := pipe.Opts{Name: c.name, Workers: c.workers, Hands: c.hands, Staff: c.pool.SetWorkers, Buffer: 1, Ordered: ordered, Failures: c.losses}
+	calls := pipe.FillOpts{
+		Name: c.name, Workers: c.workers, Hands: c.hands, Staff: c.pool.SetWorkers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, Failures: c.losses,
+	}
 	j.calling = append(j.calling, c.name)
 	j.note(c.name, c.workers, []string{c.name})
-	batches := pipe.Discard(pipe.Map(lists, c.call, calls), c.drop)
-
-	store := pipe.FillOpts{Name: "fill " + c.name, Workers: 1, Buffer: j.config.Prefetch, Ordered: ordered, Gate: j.gate.gate}
-	j.note(store.Name, 1, nil)
-	return pipe.Fill(batches, 1, j.slots, c.fill, store)
+	return pipe.Fill(lists, 1, j.slots, c.into, calls)
 }
 
 // gathered are the samples of the next batch. Nobody waits for the bytes of those that wait for others.
@@ -122,49 +127,48 @@ func (g *gathered) emit(e *pipe.Emitter[*item, []*item]) {
 	e.Emit(list, held...)
 }
 
-// call has a batch made of samples, which are done with then, whatever comes of it.
-func (c *collating) call(ctx context.Context, items []*item) (*made, error) {
-	m, err := c.make(ctx, items)
-	if err == nil {
-		m.grant, items[0].working = items[0].working, budget.Grant{}
-		m.grant.Resize(m.bytes())
-	}
-	c.dropAll(items)
-	if err == nil || ctx.Err() != nil || errors.As(err, new(*extern.StartError)) {
-		return m, err
-	}
-	if c.refuses {
+// into has a batch made of samples, which are done with then, whatever comes of it.
+func (c *collating) into(ctx context.Context, items []*item, b *Batch, row int) error {
+	defer c.dropAll(items)
+	m, err := c.make(ctx, commission{items, b.slot.Bytes()})
+	switch {
+	case err == nil:
+		defer c.free(m)
+		return c.settle(items, m, b, row)
+	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
+		return err
+	case c.refuses:
 		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", Replace, Skip, err)
 	}
-	return nil, items[0].blamed(fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.name, err))
+	return items[0].blamed(fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.name, err))
 }
 
 // makeOnce is one try.
-func (c *collating) makeOnce(ctx context.Context, items []*item) (_ *made, err error) {
+func (c *collating) makeOnce(ctx context.Context, a commission) (m made, err error) {
 	defer catch(&err)
-	call := c.callOf(items)
+	call := c.callOf(a)
 	if err := c.ask(ctx, call); err != nil {
-		return nil, err
+		return made{}, err
 	}
-	m := &made{items: items, values: call.Out, names: call.Names}
+	m = made{call.Out, call.Names}
 	for i := range c.out {
 		if err := c.out[i].fits(&call.Out[i]); err != nil {
 			c.free(m)
-			return nil, c.misfit(err)
+			return made{}, c.misfit(err)
 		}
 	}
 	return m, nil
 }
 
 // callOf is the call for a list of samples. What the function draws depends on the first of them.
-func (c *collating) callOf(items []*item) *extern.Call {
-	first := items[0]
+func (c *collating) callOf(a commission) *extern.Call {
+	first := a.items[0]
 	key := c.work.chance(first)
-	call := &extern.Call{ID: first.id, Key: first.key, Rows: len(items), Random: [2]uint64{key.Uint64(c.op, 0), key.Uint64(c.op, 1)}}
+	call := &extern.Call{ID: first.id, Key: first.key, Rows: len(a.items), Whole: a.slot, Random: [2]uint64{key.Uint64(c.op, 0), key.Uint64(c.op, 1)}}
 	if c.work.ledger {
 		first.drew(c.name, map[string]any{"key": call.Random})
 	}
-	for _, it := range items {
+	for _, it := range a.items {
 		for i := range c.in {
 			call.In = append(call.In, c.load(it, &c.in[i]))
 		}
@@ -172,8 +176,55 @@ func (c *collating) callOf(items []*item) *extern.Call {
 	return call
 }
 
+// settle makes the slot's batch of what was made: where that is larger than the slot, in a larger one.
+func (c *collating) settle(items []*item, m made, b *Batch, row int) error {
+	c.sign(items, b, row)
+	if c.probes {
+		if err := c.note(m); err != nil {
+			return items[0].blamed(err)
+		}
+		return nil
+	}
+	if len(c.work.layout.forms) == 0 {
+		f, err := c.form(m)
+		if err != nil {
+			return items[0].blamed(err)
+		}
+		if f.bytes > len(b.slot.Bytes()) {
+			if err := b.slot.Grow(f.bytes); err != nil {
+				return pipe.Stop(err)
+			}
+		}
+		b.form.Store(&f)
+	}
+	text := 0
+	for i := range m.values {
+		v := &m.values[i]
+		if v.Kind == sample.Tensor {
+			if to := b.row(i, row); unsafe.SliceData(to) != unsafe.SliceData(v.Data) {
+				copy(to, v.Data)
+			}
+			continue
+		}
+		if b.texts[text][row] = v.Text; v.Kind != sample.Text {
+			b.texts[text][row] = string(v.Data)
+		}
+		text++
+	}
+	return nil
+}
+
+// form is the one that a batch brings.
+func (c *collating) form(m made) (form, error) {
+	extents, err := c.extents(m)
+	if err != nil {
+		return form{}, err
+	}
+	return c.work.layout.form(open{rows: 1, extents: extents})
+}
+
 // note remembers what the first batch is: dtypes and axes, for extents may differ.
-func (c *collating) note(m *made) error {
+func (c *collating) note(m made) error {
 	var gives sample.Schema
 	for i, name := range m.names {
 		v := &m.values[i]
@@ -200,53 +251,17 @@ func (c *collating) note(m *made) error {
 	return nil
 }
 
-// fill puts a batch into a slot, or where that is too small into a larger one.
-func (c *collating) fill(_ context.Context, m *made, b *Batch, row int) error {
-	defer c.drop(m)
-	if c.probes {
-		if err := c.note(m); err != nil {
-			return m.items[0].blamed(err)
-		}
-		c.free(m)
-	}
-	if b.form.Load() == nil {
-		extents, err := c.extents(m)
-		f := form{}
-		if err == nil {
-			f, err = c.work.layout.form(open{rows: 1, extents: extents})
-		}
-		if err != nil {
-			return m.items[0].blamed(err)
-		}
-		if f.bytes > len(b.slot.Bytes()) {
-			if err := b.slot.Grow(f.bytes); err != nil {
-				return pipe.Stop(err)
-			}
-		}
-		b.form.Store(&f)
-	}
-	text := 0
-	for i := range m.values {
-		v := &m.values[i]
-		if v.Kind == sample.Tensor {
-			copy(b.row(i, row), v.Data)
-			continue
-		}
-		if b.texts[text][row] = v.Text; v.Kind != sample.Text {
-			b.texts[text][row] = string(v.Data)
-		}
-		text++
-	}
-	b.samples[row] = len(m.items)
+// sign notes whose samples the batch is made of.
+func (c *collating) sign(items []*item, b *Batch, row int) {
+	b.samples[row] = len(items)
 	b.empty(row)
-	for _, it := range m.items {
+	for _, it := range items {
 		b.origin(row, it)
 	}
-	return nil
 }
 
 // extents are those that a batch brings, of all axes whose extent the types leave open.
-func (c *collating) extents(m *made) (all []int, err error) {
+func (c *collating) extents(m made) (all []int, err error) {
 	for i, s := range c.out {
 		for axis, n := range s.typ.Shape {
 			if n != tensor.Unknown {
@@ -260,27 +275,13 @@ func (c *collating) extents(m *made) (all []int, err error) {
 	return all, nil
 }
 
-func (m *made) bytes() (n int64) {
-	for i := range m.values {
-		n += int64(len(m.values[i].Data))
-	}
-	return n
-}
-
-// free gives back the memory of the values.
-func (c *collating) free(m *made) {
+// free gives back the memory of the values that lie in none of a batch.
+func (c *collating) free(m made) {
 	for i := range m.values {
 		if b := m.values[i].Data; c.work.host.heap.Has(b) {
 			c.work.host.heap.Give(b)
 		}
 	}
-	m.values = nil
-}
-
-func (c *collating) drop(m *made) {
-	c.free(m)
-	m.grant.Release()
-	c.dropAll(m.items)
 }
 
 func (c *collating) dropAll(items []*item) {

@@ -4,6 +4,7 @@ package headrace
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -504,7 +505,7 @@ func TestNumbersOfCollate(t *testing.T) {
 	for _, s := range l.Info().Stages {
 		stages = append(stages, s.Name)
 	}
-	if want := []string{"files", "read", "decode_image", "group batch", "batch", "fill batch"}; !slices.Equal(stages, want) {
+	if want := []string{"files", "read", "decode_image", "group batch", "batch"}; !slices.Equal(stages, want) {
 		t.Errorf("%q, want %q", stages, want)
 	}
 	nothingHeld(t, l)
@@ -512,7 +513,43 @@ func TestNumbersOfCollate(t *testing.T) {
 	t.Setenv("PYTHONPATH", strings.TrimPrefix(pythonHere(t).Environment[len(pythonHere(t).Environment)-1], "PYTHONPATH="))
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},`+steps, root)
 	report, err := Profile(t.Context(), r, Config{}, ProfileOptions{Items: 8, Workers: []int{1, 2}})
-	if text := fmt.Sprint(report); err != nil || report.Items != 16 || !strings.Contains(text, "fill batch") {
+	if text := fmt.Sprint(report); err != nil || report.Items != 16 || !strings.Contains(text, "group batch") {
 		t.Errorf("%v, %s", err, text)
+	}
+}
+
+// Workers write into the batch itself: what lies elsewhere, and is copied, are numbers, and what does not fit.
+func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
+	leak.Check(t)
+	root, _ := pictureFolder(t, 23)
+	for _, more := range []string{"", paddedGives} {
+		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"batch":{"size":4,"collate":{"function":"stages:padded","workers":2`+more+`}}}`, root)
+		l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Python: pythonHere(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		var mu sync.Mutex
+		calls := 0
+		do := l.collating.make
+		l.collating.make = func(ctx context.Context, a commission) (made, error) {
+			m, err := do(ctx, a)
+			mu.Lock()
+			defer mu.Unlock()
+			calls++
+			for i, v := range m.values {
+				if is := overlap(a.slot, v.Data); is != (len(v.Shape) > 0) {
+					t.Errorf("%s %v is written into the batch: %v", l.collating.out[i].name, v.Shape, is)
+				}
+			}
+			return m, err
+		}
+		if err := l.Start(l.Info().State, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := wholeBatches(t, l); len(got) != 6 || calls != 6 {
+			t.Errorf("%d batches in %d calls", len(got), calls)
+		}
+		nothingHeld(t, l)
 	}
 }

@@ -126,8 +126,11 @@ func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if end.writer != nil {
+	switch {
+	case end.writer != nil:
 		l.writers = end.writer.pool
+	case end.collating != nil:
+		l.writers = end.collating.pool
 	}
 	l.work.room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.room, c.spending, c.skipping, c.judges
 	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers

@@ -251,7 +251,7 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 }
 
 // makeMemory sets the byte budget, and in it the pool: what is ready for the consumer, one batch that fills, and two that the consumer holds, for while it
-// asks for the next it has the last.
+// asks for the next it has the last. More that fill take no more than half of the budget, which samples need, too.
 func (l *Loader) makeMemory(p fuse.Plan) error {
 	here := machine.Here()
 	limit, hold := here.Budget(l.config.LocalWorldSize), here.HoldLimit(l.config.LocalWorldSize)
@@ -263,9 +263,11 @@ func (l *Loader) makeMemory(p fuse.Plan) error {
 	}
 	l.info.HoldLimit = hold
 	l.budget = budget.New(limit)
+	count := l.config.Prefetch + 1 + 2
+	count += min(l.inHand(p), max(0, int(limit/2/int64(l.layout.bytes))-count))
 	var err error
 	l.arena, err = arena.New(arena.Options{
-		Slots: l.config.Prefetch + 1 + l.inHand(p) + 2, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
+		Slots: count, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
 	})
 	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",

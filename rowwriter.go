@@ -96,15 +96,20 @@ func (l *Loader) announce(s arena.Segment) error {
 	return l.writers.Segment(s.FD, s.ID, s.Memory)
 }
 
-// inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand.
+// inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand, or some batches.
 func (l *Loader) inHand(p fuse.Plan) int {
+	said := func(workers *int) int {
+		if workers != nil {
+			return *workers
+		}
+		return l.share()
+	}
+	if c := p.Batch.Collate; c != nil {
+		return max(said(c.Workers), l.share())*collateHands - 1 // there may be more workers one day, and each has a slot to itself
+	}
 	if p.Last.Step == nil {
 		return 0
 	}
 	args := p.Last.Step.Args.(*recipe.Map)
-	workers := l.share()
-	if args.Workers != nil {
-		workers = *args.Workers
-	}
-	return (workers*handsFor(nil, args.Gives.Schema) - 1) / l.layout.rows
+	return (said(args.Workers)*handsFor(nil, args.Gives.Schema) - 1) / l.layout.rows
 }

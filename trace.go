@@ -87,8 +87,6 @@ func nameItem(v any) (key string, index int64) {
 	switch v := v.(type) {
 	case []*item: // of a batch the first
 		return nameItem(v[0])
-	case *made:
-		return nameItem(v.items[0])
 	case *item:
 		if v != nil {
 			return v.key, v.id.Index

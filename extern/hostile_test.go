@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"headrace/extern"
+	"headrace/sample"
+	"headrace/tensor"
 )
 
 // A worker that breaks the protocol is ended, its sample is told why, and nothing else comes of it.
@@ -16,7 +18,7 @@ func TestHostileWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
+	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "whole", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
 		"start", "mute"} {
 		t.Run(how, func(t *testing.T) {
 			python := interpreter(t)
@@ -29,6 +31,29 @@ func TestHostileWorkers(t *testing.T) {
 					t.Error(err)
 				}
 			} else if err == nil || !strings.Contains(err.Error(), "was ended for what it sent") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Memory for all arrays of a batch has one place for each of them, and none for anything else.
+func TestHostileWorkersAndAllArrays(t *testing.T) {
+	folder, err := filepath.Abs("testdata/hostile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrays := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Uint8, tensor.Unknown)}, {Name: "b", Type: sample.TensorType(tensor.Uint8, tensor.Unknown)}}
+	withText := sample.Schema{arrays[0], {Name: "b", Type: sample.TextType}}
+	for how, gives := range map[string]sample.Schema{"whole too early": arrays, "whole too late": arrays, "whole too long": arrays, "whole text": withText} {
+		t.Run(how, func(t *testing.T) {
+			python := interpreter(t)
+			python.Environment = append(python.Environment, "PYTHONPATH="+folder, "HOSTILE="+how)
+			pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: gives, Interpreter: python})
+			memory := heapOf(pool).Take(128)
+			defer heapOf(pool).Give(memory)
+			err := pool.Call(within(t, time.Minute), &extern.Call{Rows: 1, In: []extern.Value{number(1)}, Whole: memory[:128:128]})
+			if err == nil || !strings.Contains(err.Error(), "where it does not belong") {
 				t.Error(err)
 			}
 		})

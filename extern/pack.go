@@ -49,9 +49,10 @@ const (
 
 // Where a value of RESULTS lies.
 const (
-	inData = iota // at that offset of the data
-	inRoom        // in the memory that it was given
-	isSame        // it is the input of that number
+	inData  = iota // at that offset of the data
+	inRoom         // in the memory that it was given
+	isSame         // it is the input of that number
+	inWhole        // at that offset of the memory for all arrays
 )
 
 // The states of a sample in RESULTS. Above their bits is how long the worker worked for it, in nanoseconds.
@@ -95,8 +96,9 @@ type pack struct {
 	borrowed [][]byte // copies in the heap of values that lay elsewhere
 	rooms    []room   // by sample and output
 	grants   []grant
-	single   bool // it is one call, whatever the worker counts in it
-	began    bool // a stream has given something
+	filled   int64 // of the memory for all arrays, by those that were looked at
+	single   bool  // it is one call, whatever the worker counts in it
+	began    bool  // a stream has given something
 	values   []Value
 }
 
@@ -282,6 +284,11 @@ func (k *pack) offer() (offered int) {
 	if k.jobs[0].yield != nil || p.o.Gives == nil {
 		return 0
 	}
+	if at, in := p.spaces.find(k.jobs[0].call.Whole); in != nil {
+		k.uses(in.number)
+		k.offered(0, allArrays, at, k.jobs[0].call.Whole, false)
+		return 1
+	}
 	for i, j := range k.jobs {
 		for f := range p.o.Gives {
 			r, at, in := p.room(j.call, f)
@@ -290,15 +297,23 @@ func (k *pack) offer() (offered int) {
 				continue
 			}
 			k.uses(in.number)
-			must := uint64(1)
-			if r.own {
-				must = 0
-			}
-			k.ints = word(word(word(word(word(k.ints, uint64(i)), uint64(f)), at), uint64(len(r.memory))), must)
+			k.offered(i, f, at, r.memory, !r.own)
 			offered++
 		}
 	}
 	return offered
+}
+
+// allArrays is the field of an offer for all of them.
+const allArrays = -1
+
+func (k *pack) offered(item, field int, at uint64, memory []byte, must bool) {
+	k.ints = word(word(word(word(k.ints, uint64(item)), uint64(field)), at), uint64(len(memory)))
+	if must {
+		k.ints = word(k.ints, 1)
+	} else {
+		k.ints = word(k.ints, 0)
+	}
 }
 
 // room is memory for a result, and where it lies: what the caller wants it written into, else a piece of the heap. There is none where the result comes with the
@@ -422,6 +437,7 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 	c.Keep = true
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
 	c.Names = r.names
+	k.filled = 0
 	var out int64
 	for f := range r.fields {
 		v, same, err := k.output(r, f, i, item, c)
@@ -430,6 +446,9 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 			return err
 		}
 		c.Out, c.Same = append(c.Out, v), append(c.Same, same)
+		if v.Kind == sample.Tensor {
+			k.filled = (k.filled + int64(len(v.Data)) + WholeAlign - 1) &^ (WholeAlign - 1)
+		}
 		out += int64(len(v.Data) + len(v.Text))
 	}
 	k.pool().bytesOut.Add(out)
@@ -439,11 +458,17 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 // forfeit gives back what a call was given already, whose results turned out wrong.
 func (k *pack) forfeit(c *Call) {
 	for i, v := range c.Out {
-		if c.Same[i] < 0 && (i >= len(c.Room) || c.Room[i] == nil) {
+		if c.Same[i] < 0 && (i >= len(c.Room) || c.Room[i] == nil) && !within(c.Whole, v.Data) {
 			k.pool().heap.Give(v.Data)
 		}
 	}
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
+}
+
+// within tells whether b begins in that memory.
+func within(memory, b []byte) bool {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+	return len(memory) > 0 && at < uintptr(len(memory))
 }
 
 // output is one value. Text is copied, what came with the message too.
@@ -505,6 +530,12 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 			p.heap.Give(memory)
 			v.Data = nil
 		}
+		return v, -1, nil
+	case inWhole:
+		if t.Kind != sample.Tensor || at != k.filled || at > int64(len(c.Whole)) || bytes > int64(len(c.Whole))-at {
+			return Value{}, -1, fmt.Errorf("%w: field %q was written where it does not belong", wire.ErrProtocol, r.fields[f].Name)
+		}
+		v.Data = c.Whole[at:][:bytes:bytes]
 		return v, -1, nil
 	}
 	data := r.data[at:][:bytes]
@@ -829,7 +860,7 @@ func (r *results) checkColumn(f int) error {
 		if where == isSame && c.mode == general {
 			continue
 		}
-		if where > inRoom || where == inRoom && c.mode == rows {
+		if where > inWhole || where != inData && c.mode == rows {
 			return fmt.Errorf("lies at %#x", place)
 		}
 		bytes := r.word(record + 1*min(1, c.stride-1))

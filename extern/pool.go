@@ -105,6 +105,11 @@ type Call struct {
 	// call's failure. Whatever the outcome, anything may have been written there.
 	Room [][]byte
 
+	// Whole, of Collate, is memory for all arrays of the result: one behind the other in the order of Options.Gives, each at the next multiple of [WholeAlign] bytes. Where it lies in a
+	// segment that the pool was told of, or in the heap, the worker writes those there that fit, but for single numbers; Data of Out says which these are. The others come as without it, in
+	// pieces of the heap. Whatever the outcome, anything may have been written there.
+	Whole []byte
+
 	// State, where it is not nil before the call, is given to load_state_dict(), as JSON, before anything else. After a call of Aggregate that has given a sample, with Options.States, it is that of
 	// state_dict(); nil: the object has none. Iterate instead gives one more value with every sample, of text: the state after it, or "" where
 	// there is none.
@@ -120,6 +125,9 @@ type Call struct {
 	// Took is how long a worker worked for the call; of a stream, for what yield was given so far. Of coroutines that ran beside each other it is a share.
 	Took time.Duration
 }
+
+// WholeAlign is what arrays in Call.Whole are aligned to, in bytes.
+const WholeAlign = 64
 
 // Stats are counts since Open.
 type Stats struct {

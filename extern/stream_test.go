@@ -1,6 +1,7 @@
 package extern_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -274,6 +275,70 @@ func TestCollate(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// Workers write the arrays of a batch where they belong, one behind the other, as far as there is room.
+func TestCollateIntoASegment(t *testing.T) {
+	const room = 1 << 20
+	fd, memory := segment(t, room)
+	in := sample.Schema{{Name: "n", Type: intType}}
+	gives := sample.Schema{
+		{Name: "wide", Type: sample.TensorType(tensor.Float32, tensor.Unknown, 3)}, {Name: "n", Type: intType}, {Name: "small", Type: sample.TensorType(tensor.Uint8, tensor.Unknown)},
+		{Name: "name", Type: sample.TextType}, {Name: "tall", Type: sample.TensorType(tensor.Int32, tensor.Unknown)},
+	}
+	pool := open(t, extern.Options{Function: "functions:ragged", Kind: extern.Collate, In: in, Gives: gives})
+	if err := pool.Segment(fd, 3, memory); err != nil {
+		t.Fatal(err)
+	}
+	empty := int64(-1) // but for the worker's cell
+	for _, n := range []int{5, 1000, 0, 20000, 52000, 52001, 60000, 87381, 90000, 6, 150000} { // 20 n bytes and more; from 87382 on, not even the first fits
+		c := &extern.Call{Rows: 1, In: []extern.Value{number(int64(n))}, Whole: memory}
+		if err := pool.Call(within(t, time.Minute), c); err != nil {
+			t.Fatalf("%d: %v", n, err)
+		}
+		at, fit := 0, true
+		for f, v := range c.Out {
+			if v.Kind == sample.Text {
+				if v.Text != fmt.Sprint(n) {
+					t.Errorf("%d: the text is %q", n, v.Text)
+				}
+				continue
+			}
+			fit = fit && at+len(v.Data) <= room
+			if is := len(v.Data) > 0 && &v.Data[0] == &memory[min(at, room-1)]; is != (fit && len(v.Data) > 0 && f != 1) {
+				t.Errorf("%d: %q of %d bytes is where it belongs: %v", n, gives[f].Name, len(v.Data), is)
+			}
+			at = (at + len(v.Data) + extern.WholeAlign - 1) / extern.WholeAlign * extern.WholeAlign
+		}
+		le := binary.LittleEndian
+		wide, small, tall := c.Out[0], c.Out[2], c.Out[4]
+		if !wide.Shape.Equal(tensor.Shape{n, 3}) || !small.Shape.Equal(tensor.Shape{n % 7}) || !tall.Shape.Equal(tensor.Shape{2 * n}) || toInt(c.Out[1]) != int64(n) {
+			t.Errorf("%d: %v", n, c.Out)
+		}
+		for i := 0; i < len(wide.Data); i += 4 {
+			if math.Float32frombits(le.Uint32(wide.Data[i:])) != float32(n) {
+				t.Fatalf("%d: wide is wrong at %d", n, i)
+			}
+		}
+		for i, b := range small.Data {
+			if b != byte(i) {
+				t.Fatalf("%d: small is %v", n, small.Data)
+			}
+		}
+		for i := 0; i < len(tall.Data); i += 4 {
+			if int32(le.Uint32(tall.Data[i:])) != int32(-n) {
+				t.Fatalf("%d: tall is wrong at %d", n, i)
+			}
+		}
+		give(pool, c)
+		held := heapOf(pool).Held()
+		if empty < 0 {
+			empty = held
+		}
+		if held != empty {
+			t.Fatalf("%d: %d bytes of the heap are held, and %d were before", n, held, empty)
+		}
+	}
 }
 
 func TestWhatIsWrongWithAStream(t *testing.T) {

@@ -203,28 +203,32 @@ func TestResultsOfManySizes(t *testing.T) {
 	all.Wait()
 }
 
-// Results are written where the caller wants them: in a batch's row.
-func TestRoomInASegment(t *testing.T) {
-	fd := -1
-	a, err := arena.New(arena.Options{Slots: 1, SlotBytes: 1 << 20, Announce: func(s arena.Segment) (err error) {
+// segment is the memory of a slot, and what others map it by.
+func segment(t *testing.T, size int) (fd int, memory []byte) {
+	a, err := arena.New(arena.Options{Slots: 1, SlotBytes: size, Announce: func(s arena.Segment) (err error) {
 		fd, err = syscall.Dup(s.FD)
 		return err
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
-	defer func() { syscall.Close(fd) }()
+	t.Cleanup(func() { a.Close() })
 	slot, err := a.Reserve(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	return fd, slot.Bytes()
+}
+
+// Results are written where the caller wants them: in a batch's row.
+func TestRoomInASegment(t *testing.T) {
+	fd, memory := segment(t, 1<<20)
 	for _, side := range []int{2, 200} {
 		for _, function := range []string{"fresh", "in_place"} {
 			t.Run(fmt.Sprint(function, side), func(t *testing.T) {
 				schema := sample.Schema{{Name: "image", Type: sample.TensorType(tensor.Uint8, side, side, 3)}}
 				pool := open(t, extern.Options{Function: "functions:" + function, In: schema, Gives: schema})
-				memory := slot.Bytes()
 				if err := pool.Segment(fd, 3, memory); err != nil {
 					t.Fatal(err)
 				}

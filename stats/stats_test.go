@@ -102,7 +102,7 @@ func cases() map[string]stats.Snapshot {
 	alone.Resources = stats.Resources{Elapsed: 10 * time.Second, Cores: 1, Processes: []stats.Process{{Name: "engine", PID: 7, User: 9 * time.Second}}}
 	whole := training()
 	whole.Stages = append(whole.Stages[:2:2], pipe.StageStats{Name: "group batch", Kind: "aggregate", Workers: 1, In: 4000, Out: 125},
-		pipe.StageStats{Name: "batch", Kind: "map", Workers: 2, In: 125, Out: 125}, pipe.StageStats{Name: "fill batch", Kind: "fill", Workers: 1, In: 125, Out: 125})
+		pipe.StageStats{Name: "batch", Kind: "fill", Workers: 2, In: 125, Out: 125})
 	return map[string]stats.Snapshot{
 		"whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "nothing": {}, "bad": bad, "alone": alone,
 	}

@@ -52,10 +52,8 @@ func summary(s Snapshot) string {
 // samples is how many came to the last stages, which make batches of them: of those that a function of Python makes, to the stage that gathers them.
 func samples(stages []pipe.StageStats) int64 {
 	last := stages[len(stages)-1]
-	if step, ok := strings.CutPrefix(last.Name, "fill "); ok {
-		if i := slices.IndexFunc(stages, func(t pipe.StageStats) bool { return t.Name == "group "+step }); i >= 0 {
-			return stages[i].In
-		}
+	if i := slices.IndexFunc(stages, func(t pipe.StageStats) bool { return t.Name == "group "+last.Name }); i >= 0 {
+		return stages[i].In
 	}
 	return last.In
 }

@@ -320,6 +320,12 @@ def mean(samples):
     return {"x": sum(s["x"] for s in samples) // len(samples)}
 
 
+def ragged(samples):
+    """Arrays of one extent, a number and a text."""
+    n = samples[0]["n"]
+    return {"wide": np.full((n, 3), n, np.float32), "n": n, "small": np.arange(n % 7, dtype=np.uint8), "name": f"{n}", "tall": np.full(2 * n, -n, np.int32)}
+
+
 def pid(sample):
     return {"x": os.getpid(), "thread": threading.get_ident()}
 

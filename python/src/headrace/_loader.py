@@ -927,7 +927,7 @@ class Loader:
 def _samples(stages: list[dict[str, Any]]) -> int:
     """How many samples came into batches: where a function makes these, to the stage that gathers them for it."""
     last = stages[-1]
-    gathers = last["name"].replace("fill ", "group ", 1)
+    gathers = f"group {last['name']}"
     return int(next((stage["in"] for stage in stages if stage["name"] == gathers), last["in"]))
 
 

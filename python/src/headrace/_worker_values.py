@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 GENERAL, ROWS, ALL_SAME, SHARED = 0, 1, 2, 4
-IN_ROOM, IS_SAME = 1 << 48, 2 << 48
+IN_ROOM, IS_SAME, IN_WHOLE = 1 << 48, 2 << 48, 3 << 48
 OFFSET = (1 << 48) - 1
 DONE, FAILED, DROPPED = 0, 1, 2
 _TOOK = 2  # bits of a sample's state, above which is how long it was in work
 LAST, WITH_FIELDS = 1, 2
+_ALL_ARRAYS = -1  # the field of an offer of memory for all of them
 _SCRATCH = 512 << 10
 FULL = 256 << 10
 _BY = "by gives= or by its first sample"
@@ -163,6 +164,7 @@ class Writer:
     def begin(self, offered: dict[tuple[int, int], tuple[int, int, int]], keep: list[bool]) -> None:
         """Begin with a pack. `offered` is memory for results: where, how much, and whether it must be used."""
         self.offered = offered
+        self.whole: _Whole | None = _Whole(self.lane.spaces, *offered[0, _ALL_ARRAYS]) if (0, _ALL_ARRAYS) in offered else None
         self.lent = {}
         self.first = 0
         self._clear()
@@ -296,12 +298,29 @@ def _padded(part: memoryview, parts: list[Any], size: int) -> int:
     return size
 
 
+class _Whole:
+    """Memory for all arrays of a batch, which lie there one behind the other."""
+
+    def __init__(self, spaces: dict[int, Any], place: int, size: int, _: int) -> None:
+        self.memory = spaces[place >> 48]
+        self.base = place & OFFSET
+        self.size = size
+        self.filled = 0
+
+    def take(self, size: int) -> int:
+        """Where the next array lies, of so many bytes; -1: it does not fit, nor does any behind it."""
+        at = self.filled
+        self.filled = at + size + 63 & -64
+        return at if at + size <= self.size else -1
+
+
 class _Scalars:
     """Numbers: they lie one behind the other, those of samples that have failed too."""
 
     def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
         self.name = field["name"]
         self.dtype = dtype_of(field["dtype"])
+        self.writer = writer
         self.values: list[Any] = []
         self.candidates: list[int] = []
         kind = self.dtype.kind
@@ -329,6 +348,8 @@ class _Scalars:
             value = self._convert(value)
         if exact is int and not self.least <= value <= self.most:
             raise Misfit(self.name, f"field {self.name!r} is {value}, which {self.dtype} cannot hold", "OverflowError")
+        if self.writer.whole is not None:
+            self.writer.whole.take(self.dtype.itemsize)  # where the engine puts it
         self.values.append(value)
 
     def _convert(self, value: Any) -> Any:
@@ -424,6 +445,14 @@ class _Arrays:
         shape = value.shape
         if shape != self.shape:
             self._fits(value)
+        if writer.whole is not None:
+            whole = writer.whole
+            at = whole.take(value.nbytes)
+            if at >= 0:
+                np.ndarray(shape, self.dtype, whole.memory, whole.base + at)[...] = value
+                self.places.append(IN_WHOLE + at)
+                self.shapes.append(shape)
+                return
         if writer.own:
             memory, place = writer.own.get(self.index, (None, None))
             if place is not None and self._is_lent(value, memory):
