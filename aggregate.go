@@ -103,8 +103,13 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*item, *item]) er
 	return nil
 }
 
-// stream hands on what the object gives.
+// stream hands on what the object gives. It may give something of all that it was given, so there has to be room before each call.
 func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitter[*item, *item]) (err error) {
+	room, err := c.ahead(ctx, c.pool, c.newest)
+	if err != nil {
+		return err
+	}
+	defer room.Release()
 	var misfit error
 	err = c.pool.Stream(ctx, call, func(out []extern.Value) error {
 		child, err := c.child(ctx, c.newest, out)
@@ -155,7 +160,10 @@ func (c *collector) end() {
 // child makes a sample of what the object gives.
 func (g *aggregate) child(ctx context.Context, it *item, out []extern.Value) (_ *item, err error) {
 	child := &item{source: it.source, id: it.id, key: it.key}
-	return child, g.fill(ctx, child, out, nil)
+	if err := g.fill(child, out, nil); err != nil {
+		return nil, err
+	}
+	return child, g.admit(ctx, child)
 }
 
 // checkAggregates refuses what would have samples made again that were made of several.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"headrace/budget"
 	"headrace/extern"
 	"headrace/pipe"
 	"headrace/recipe/fuse"
@@ -62,7 +63,15 @@ const flatHands = 4
 func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
 	return func(yield func(*item, error) bool) {
 		defer f.work.drop(it)
-		err := f.each(ctx, f.pool, it, func(child *item) bool { return yield(child, nil) })
+		err := f.each(ctx, f.pool, it, func(child *item) error {
+			if err := f.admit(ctx, child); err != nil {
+				return err
+			}
+			if !yield(child, nil) {
+				return errEnough
+			}
+			return nil
+		})
 		if err == nil {
 			return
 		}
@@ -74,24 +83,34 @@ func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
 	}
 }
 
-// one takes a sample on its way by itself: it goes on as one of those that are made of it.
+// one takes a sample on its way by itself: it goes on as one of those that are made of it. That waits for its bytes when the worker is free again, since who waits for the worker may
+// have them.
 func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
 	defer f.work.drop(it)
 	pool, err := f.spare()
 	if err != nil {
 		return nil, pipe.Stop(err)
 	}
-	which, number := int64(0), int64(0)
+	which := int64(0)
 	if depth := len(it.made); depth < len(it.wanted) {
 		which = it.wanted[depth]
 	}
-	err = f.each(ctx, pool, it, func(child *item) bool {
-		if number++; number <= which {
+	out, err = f.nth(ctx, pool, it, which)
+	if err == nil {
+		err = f.admit(ctx, out)
+	}
+	return out, err
+}
+
+// nth is one of the samples that are made of another, from 0. The others have their room in what is reserved for all.
+func (f *flat) nth(ctx context.Context, pool *extern.Pool, it *item, n int64) (out *item, err error) {
+	err = f.each(ctx, pool, it, func(child *item) error {
+		if n--; n >= 0 {
 			f.work.drop(child)
-			return true
+			return nil
 		}
 		out = child
-		return false
+		return errEnough
 	})
 	if err == nil && out == nil {
 		err = pipe.Skip
@@ -101,8 +120,13 @@ func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
 
 var errEnough = errors.New("headrace: no more are taken")
 
-// each calls yield with every sample that the function makes of one, as long as it wants more.
-func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func(*item) bool) error {
+// each calls yield with every sample that the function makes of one, until it returns an error; errEnough is none.
+func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func(*item) error) error {
+	room, err := f.ahead(ctx, pool, it)
+	if err != nil {
+		return err
+	}
+	defer room.Release()
 	c := f.call(it)
 	defer f.done(c)
 	number := int64(0)
@@ -111,16 +135,14 @@ func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func
 		pipe.Worked(ctx, c.Took-told)
 		told = c.Took
 	}
-	err := pool.Stream(ctx, c, func(out []extern.Value) error {
+	err = pool.Stream(ctx, c, func(out []extern.Value) error {
 		tell()
-		child, err := f.child(ctx, it, number, out)
+		child, err := f.child(it, number, out)
 		if err != nil {
 			return err
 		}
-		if number++; !yield(child) {
-			return errEnough
-		}
-		return nil
+		number++
+		return yield(child)
 	})
 	tell()
 	if errors.Is(err, errEnough) {
@@ -130,18 +152,41 @@ func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func
 }
 
 // child makes a sample of what the function yields.
-func (f *flat) child(ctx context.Context, it *item, number int64, out []extern.Value) (_ *item, err error) {
+func (f *flat) child(it *item, number int64, out []extern.Value) (_ *item, err error) {
 	child := it.again()
 	child.made, child.wanted, child.draws = append(slices.Clip(it.made), number), it.wanted, slices.Clone(it.draws)
-	return child, f.fill(ctx, child, out, func(v *values) {
+	return child, f.fill(child, out, func(v *values) {
 		for i := range f.stays {
 			f.copyOf(it, v, &f.stays[i])
 		}
 	})
 }
 
-// fill gives a sample that was made the values that came for it, and others, where there are any. It waits until there are bytes for them.
-func (p *python) fill(ctx context.Context, it *item, out []extern.Value, others func(*values)) (err error) {
+// ahead waits until there are bytes for what a worker makes of a sample before anybody has asked for it. What came is counted besides, before more is asked for: so nothing
+// is made that had no room. The sample that is the oldest has room in any case, and so have those that are made of it.
+func (p *python) ahead(ctx context.Context, pool *extern.Pool, it *item) (budget.Grant, error) {
+	return p.work.await(ctx, it, pool.Ahead())
+}
+
+// admit waits until there are bytes for a sample that was made. Where it fails the sample is gone.
+func (p *python) admit(ctx context.Context, it *item) (err error) {
+	if it.working, err = p.work.await(ctx, it, it.values.held()); err != nil {
+		p.work.drop(it)
+	}
+	return err
+}
+
+// await waits for bytes in the name of a sample, in the middle of what is made of it.
+func (w *work) await(ctx context.Context, it *item, n int64) (g budget.Grant, err error) {
+	err = pipe.AwaitRoom(ctx, func() error {
+		g, err = it.source.lane.Acquire(ctx, w.age(it.id), forDecoder, n)
+		return err
+	})
+	return g, err
+}
+
+// fill gives a sample that was made the values that came for it, and others, where there are any.
+func (p *python) fill(it *item, out []extern.Value, others func(*values)) (err error) {
 	w := p.work
 	w.blank(it)
 	defer func() {
@@ -165,8 +210,7 @@ func (p *python) fill(ctx context.Context, it *item, out []extern.Value, others 
 		p.put(v, &p.out[i], &out[i])
 	}
 	v.sweep()
-	it.working, err = it.source.lane.Acquire(ctx, w.age(it.id), forDecoder, v.held())
-	return err
+	return nil
 }
 
 // copyOf gives a value to another sample, too.

@@ -181,8 +181,12 @@ func (k *pack) begin(l *lane, number uint32) {
 	}
 }
 
-// streamCredit is how many messages with results of a stream may be on their way.
-const streamCredit = 2
+// A worker may be ahead of a stream's reader by so many messages with results, and one that it gathers meanwhile, of so many samples at most: _AHEAD in
+// python/src/headrace/_worker_call.py means the same.
+const (
+	streamCredit = 2
+	aheadSamples = 16
+)
 
 func (k *pack) align(n int) {
 	for len(k.data)%n != 0 {
@@ -538,6 +542,7 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		v.Data = c.Whole[at:][:bytes:bytes]
 		return v, -1, nil
 	}
+	k.note(f, bytes)
 	data := r.data[at:][:bytes]
 	switch {
 	case t.Kind == sample.Text:
@@ -548,7 +553,6 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		}
 		v.Data = given[:copy(given, data)]
 	default:
-		k.note(f, bytes)
 		v.Data = p.heap.Take(len(data))
 		copy(v.Data, data)
 	}

@@ -237,9 +237,26 @@ func (p *Pool) Call(ctx context.Context, c *Call) error {
 }
 
 // Stream has the function applied, and calls yield with each sample that comes of it, until there are no more or yield returns an error, which Stream returns then. The values that
-// yield is given are its own, but not the slice. The worker is ahead of yield by a few samples at most.
+// yield is given are its own, but not the slice. The worker is ahead of yield by a few samples at most: see Ahead.
 func (p *Pool) Stream(ctx context.Context, c *Call, yield func([]Value) error) error {
 	return p.do(ctx, c, yield)
+}
+
+// Ahead is how many bytes the worker of a stream may have filled at most that yield has not returned for, so that there can be room for them before Stream is called: those of several
+// samples where they travel with messages, and of one where they do not, for a worker that asks for memory is not answered before yield has returned for all that it sent. A result
+// whose size is not known is taken to be no larger than the largest so far.
+func (p *Pool) Ahead() int64 {
+	small, large := 0, 0
+	for f := range p.o.Gives {
+		n := p.expected(f)
+		if n > inlineMost {
+			large += n
+		}
+		if n <= inlineMost || !p.o.Gives[f].Type.Fixed() { // others may be smaller
+			small += min(n, inlineMost)
+		}
+	}
+	return int64((streamCredit+1)*aheadSamples*small + large)
 }
 
 func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
@@ -117,8 +116,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				w.failed(err)
 			}
 			e.added(v, m.ticket, err)
-			w.timeRest(true, e.accounted)
-			e.accounted = 0
+			w.timeOp(true)
 			continue
 		}
 		if m.kind == mark {
@@ -128,8 +126,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 					w.tracer.of.Items-- // of no item
 				}
 				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))
-				w.timeRest(false, e.accounted)
-				e.accounted = 0
+				w.timeOp(false)
 			}
 			w.skipped.Add(int64(e.held.left))
 			e.tellLosses()
@@ -163,8 +160,6 @@ type Emitter[In, Out any] struct {
 	over    bool // the stage was stopped, or has failed
 	misuse  error
 
-	accounted time.Duration // of the operation at hand
-
 	epoch  int
 	line   *familyLine
 	groups int64 // outputs that were opened in this epoch, those of the run before included
@@ -191,7 +186,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 		e.stage.out.discardMsg(m)
 		return
 	}
-	e.accounted += e.worker.tick(&e.worker.busy)
+	e.worker.interrupt()
 	if e.send(m) {
 		e.worker.out.Add(1)
 		e.emitted++

@@ -38,7 +38,7 @@ func (o *Outputs[In, Out]) Emit(v Out) {
 		e.stage.out.discardMsg(msg[Out]{kind: item, val: v})
 		return
 	}
-	e.accounted += e.worker.tick(&e.worker.busy)
+	e.worker.interrupt()
 	if e.send(msg[Out]{kind: item, val: v, ticket: child}) {
 		e.worker.out.Add(1)
 		e.emitted++

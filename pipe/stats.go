@@ -17,7 +17,7 @@ type Stats struct {
 
 // StageStats are the numbers of a stage. The clocks are sums over its workers and tell where they spent their lives; time in
 // an operation that still runs is missing. A stage that is starved waits for the stage before, a blocked one for the stage
-// behind, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
+// behind, or in AwaitRoom, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
 // operations at once, Hands for each worker, which wait for it while they are queued; Shares tells what the workers did.
 type StageStats struct {
 	Name    string `json:"name"`

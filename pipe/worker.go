@@ -27,6 +27,8 @@ type worker struct {
 
 	starved, busy, blocked, gated, queued, inTurn atomic.Int64 // nanoseconds; they add up to the worker's life
 
+	accounted time.Duration // of the operation at hand, up to where it was interrupted last
+
 	// Where workers are elsewhere:
 	reported atomic.Bool  // the operation at hand has said how long one worked for it
 	worked   atomic.Int64 // which is this long, in nanoseconds
@@ -76,12 +78,18 @@ func (w *worker) timeItem() {
 	}
 }
 
-// timeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
-func (w *worker) timeOp(operated bool) { w.timeRest(operated, 0) }
+// interrupt accounts for the operation at hand, which something comes into now that is no work.
+func (w *worker) interrupt() {
+	before := w.busyTime()
+	w.tick(&w.busy)
+	w.accounted += w.busyTime() - before
+}
 
-// timeRest does that for one of which some time is accounted for already.
-func (w *worker) timeRest(operated bool, accounted time.Duration) {
+// timeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
+func (w *worker) timeOp(operated bool) {
 	w.has()
+	accounted := w.accounted
+	w.accounted = 0
 	n := w.pace.sometimes()
 	if n == 0 {
 		if !w.stage.sampled.Load() {

@@ -202,6 +202,19 @@ def endless(sample):
         i += 1
 
 
+def endless_and_big(sample):
+    i = 0
+    while True:
+        sys.stdout.write(f"{i}\n")
+        yield {"x": i, "image": np.full((300, 300), i, np.float32)}
+        i += 1
+
+
+def texts(sample):
+    for _ in range(3):
+        yield {"text": "x" * sample["x"]}
+
+
 def big_parts(sample):
     for i in range(sample["x"]):
         yield {"image": np.full((300, 300), i, np.float32)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 AS_FLUSH, OWN_SHARED, AS_FRESH = 8, 32, 64
 _SEND_AFTER = 10_000_000  # ns that results wait at most while the next sample is in work
 MOST_STATE = 1 << 20  # bytes
-_AHEAD = 16  # samples of a stream that wait for the engine
+_AHEAD = 16  # samples of a stream that wait for the engine, which reckons with as many: aheadSamples in extern/pack.go
 _GENERATES, _COROUTINE, _ASYNC_GENERATES = 0x20, 0x80, 0x200  # of a code's co_flags
 
 
