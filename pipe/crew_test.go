@@ -407,9 +407,10 @@ func TestSetWorkersInAnOrderedBranch(t *testing.T) {
 
 // With real time and several goroutines that change numbers, all items come, in order, and Close in the middle leaves nothing.
 func TestSetWorkersByMany(t *testing.T) {
+	const items = aMillion / 50
 	for _, kind := range changeableKinds {
-		for _, cut := range []int{20000, 3000} {
-			f := kind.stage(pipe.From("numbers", pipetest.Numbers{N: 20000}), same, pipe.Opts{Name: "work", Workers: 3, Ordered: true})
+		for _, cut := range []int{items, items / 7} {
+			f := kind.stage(pipe.From("numbers", pipetest.Numbers{N: items}), same, pipe.Opts{Name: "work", Workers: 3, Ordered: true})
 			run := start(t, f, pipe.Config{})
 			ctx, stop := context.WithCancel(context.Background())
 			var all sync.WaitGroup
@@ -433,7 +434,7 @@ func TestSetWorkersByMany(t *testing.T) {
 			}
 			stop()
 			all.Wait()
-			if s := statsOf(run, "work"); cut == 20000 && (s.In != 20000 || s.Out != 20000) {
+			if s := statsOf(run, "work"); cut == items && (s.In != items || s.Out != items) {
 				t.Errorf("%s: %+v", kind.kind, s)
 			}
 		}

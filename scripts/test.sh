@@ -18,8 +18,9 @@ SLOTS=(. ./arena/... ./serve/...)
 # torchvision loads Triton, which at the end tells a page of its own secrets: out with it, so that pytest's closing line stands last.
 tests() { in_tree -m pytest "$@" 2> >(sed '/^nanobind: leaked/,/refleaks.html/d' >&2); }
 
-# Tests of workers, descriptions and messages, which hold batches no differently from the others: they run with the usual engine alone.
-ONCE=(aggregate datasets functions functions_builder functions_failures functions_main functions_stats objects pipeline profile recipe run_command source sources troubleshooting version)
+# Tests of workers, states, order, pixels, descriptions and messages, which hold batches no differently from the others: they run with the usual engine alone.
+ONCE=(aggregate build checkpoints datasets decoder elastic functions functions_builder functions_failures functions_main functions_stats looks merge objects pipeline policies preview profile ranks recipe run_command
+	source sources state trace transforms troubleshooting version workers)
 
 # With poison and canaries in the engine, a view on memory that was given back too early shows.
 guarded_tests() {
@@ -93,8 +94,8 @@ check_beside() {
 others() {
 	step "go test, race detector" go test -timeout 60m -race "${RACE[@]}"
 	step "sanitizers" scripts/sanitize.sh
-	step "random pipelines against models" scripts/models.sh 60
-	step "random pipelines against models, race detector" scripts/models.sh 60 race
+	step "random pipelines against models" scripts/models.sh 30
+	step "random pipelines against models, race detector" scripts/models.sh 30 race
 	step "pip install ./python" scripts/package_test.sh
 	step "wheels for x86-64 and arm64" scripts/wheel.sh
 	step "archives of the command" scripts/binaries.sh
