@@ -24,18 +24,19 @@ const (
 	largeAhead = large
 )
 
-func openAhead(t *testing.T, samples int, steps string, c Config, environment ...string) *Loader {
+func openAhead(t *testing.T, steps string, c Config, environment ...string) *Loader {
 	t.Helper()
 	c.Epochs = new(1)
-	return openLoader(t, parseRecipe(t, "%s", numbersUpTo(samples)+steps), c, Options{Python: pythonHere(t, environment...)})
+	return openLoader(t, parseRecipe(t, "%s", steps), c, Options{Python: pythonHere(t, environment...)})
 }
 
 // Before a function is called that makes any number of samples, there is room for those that nobody has taken.
 func TestRoomIsReservedBeforeTheCall(t *testing.T) {
 	leak.Check(t)
-	for step, calls := range map[string][]string{
-		`{"flat_map":{"function":"ahead:several",` + largeThings + `}}`: {"begun"},
-		`{"aggregate":{"function":"ahead:Sums",` + largeThings + `}}`:   {"begun", "flushed"},
+	for steps, calls := range map[string][]string{
+		numbersUpTo(1) + `{"flat_map":{"function":"ahead:several",` + largeThings + `}}`: {"begun"},
+		numbersUpTo(1) + `{"aggregate":{"function":"ahead:Sums",` + largeThings + `}}`:   {"begun", "flushed"},
+		`{"source":{"function":"ahead:Stream",` + largeThings + `}}`:                     {"begun"},
 	} {
 		folder := t.TempDir()
 		for _, name := range calls {
@@ -43,7 +44,7 @@ func TestRoomIsReservedBeforeTheCall(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		l := openAhead(t, 1, step+","+fmt.Sprintf(smallThings, "small", "")+`,{"batch":{"size":1}}`, Config{}, "AHEAD_FOLDER="+folder)
+		l := openAhead(t, steps+","+fmt.Sprintf(smallThings, "small", "")+`,{"batch":{"size":1}}`, Config{}, "AHEAD_FOLDER="+folder)
 		batches := make(chan int)
 		go func() {
 			n := 0
@@ -59,13 +60,13 @@ func TestRoomIsReservedBeforeTheCall(t *testing.T) {
 		}()
 		for _, name := range calls {
 			await(t, filepath.Join(folder, name), os.O_RDONLY)
-			if n := l.budget.ByPurpose()[forDecoder]; n < largeAhead {
-				t.Errorf("%s, %s: %d bytes are reserved, where %d may be made", step, name, n, largeAhead)
+			if n := l.budget.ByPurpose()[forDecoder] + l.budget.ByPurpose()[forFiles]; n < largeAhead {
+				t.Errorf("%s, %s: %d bytes are reserved, where %d may be made", steps, name, n, largeAhead)
 			}
 			await(t, filepath.Join(folder, name+".on"), os.O_WRONLY)
 		}
 		if n := <-batches; n < 2 {
-			t.Errorf("%s: %d came", step, n)
+			t.Errorf("%s: %d came", steps, n)
 		}
 		nothingHeld(t, l)
 	}
@@ -99,6 +100,7 @@ func TestNobodyWaitsForRoomForEver(t *testing.T) {
 		"behind a merge": {`{"merge":{"of":[[` + justNumbers(16) + `],[` + justNumbers(11) + `]]}},` + flat + "," + twos + "," + small, 4 << 10, 39},
 		"in a merge":     {`{"merge":{"of":[[` + numbersUpTo(16) + flat + `],[` + numbersUpTo(12) + twos + `]]}},` + small, 4 << 10, 35},
 		// Those that take others' places wait for one worker, and have bytes that the sample may wait for that this works on.
+		"iterated": {`{"source":{"function":"ahead:Stream",` + largeThings + `}},` + small, 4 << 10, 40},
 		"replaced": {numbersUpTo(60) + two + "," + picky, 2 * large, 120},
 	} {
 		for _, order := range []Order{InputOrder, CompletionOrder} {
@@ -124,11 +126,12 @@ func justNumbers(n int) string { return strings.TrimSuffix(numbersUpTo(n), ",") 
 // A run that ends while samples wait for room lets go of all of it.
 func TestRunsEndWhileRoomIsWaitedFor(t *testing.T) {
 	leak.Check(t)
-	for _, step := range []string{
-		`{"flat_map":{"function":"ahead:several","workers":3,` + largeThings + `}}`,
-		`{"aggregate":{"function":"ahead:Sums",` + largeThings + `}}`,
+	for _, steps := range []string{
+		numbersUpTo(40) + `{"flat_map":{"function":"ahead:several","workers":3,` + largeThings + `}}`,
+		numbersUpTo(40) + `{"aggregate":{"function":"ahead:Sums",` + largeThings + `}}`,
+		`{"source":{"function":"ahead:Stream",` + largeThings + `}}`,
 	} {
-		l := openAhead(t, 40, step+","+fmt.Sprintf(smallThings, "small", "")+`,{"batch":{"size":1}}`, Config{Memory: new(int64(7 * large))})
+		l := openAhead(t, steps+","+fmt.Sprintf(smallThings, "small", "")+`,{"batch":{"size":1}}`, Config{Memory: new(int64(7 * large))})
 		for range 3 {
 			b, err := l.Next(t.Context())
 			if err != nil {

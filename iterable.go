@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"headrace/budget"
 	"headrace/extern"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -81,8 +82,13 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 		}
 		key := s.work.chance(s.source.item(epoch, 0, 0)) // of the epoch; the worker counts its samples on from there
 		call.Random = [2]uint64{key.Uint64(s.python.op, 2*uint32(s.rank)), key.Uint64(s.python.op, 2*uint32(s.rank)+1) + uint64(at)}
+		room, err := s.ahead(ctx, epoch, pos)
+		if err != nil {
+			return // the run has ended
+		}
+		defer room.Release()
 		enough := false
-		err := s.python.pool.Stream(ctx, call, func(out []extern.Value) error {
+		err = s.python.pool.Stream(ctx, call, func(out []extern.Value) error {
 			out, state := out[:len(out)-1], out[len(out)-1].Text
 			if at++; at <= pos {
 				s.giveBack(out)
@@ -104,6 +110,13 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 			yield(nil, pipe.Fatal(s.source.item(epoch, at, at).blamed(err)))
 		}
 	}
+}
+
+// ahead waits until there are bytes for what the worker makes before anybody has asked for it. They are held all the time, so no sample waits until they come back.
+func (s *iterable) ahead(ctx context.Context, epoch int, pos int64) (budget.Grant, error) {
+	room, err := s.source.lane.Acquire(ctx, s.work.age(s.source.item(epoch, pos, pos).id), forFiles, s.python.pool.Ahead())
+	room.Park()
+	return room, err
 }
 
 // receive makes a sample of what came. While there is no room for it the worker waits.

@@ -25,6 +25,15 @@ def several(sample):
         yield {"n": 10 * sample["n"] + i, "big": large(sample["n"])}
 
 
+class Stream:
+    """Large things, one behind the other."""
+
+    def __iter__(self):
+        told("begun")
+        for i in range(40):
+            yield {"n": i, "big": large(i)}
+
+
 def some(sample):
     """None of some, and an error for others, behind what was made of them."""
     if sample["n"] % 5 == 1:
