@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,13 @@ import (
 
 	"pgregory.net/rapid"
 )
+
+// Random tests are about what comes out, for which they run without the race detector. What that finds, it finds in a few runs, each of which takes it three times as long.
+func init() {
+	if underRace {
+		flag.Set("rapid.checks", "25")
+	}
+}
 
 // tree draws a recipe of sources, merges and routes, whose samples come to 8×8 pixels.
 func tree(t *rapid.T, roots []string) string {
