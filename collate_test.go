@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"headrace/arena"
 	"headrace/extern"
 	"headrace/internal/leak"
 	"headrace/pipe"
@@ -427,7 +428,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 func TestLargeBatchesThatAreHeld(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 20)
-	l := openCollate(t, root, `{"batch":{"size":2,"collate":{"function":"stages:growing","fields":["key"]}}}`, Config{HoldLimit: new(int64(1 << 20)), Prefetch: 1}, Options{})
+	l := openCollate(t, root, `{"batch":{"size":2,"collate":{"function":"stages:growing","fields":["key"],"workers":1}}}`, Config{HoldLimit: new(int64(1 << 20)), Prefetch: 1}, Options{})
 	var held []*Batch
 	var err error
 	for err == nil {
@@ -551,5 +552,35 @@ func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 			t.Errorf("%d batches in %d calls", len(got), calls)
 		}
 		nothingHeld(t, l)
+	}
+}
+
+// Each batch in the making has a slot, as far as these take no more than half of the memory, and so it is where a number of workers is tried.
+func TestSlotsOfCollate(t *testing.T) {
+	leak.Check(t)
+	root, _ := pictureFolder(t, 4)
+	slot := int(arena.Stride(400_000 * 4))
+	for _, c := range []struct {
+		workers, slots int // 5 are there for any batch
+		memory         int64
+		trial          *trial
+	}{
+		{1, 6, 1 << 30, nil},
+		{3, 10, 1 << 30, nil},
+		{3, 7, int64(15 * slot), nil},
+		{3, 5, int64(6 * slot), nil},
+		{3, 2, int64(2*slot + slot/2), nil},
+		{1, 20, 1 << 60, &trial{1 << 30, 8}},
+		{1, 10, 1 << 60, &trial{int64(20 * slot), 8}},
+	} {
+		steps := `{"files":{"pattern":%q,"root":"/","label":"parent"}},{"batch":{"size":2,"collate":{"function":"stages:renamed","fields":["label"],"workers":%d,"gives":{"twice":{"dtype":"int32","shape":[400000]}}}}}`
+		l, err := Open(t.Context(), parseRecipe(t, steps, root, c.workers), Config{Memory: &c.memory}, Options{Python: pythonHere(t), trial: c.trial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if n := l.arena.Stats().Slots; n != c.slots {
+			t.Errorf("%d workers and %d slots of memory have %d slots, want %d", c.workers, c.memory/int64(slot), n, c.slots)
+		}
 	}
 }

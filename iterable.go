@@ -87,6 +87,7 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 			return // the run has ended
 		}
 		defer room.Release()
+		reserved := int64(0)
 		enough := false
 		err = s.python.pool.Stream(ctx, call, func(out []extern.Value) error {
 			out, state := out[:len(out)-1], out[len(out)-1].Text
@@ -101,6 +102,10 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 				it, err = nil, it.blamed(err)
 			}
 			s.note(epoch, at, state)
+			if n := s.python.pool.Ahead(); n != reserved { // larger ones have come
+				room.Resize(n)
+				reserved = n
+			}
 			if enough = !yield(it, err); enough {
 				return errEnough
 			}

@@ -40,6 +40,8 @@ type Options struct {
 	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
 	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
 
+	trial *trial // nil: it is no profile
+
 	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
 	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
 }

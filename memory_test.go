@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Random tests are about what comes out, for which they run without the race detector. What that finds, it finds in a few runs, each of which takes it three times as long.
+// Random tests are about what comes out, for which they run without the race detector. What that finds, it finds in a few runs, which it makes long.
 func init() {
 	if underRace {
 		flag.Set("rapid.checks", "25")

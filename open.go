@@ -264,10 +264,10 @@ func (l *Loader) makeMemory(p fuse.Plan) error {
 	l.info.HoldLimit = hold
 	l.budget = budget.New(limit)
 	count := l.config.Prefetch + 1 + 2
-	count += min(l.inHand(p), max(0, int(limit/2/int64(l.layout.bytes))-count))
+	count += max(0, min(l.inHand(p), int(l.half(limit)/arena.Stride(l.layout.bytes))-count))
 	var err error
 	l.arena, err = arena.New(arena.Options{
-		Slots: count, SlotBytes: l.layout.bytes, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
+		Slots: count, SlotBytes: l.layout.bytes, Apart: l.layout.whole, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
 	})
 	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
@@ -276,6 +276,14 @@ func (l *Loader) makeMemory(p fuse.Plan) error {
 	_, notes := l.failing().does(Replace, l.recipe)
 	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held, notes: notes, ledger: l.options.Ledger}
 	return err
+}
+
+// half is that of the budget, or of what it would be if nothing were profiled.
+func (l *Loader) half(limit int64) int64 {
+	if l.options.trial != nil {
+		limit = l.options.trial.memory
+	}
+	return limit / 2
 }
 
 func (l *Loader) makeWork(probes bool) (err error) {

@@ -52,12 +52,18 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 		limit = *c.Memory
 	}
 	c.Memory = new(int64(1) << 60) // a stage that works alone must not wait for bytes that the next one would free
-	l, err := Open(ctx, r, c, Options{Python: o.Python})
+	l, err := Open(ctx, r, c, Options{Python: o.Python, trial: &trial{limit, slices.Max(o.Workers)}})
 	if err != nil {
 		return pipe.Report{}, err
 	}
 	defer l.Close()
 	return l.profile(ctx, limit, o)
+}
+
+// trial is what a loader is opened for that is profiled: it has memory without end, and slots as if it had not, for as many workers as are tried.
+type trial struct {
+	memory  int64
+	workers int
 }
 
 const (

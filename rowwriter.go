@@ -99,13 +99,16 @@ func (l *Loader) announce(s arena.Segment) error {
 // inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand, or some batches.
 func (l *Loader) inHand(p fuse.Plan) int {
 	said := func(workers *int) int {
-		if workers != nil {
+		switch {
+		case l.options.trial != nil:
+			return l.options.trial.workers
+		case workers != nil:
 			return *workers
 		}
 		return l.share()
 	}
 	if c := p.Batch.Collate; c != nil {
-		return max(said(c.Workers), l.share())*collateHands - 1 // there may be more workers one day, and each has a slot to itself
+		return said(c.Workers)*collateHands - 1 // each has a slot to itself
 	}
 	if p.Last.Step == nil {
 		return 0

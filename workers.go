@@ -10,7 +10,8 @@ import (
 
 // SetWorkers changes how many samples a stage has in hand at once, of those in [Info].Stages that have workers, by its name or that of one of its steps; "" stands for all that
 // compute, which have the Workers of [Config]. It may be called by anyone at any time. Batches, order and state stay what they would have been. The number holds for all
-// runs of the loader that follow, and is in Info and Stats; no more samples are worked on at a time than there are cores, whatever it is.
+// runs of the loader that follow, and is in Info and Stats; no more samples are worked on at a time than there are cores, whatever it is. Of batches that functions of Python make, no
+// more are made at a time than there are slots for, two for each worker that the step began with.
 //
 // Samples that are in hand are finished first; nobody waits for them. Errors wrap [ErrConfig].
 func (l *Loader) SetWorkers(stage string, n int) error {

@@ -13,6 +13,7 @@ import (
 type Options struct {
 	Slots     int                 // of the pool; fewer where Budget has no room for all, but at least one
 	SlotBytes int                 // bytes of a slot
+	Apart     bool                // a batch in the making never needs another slot to be finished, and there may be as many in the making as the pool has slots besides two
 	HoldLimit int64               // bytes that the consumer may hold; 0: no limit
 	Budget    *budget.Budget      // where the pool is set aside; nil: nowhere
 	ID        func() uint32       // gives each segment a number; nil: they count from 0. For arenas whose segments the same consumer has to tell apart
@@ -40,6 +41,7 @@ var ErrClosed = errors.New("arena: closed")
 type Arena struct {
 	slots     int
 	slotBytes int
+	apart     bool
 	holdLimit int64
 	budget    *budget.Budget
 	lane      *budget.Lane // of slots that have grown; nil: there is no budget
@@ -77,6 +79,7 @@ func New(o Options) (*Arena, error) {
 	a := &Arena{
 		slots:     o.Slots,
 		slotBytes: o.SlotBytes,
+		apart:     o.Apart,
 		holdLimit: o.HoldLimit,
 		budget:    o.Budget,
 		announce:  o.Announce,
@@ -96,14 +99,14 @@ func (a *Arena) setAside() error {
 		return nil
 	}
 	a.lane = a.budget.Lane()
-	a.slots = int(max(1, min(int64(a.slots), a.budget.Unreserved()/stride(a.slotBytes))))
+	a.slots = int(max(1, min(int64(a.slots), a.budget.Unreserved()/Stride(a.slotBytes))))
 	if err := a.budget.Reserve(Purpose, a.poolBytes()); err != nil {
 		return fmt.Errorf("arena: one batch of %d bytes: %w", a.slotBytes, err)
 	}
 	return nil
 }
 
-func (a *Arena) poolBytes() int64 { return int64(a.slots) * stride(a.slotBytes) }
+func (a *Arena) poolBytes() int64 { return int64(a.slots) * Stride(a.slotBytes) }
 
 // SetWaiting tells whether the consumer waits and has nothing left to read. Handing it a batch, by Send or Take, ends its waiting.
 func (a *Arena) SetWaiting(waiting bool) {

@@ -58,6 +58,76 @@ func TestReserveSeesThatTheConsumerWaits(t *testing.T) {
 	})
 }
 
+// Batches that are apart are waited for while they are made, however long that takes. Those that the consumer holds make room for others, as far as it may hold them, and as
+// many are in the making as before.
+func TestBatchesThatAreApart(t *testing.T) {
+	leaveNothing(t)
+	synctest.Test(t, func(t *testing.T) {
+		a := open(t, Options{Slots: 4, SlotBytes: 100, HoldLimit: 800, Apart: true})
+		var made []*Slot
+		var failed error
+		another := func() {
+			go func() {
+				s, err := a.Reserve(t.Context())
+				if made = append(made, s); err != nil {
+					made, failed = made[:len(made)-1], err
+				}
+			}()
+			synctest.Wait()
+		}
+		sent := func() {
+			s := made[0]
+			made = made[1:]
+			do(t, s.Seal, s.Send)
+			a.SetWaiting(true)
+			synctest.Wait()
+		}
+		for range 4 {
+			another()
+		}
+		a.SetWaiting(true)
+		another()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(made) != 4 || a.Stats().Unpooled != 0 {
+			t.Fatalf("%d are in the making, %+v", len(made), a.Stats())
+		}
+		for range 3 { // the consumer holds them, and one is still in the making
+			sent()
+		}
+		if len(made) != 2 || a.Stats().Unpooled != 1 {
+			t.Fatalf("%d are in the making, %+v", len(made), a.Stats())
+		}
+		another()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(made) != 2 {
+			t.Fatalf("%d are in the making, and the pool has 4 slots", len(made))
+		}
+		for i := 4; i < 8; i++ {
+			sent()
+			if failed != nil {
+				t.Fatal(failed)
+			}
+			another()
+			if i < 7 && len(made) != 2 {
+				t.Fatalf("%d are in the making where %d are held", len(made), i)
+			}
+		}
+		// Seven are held, so one more may come, which is in the making.
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if failed != nil || len(made) != 1 {
+			t.Fatalf("%d are in the making, and %v", len(made), failed)
+		}
+		sent()
+		var held *HeldError
+		if !errors.As(failed, &held) || *held != (HeldError{Count: 8, Bytes: 800, Limit: 800}) {
+			t.Fatalf("Reserve: %v", failed)
+		}
+	})
+}
+
 func TestReserveEndsWithItsContext(t *testing.T) {
 	leaveNothing(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -170,9 +240,9 @@ func TestClosedWhileASegmentIsMade(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	b := budget.New(10 * stride(100))
+	b := budget.New(10 * Stride(100))
 	a := open(t, Options{Slots: 4, SlotBytes: 100, Budget: b})
-	if got, want := b.ByPurpose()[Purpose], 4*stride(100); got != want {
+	if got, want := b.ByPurpose()[Purpose], 4*Stride(100); got != want {
 		t.Fatalf("%d bytes set aside, want %d", got, want)
 	}
 	a2 := open(t, Options{Slots: 100, SlotBytes: 100, Budget: b})
@@ -186,7 +256,7 @@ func TestBudget(t *testing.T) {
 	// One was used, the other never.
 	s := reserve(t, a)
 	do(t, s.Seal, s.Take, a.Close, a2.Close)
-	if b.Used() != 4*stride(100) {
+	if b.Used() != 4*Stride(100) {
 		t.Fatalf("%d bytes set aside while a slot is taken", b.Used())
 	}
 	do(t, s.Drop)
@@ -199,7 +269,7 @@ func TestBudget(t *testing.T) {
 // The bytes of slots that have grown count in the budget and against what the consumer may hold, whatever is left there, and come back with the slot.
 func TestGrownSlotsAreCounted(t *testing.T) {
 	leaveNothing(t)
-	b := budget.New(2 * stride(100))
+	b := budget.New(2 * Stride(100))
 	a := open(t, Options{Slots: 2, SlotBytes: 100, HoldLimit: 5000, Budget: b})
 	before := b.Used()
 	s := reserve(t, a)

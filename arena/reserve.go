@@ -65,10 +65,14 @@ const (
 	tooManyHeld                // and may not hold more
 )
 
+// kept is how many slots of the pool are for batches that the consumer holds: while it asks for the next it has the last.
+const kept = 2
+
 // outlook decides whether to wait. While the consumer does not wait, or a sealed slot is on its way to it, slots will come back. When it waits,
 // what could still reach it are the batches in the making. One may depend on the slot asked for: samples were lost, and its missing rows come
 // from the next batch. With two or more that is so only if the next lost as much, so they get some time first: without it, a run whose
-// consumer always waits would take unpooled slots, which cost page faults each, for as many batches as it has workers.
+// consumer always waits would take unpooled slots, which cost page faults each, for as many batches as it has workers. Batches that are apart
+// depend on no other slot, and arrive when they are finished: for those that the consumer holds there may be others, for those in the making not.
 func (a *Arena) outlook(impatient bool) outlook {
 	making := a.count[filling]
 	fits := a.heldBytes()+int64(making+1)*int64(a.slotBytes) <= a.holdLimit
@@ -85,6 +89,10 @@ func (a *Arena) outlook(impatient bool) outlook {
 		return later
 	case making == 0 && !fits:
 		return tooManyHeld
+	case a.apart && making > 0 && (!fits || making >= a.slots-kept):
+		return later
+	case a.apart:
+		return noneToCome
 	case making == 0, making == 1 && fits, impatient:
 		// Past the limit by the batches in the making at most: to refuse them a slot would be to fail while one may be about to arrive.
 		return noneToCome
@@ -186,7 +194,7 @@ func (a *Arena) openSegment(pooled bool, slots, slotBytes int) (*segment, error)
 	if a.announce == nil {
 		return s, nil
 	}
-	if err := a.announce(Segment{ID: id, FD: fd, Memory: s.memory, Pooled: pooled, Slots: slots, SlotBytes: stride(slotBytes), Bytes: int64(len(s.memory))}); err != nil {
+	if err := a.announce(Segment{ID: id, FD: fd, Memory: s.memory, Pooled: pooled, Slots: slots, SlotBytes: Stride(slotBytes), Bytes: int64(len(s.memory))}); err != nil {
 		s.unmap()
 		return nil, fmt.Errorf("arena: segment %d was not announced: %w", id, err)
 	}

@@ -57,22 +57,22 @@ func Live() int { return int(live.Load()) }
 
 var pageSize = int64(os.Getpagesize())
 
-// stride is the distance of slots: whole pages, so that no two processes ever write the same page, and every slot is aligned for any use.
-func stride(slotBytes int) int64 {
+// Stride is the distance of slots of so many bytes, which is what one takes of a budget: whole pages, so that no two processes ever write the same page, and every slot is aligned for any use.
+func Stride(slotBytes int) int64 {
 	n := int64(slotBytes) + guardBytes
 	return (n + pageSize - 1) / pageSize * pageSize
 }
 
 // newSegment maps a new segment and returns its descriptor beside it.
 func newSegment(name string, id uint32, slots, slotBytes int) (*segment, int, error) {
-	memory, fd, err := mapShared(name, int64(slots)*stride(slotBytes))
+	memory, fd, err := mapShared(name, int64(slots)*Stride(slotBytes))
 	if err != nil {
 		return nil, -1, err
 	}
 	live.Add(1)
 	s := &segment{id: id, memory: memory, cells: make([]cell, slots)}
 	for i := range s.cells {
-		from := i * int(stride(slotBytes))
+		from := i * int(Stride(slotBytes))
 		to := from + slotBytes
 		s.cells[i] = cell{segment: s, index: uint32(i), bytes: memory[from:to:to], beyond: memory[to : to+guardBytes : to+guardBytes]}
 		s.cells[i].setCanary()

@@ -18,7 +18,7 @@ func TestHostileWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "whole", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
+	for _, how := range []string{"short", "garbage", "cell", "same", "negative same", "room", "whole", "dropped", "too many", "not all", "later", "no reason", "huge room", "ROOM", "kind", "unknown", "length", "number", "rooms", "error",
 		"start", "mute"} {
 		t.Run(how, func(t *testing.T) {
 			python := interpreter(t)
@@ -57,6 +57,23 @@ func TestHostileWorkersAndAllArrays(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A batch is no sample's value, whose memory is given back before, and is not dropped. Nobody writes where nothing was offered.
+func TestHostileWorkersAndBatches(t *testing.T) {
+	folder, err := filepath.Abs("testdata/hostile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"first", "dropped", "whole"} {
+		python := interpreter(t)
+		python.Environment = append(python.Environment, "PYTHONPATH="+folder, "HOSTILE="+how)
+		pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: intField, Interpreter: python})
+		err := pool.Call(within(t, time.Minute), &extern.Call{Rows: 1, In: []extern.Value{number(1)}, Whole: make([]byte, 128)}) // where no worker can write
+		if err == nil || !strings.Contains(err.Error(), "was ended for what it sent") {
+			t.Errorf("%s: %v", how, err)
+		}
 	}
 }
 

@@ -96,9 +96,10 @@ type pack struct {
 	borrowed [][]byte // copies in the heap of values that lay elsewhere
 	rooms    []room   // by sample and output
 	grants   []grant
-	filled   int64 // of the memory for all arrays, by those that were looked at
-	single   bool  // it is one call, whatever the worker counts in it
-	began    bool  // a stream has given something
+	whole    []byte // memory for all arrays of a batch that the worker knows of
+	filled   int64  // of that, by those arrays that were looked at
+	single   bool   // it is one call, whatever the worker counts in it
+	began    bool   // a stream has given something
 	values   []Value
 }
 
@@ -284,12 +285,13 @@ func (k *pack) uses(number uint64) {
 // offer reserves memory for results, and writes where it is.
 func (k *pack) offer() (offered int) {
 	p := k.pool()
-	k.rooms = k.rooms[:0]
+	k.rooms, k.whole = k.rooms[:0], nil
 	if k.jobs[0].yield != nil || p.o.Gives == nil {
 		return 0
 	}
 	if at, in := p.spaces.find(k.jobs[0].call.Whole); in != nil {
 		k.uses(in.number)
+		k.whole = k.jobs[0].call.Whole
 		k.offered(0, allArrays, at, k.jobs[0].call.Whole, false)
 		return 1
 	}
@@ -435,6 +437,9 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 		}
 		return e
 	case itemDropped:
+		if k.pool().o.Kind != Filter {
+			return fmt.Errorf("%w: a sample was dropped by what is no filter", wire.ErrProtocol)
+		}
 		c.Keep, c.Out, c.Same = false, c.Out[:0], c.Same[:0]
 		return nil
 	}
@@ -490,7 +495,7 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 	}
 	switch where {
 	case isSame:
-		if at < 0 || at >= int64(len(c.In)) { // flush() has none
+		if at < 0 || at >= int64(len(c.In)) || p.o.Kind == Collate { // flush() has none, and a batch is no sample's value
 			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
 		}
 		v = c.In[at]
@@ -536,10 +541,10 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		}
 		return v, -1, nil
 	case inWhole:
-		if t.Kind != sample.Tensor || at != k.filled || at > int64(len(c.Whole)) || bytes > int64(len(c.Whole))-at {
+		if t.Kind != sample.Tensor || at != k.filled || at > int64(len(k.whole)) || bytes > int64(len(k.whole))-at || k.whole == nil {
 			return Value{}, -1, fmt.Errorf("%w: field %q was written where it does not belong", wire.ErrProtocol, r.fields[f].Name)
 		}
-		v.Data = c.Whole[at:][:bytes:bytes]
+		v.Data = k.whole[at:][:bytes:bytes]
 		return v, -1, nil
 	}
 	k.note(f, bytes)

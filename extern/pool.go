@@ -326,10 +326,10 @@ func (p *Pool) rows(c *Call) int {
 	return 1
 }
 
-// Segment tells the pool of memory besides the heap that Room may lie in. fd is duplicated. An id that came before now stands for this memory.
+// Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is duplicated. An id that came before now stands for this memory.
 func (p *Pool) Segment(fd int, id uint32, memory []byte) error { return p.spaces.add(fd, id, memory) }
 
-// Forget takes back what Segment has said. The memory must be in no call's Room.
+// Forget takes back what Segment has said. The memory must be in no call's Room or Whole.
 func (p *Pool) Forget(id uint32) { p.spaces.drop(id) }
 
 // SetWorkers changes the number of processes, or of threads. Those that are too many finish what they have.

@@ -345,7 +345,8 @@ class Loader:
         """Change how many samples are in hand at once, while the loader runs. Batches, their order and the state stay as they are.
 
         What is in hand is finished first, which this does not wait for. The number holds until the loader is closed. However many there
-        are, no more samples are worked on at the same time than the process has cores.
+        are, no more samples are worked on at the same time than the process has cores. Of `batch(collate=…)` no more batches are made at
+        the same time than there are slots for: two for each worker that it began with, and what is left of the others.
 
         Args:
             workers: 1 to 256.
