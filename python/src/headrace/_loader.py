@@ -346,7 +346,7 @@ class Loader:
 
         What is in hand is finished first, which this does not wait for. The number holds until the loader is closed. However many there
         are, no more samples are worked on at the same time than the process has cores. Of `batch(collate=…)` no more batches are made at
-        the same time than there are slots for: two for each worker that it began with, and what is left of the others.
+        the same time than there are slots for, two for each worker that it began with.
 
         Args:
             workers: 1 to 256.
