@@ -64,13 +64,18 @@ func TestBatchesThatAreApart(t *testing.T) {
 	leaveNothing(t)
 	synctest.Test(t, func(t *testing.T) {
 		a := open(t, Options{Slots: 4, SlotBytes: 100, HoldLimit: 800, Apart: true})
+		var mu sync.Mutex
 		var made []*Slot
 		var failed error
 		another := func() {
 			go func() {
 				s, err := a.Reserve(t.Context())
-				if made = append(made, s); err != nil {
-					made, failed = made[:len(made)-1], err
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					failed = err
+				} else {
+					made = append(made, s)
 				}
 			}()
 			synctest.Wait()

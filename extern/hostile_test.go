@@ -67,13 +67,15 @@ func TestHostileWorkersAndBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, how := range []string{"first", "dropped", "whole"} {
-		python := interpreter(t)
-		python.Environment = append(python.Environment, "PYTHONPATH="+folder, "HOSTILE="+how)
-		pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: intField, Interpreter: python})
-		err := pool.Call(within(t, time.Minute), &extern.Call{Rows: 1, In: []extern.Value{number(1)}, Whole: make([]byte, 128)}) // where no worker can write
-		if err == nil || !strings.Contains(err.Error(), "was ended for what it sent") {
-			t.Errorf("%s: %v", how, err)
-		}
+		t.Run(how, func(t *testing.T) {
+			python := interpreter(t)
+			python.Environment = append(python.Environment, "PYTHONPATH="+folder, "HOSTILE="+how)
+			pool := open(t, extern.Options{Function: "functions:same", Kind: extern.Collate, In: intField, Gives: intField, Interpreter: python})
+			err := pool.Call(within(t, time.Minute), &extern.Call{Rows: 1, In: []extern.Value{number(1)}, Whole: make([]byte, 128)}) // where no worker can write
+			if err == nil || !strings.Contains(err.Error(), "was ended for what it sent") {
+				t.Error(err)
+			}
+		})
 	}
 }
 
