@@ -3,12 +3,13 @@ package headrace
 import (
 	"fmt"
 
+	"headrace/extern"
 	"headrace/sample"
 	"headrace/tensor"
 )
 
-// alignment of every tensor in a batch, in bytes: a cache line, and the widest vector register.
-const alignment = 64
+// alignment of every tensor in a batch, in bytes: a cache line, and the widest vector register. Workers that write whole batches lay them out alike.
+const alignment = extern.WholeAlign
 
 // Field is one field of a batch.
 type Field struct {

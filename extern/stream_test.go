@@ -290,8 +290,9 @@ func TestCollateIntoASegment(t *testing.T) {
 	if err := pool.Segment(fd, 3, memory); err != nil {
 		t.Fatal(err)
 	}
-	empty := int64(-1)                                                                         // but for the worker's cell
-	for _, n := range []int{5, 1000, 0, 20000, 52000, 52001, 60000, 87381, 90000, 6, 150000} { // 20 n bytes and more; from 87382 on, not even the first fits
+	empty := int64(-1) // bytes of the heap that are held but for results: the worker's cell
+	// A batch has 20 n bytes and more; from 87382 on, not even the first array fits.
+	for _, n := range []int{5, 1000, 0, 20000, 52000, 52001, 60000, 87381, 90000, 6, 150000} {
 		c := &extern.Call{Rows: 1, In: []extern.Value{number(int64(n))}, Whole: memory}
 		if err := pool.Call(within(t, time.Minute), c); err != nil {
 			t.Fatalf("%d: %v", n, err)
