@@ -150,8 +150,7 @@ func (p *Pool) start(k *keeper) (*process, error) {
 		return fail(err)
 	}
 	python := p.o.Interpreter
-	arguments := append(append([]string{}, python.Arguments...), "-m", "headrace.worker", "--lanes", fmt.Sprint(k.lanes))
-	proc.cmd = exec.Command(python.Executable, arguments...)
+	proc.cmd = exec.Command(python.Executable, python.command(k.lanes)...)
 	proc.cmd.Dir = python.Directory
 	proc.cmd.Env = python.environment()
 	proc.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -185,34 +184,6 @@ func (p *Pool) start(k *keeper) (*process, error) {
 	return proc, nil
 }
 
-// environment is what the worker is given. Libraries of mathematics start a thread for each core in every process, unless somebody has said how many: one is right where the
-// processes are as many as the cores.
-func (i *Interpreter) environment() []string {
-	environment := i.Environment
-	if environment == nil {
-		environment = os.Environ()
-	}
-	environment = append([]string{}, environment...)
-	for _, name := range []string{"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "OPENCV_FOR_THREADS_NUM"} {
-		if _, said := lookup(environment, name); !said {
-			environment = append(environment, name+"=1")
-		}
-	}
-	if i.Path != nil {
-		environment = append(environment, "PYTHONPATH="+strings.Join(i.Path, ":")) // the last one counts
-	}
-	return environment
-}
-
-func lookup(environment []string, name string) (value string, ok bool) {
-	for _, entry := range environment {
-		if v, found := strings.CutPrefix(entry, name+"="); found {
-			value, ok = v, true
-		}
-	}
-	return value, ok
-}
-
 // setup is the first message to a worker.
 type setup struct {
 	Stage      string   `json:"stage"`
@@ -232,9 +203,6 @@ type setup struct {
 	States     bool     `json:"states"`
 	Rank       int      `json:"rank"`
 	World      int      `json:"world"`
-	Path       []string `json:"path"`
-	PythonPath *string  `json:"python_path"` // what the environment said before Path was put there
-	Directory  string   `json:"directory"`
 	InlineMost int      `json:"inline_most"` // bytes of a result that travels with the message
 	PackCalls  int      `json:"pack_calls"`
 }
@@ -250,7 +218,7 @@ func (proc *process) setup() ([]byte, error) {
 	p := proc.pool
 	o := p.o
 	s := setup{Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
-		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, Path: o.Interpreter.Path, InlineMost: roomLeast, PackCalls: packCalls}
+		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: packCalls}
 	for _, pickle := range []struct {
 		data []byte
 		at   **[2]int
@@ -270,13 +238,6 @@ func (proc *process) setup() ([]byte, error) {
 			return nil, errors.New("extern: the heap has no room")
 		}
 		s.Cells = append(s.Cells, at)
-	}
-	environment := o.Interpreter.Environment
-	if environment == nil {
-		environment = os.Environ()
-	}
-	if value, ok := lookup(environment, "PYTHONPATH"); ok {
-		s.PythonPath = &value
 	}
 	return json.Marshal(s)
 }
@@ -468,9 +429,12 @@ const stackSignal = syscall.Signal(50)
 func (proc *process) readStack() string {
 	text, _ := io.ReadAll(io.NewSectionReader(proc.stack, 0, 64<<10))
 	var kept []string
+	own := false // the frame before this one is the worker's
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "  File ") && (strings.Contains(line, "/headrace/worker.py\"") || strings.Contains(line, "/headrace/_worker_") || strings.Contains(line, "<frozen runpy>") || strings.Contains(line, "/runpy.py\"")) {
+		frame := strings.HasPrefix(line, "  File ")
+		main := own && strings.HasPrefix(line, `  File "<string>"`) // frames are listed innermost first: this one is what -c names
+		if own = frame && (strings.Contains(line, "/headrace/worker.py\"") || strings.Contains(line, "/headrace/_worker_")); own || main {
 			continue
 		}
 		kept = append(kept, line)

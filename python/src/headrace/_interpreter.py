@@ -47,9 +47,10 @@ def _executable() -> str:
 
 
 def _flags() -> list[str]:
-    """The flags that this interpreter was started with, but for those that say where modules are found: workers are told that."""
-    flags = ["-" + "O" * sys.flags.optimize] if sys.flags.optimize else []
-    flags += ["-B"] if sys.flags.dont_write_bytecode else []
+    """The flags that this interpreter was started with."""
+    letters = {"isolated": "I", "ignore_environment": "E", "no_user_site": "s", "no_site": "S", "safe_path": "P", "dont_write_bytecode": "B"}
+    flags = [f"-{letter}" for name, letter in letters.items() if getattr(sys.flags, name, 0)]
+    flags += [f"-{letter * times}" for letter, times in (("O", sys.flags.optimize), ("b", sys.flags.bytes_warning)) if times]
     flags += [f"-W{option}" for option in sys.warnoptions]
     for name, value in sys._xoptions.items():
         flags += ["-X", name if value is True else f"{name}={value}"]

@@ -65,13 +65,6 @@ class Process:
 
     def _surroundings(self) -> None:
         """Make everything as the user's function expects it, before anything of the user's is imported."""
-        setup = self.setup
-        if setup["path"] is not None:
-            sys.path[:] = setup["path"]
-            if setup["python_path"] is None:
-                os.environ.pop("PYTHONPATH", None)
-            else:
-                os.environ["PYTHONPATH"] = setup["python_path"]
         sys.argv[:] = [""]
         import faulthandler
 

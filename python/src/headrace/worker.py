@@ -1,4 +1,4 @@
-"""A process of the engine's in which the user's own functions run: `python -m headrace.worker`, started by the engine alone.
+"""A process of the engine's in which the user's own functions run, started by the engine alone.
 
 The engine's end is the Go package `extern`; docs/protocol.md, section "Workers", says what the two tell each other.
 """
@@ -72,7 +72,3 @@ def _leave(code: int) -> None:
             stream.flush()
     finally:
         os._exit(code)
-
-
-if __name__ == "__main__":
-    main()

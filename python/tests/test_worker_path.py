@@ -1,0 +1,150 @@
+"""Where workers import from: where the program does, in its order, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from conftest import environment_of
+from headrace._engine import find_program
+
+TRAPS = ["json", "numpy", "headrace", "sitecustomize", "usercustomize", "encodings", "runpy", "mmap", "readline"]
+PROGRAM = """
+import json, os, sys
+sys.path[1:1] = [entry for entry in sys.argv[2].split(os.pathsep) if entry and entry not in sys.path]
+import headrace as hr
+
+def look(sample):
+    import json, os, sys
+    flags = {name: getattr(sys.flags, name) for name in dir(sys.flags) if name in NAMES}
+    return {"said": json.dumps([sys.path, flags, os.environ.get("PYTHONPATH"), os.environ.get("SEEN", "")])}
+
+NAMES = ["isolated", "ignore_environment", "no_user_site", "safe_path", "optimize", "dev_mode", "utf8_mode"]
+with hr.files(sys.argv[1]).map(look, where=sys.argv[3]).batch(2, drop_last=False).loader(epochs=1, workers=2) as loader:
+    said = {text for batch in loader for text in batch["said"]}
+flags = {name: getattr(sys.flags, name) for name in dir(sys.flags) if name in NAMES}
+print(json.dumps([[json.loads(text) for text in said], [sys.path, flags, os.environ.get("PYTHONPATH"), ""]]))
+"""
+
+
+@pytest.fixture
+def trapped(tmp_path, pictures):
+    """A data folder in which modules lie that tell when they are imported."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name in TRAPS:
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write('{name} ')\nraise ImportError('trap')\n")
+    yield folder
+    sprung = tmp_path / "sprung"
+    assert not sprung.exists(), sprung.read_text()
+
+
+def run(folder: Path, program: list[str], flags: list[str], *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *flags, *program, *map(str, arguments)],
+        cwd=folder,
+        env=environment_of(**environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+SAFE = ["-P"] if sys.version_info >= (3, 11) else ["-I"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "where", "environment"),
+    [
+        (["-I"], "process", {}),
+        (["-I"], "thread", {}),
+        ([*SAFE, "-s", "-O"], "process", {}),
+        (["-E"], "process", {}),
+        ([], "process", {"PYTHONSAFEPATH": "1"}),
+        ([], "process", {"PYTHONINSPECT": ""}),
+        (["-X", "dev"], "thread", {}),
+    ],
+)
+def test_workers_import_from_where_the_program_does(tmp_path, trapped, pictures, flags, where, environment):
+    script = tmp_path / "program" / "train.py"
+    script.parent.mkdir()
+    script.write_text(PROGRAM)
+    done = run(trapped, [str(script)], flags, pictures, environment_of()["PYTHONPATH"], where, **environment)
+    assert done.returncode == 0, done.stderr
+    seen, want = json.loads(done.stdout)
+    assert seen == [want]
+    assert str(trapped) not in want[0]
+
+
+def test_a_module_of_the_program_hides_one_of_the_current_folder(tmp_path, trapped, pictures):
+    """The folder of the script comes first, as in the program, and functions are found there."""
+    script = tmp_path / "program" / "train.py"
+    script.parent.mkdir()
+    (script.parent / "mine.py").write_text("def look(sample):\n    return {'said': 'mine'}\n")
+    (trapped / "mine.py").write_text((trapped / "json.py").read_text())
+    script.write_text(
+        textwrap.dedent("""
+        import sys
+        import headrace as hr, mine
+        with hr.files(sys.argv[1]).map(mine.look).batch(2, drop_last=False).loader(epochs=1) as loader:
+            print({text for batch in loader for text in batch["said"]})
+        """)
+    )
+    done = run(trapped, [str(script)], [], pictures)
+    assert done.stdout == "{'mine'}\n", done.stderr
+
+
+def test_site_runs_in_workers_as_in_the_program(tmp_path, trapped, pictures):
+    """`sitecustomize` comes from PYTHONPATH, and neither from the script's folder nor from the current one."""
+    script = tmp_path / "program" / "train.py"
+    script.parent.mkdir()
+    script.write_text(PROGRAM)
+    (script.parent / "sitecustomize.py").write_text((trapped / "json.py").read_text())
+    path = tmp_path / "path"
+    path.mkdir()
+    (path / "sitecustomize.py").write_text("import os; os.environ['SEEN'] = os.environ.get('SEEN', '') + 'x'")
+    python_path = f"{path}{os.pathsep}{environment_of()['PYTHONPATH']}"
+    done = run(trapped, [str(script)], [], pictures, "", "process", PYTHONPATH=python_path)
+    assert done.returncode == 0, done.stderr
+    (seen,), want = json.loads(done.stdout)
+    assert seen == [*want[:3], "xx"]  # the worker's environment is the program's, in which it has run once
+
+
+@pytest.mark.parametrize(("safe", "found"), [("", True), ("1", sys.version_info < (3, 11))])
+@pytest.mark.parametrize("command", [["run"], ["inspect", "--samples", "1"]])
+def test_functions_of_a_recipe(trapped, pictures, command, safe, found):
+    """The current folder is behind everything else, for functions that are found nowhere before."""
+    (trapped / "own_steps.py").write_text("import json, numpy\ndef look(sample):\n    return {'said': json.dumps('own')}\n")
+    (trapped / "r.yaml").write_text(
+        f"headrace: 1\nsteps:\n- files: {{root: {json.dumps(str(pictures))}, pattern: '**/*.png'}}\n- map: {{function: 'own_steps:look', gives: {{said: text}}}}\n- batch: {{size: 2}}\n"
+    )
+    done = subprocess.run(
+        [find_program(), command[0], "r.yaml", *command[1:]],
+        cwd=trapped,
+        env=environment_of(HEADRACE_PYTHON=sys.executable, PYTHONSAFEPATH=safe),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if found:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode != 0
+        assert "No module named 'own_steps'" in done.stderr
+
+
+def test_no_python_of_the_current_folder(trapped, pictures):
+    """An empty entry of PATH is the current folder, from which no program is started."""
+    (trapped / "python3").write_text(f"#!/bin/sh\necho python3 >> {trapped.parent}/sprung\n")
+    (trapped / "python3").chmod(0o755)
+    (trapped / "r.yaml").write_text(f"headrace: 1\nsteps:\n- files: {{root: {json.dumps(str(pictures))}, pattern: '**/*.png'}}\n- map: {{function: 'operator:truth', gives: {{said: text}}}}\n- batch: {{size: 2}}\n")
+    environment = {name: value for name, value in environment_of(PATH=":.").items() if name != "HEADRACE_PYTHON"}
+    done = subprocess.run([find_program(), "run", "r.yaml"], cwd=trapped, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "python3" in done.stderr
