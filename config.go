@@ -32,6 +32,9 @@ type Config struct {
 
 	// DeadLetters is a file that gets a line for each sample that is lost or replaced, behind what is in it; "": none.
 	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, behind what is in it; null: none"`
+
+	// DeadLettersOwn says that a recipe has named DeadLetters, and not the user: the file is a new one, whose name ends in .jsonl, or one of dead letters already.
+	DeadLettersOwn bool `json:"dead_letters_own"`
 }
 
 // Order is the order in which batches take samples.

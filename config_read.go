@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"headrace/internal/bytesize"
@@ -66,13 +67,21 @@ func FileConfig(f recipe.File) (Config, error) {
 	}
 	r := configReader{settings: settings(), refused: ofTheProcess, sizes: true}
 	c, err := r.read(f.Loader)
+	c.DeadLettersOwn = c.DeadLetters != ""
+	if climbs(string(c.DeadLetters)) {
+		err = errors.Join(err, &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters is %q: takes a path without .. in a recipe, or .loader(dead_letters=…) or --dead-letters", c.DeadLetters)})
+	}
 	return c, f.Locate(err)
 }
+
+// climbs tells whether a path leads out of the folder that it begins in.
+func climbs(path string) bool { return slices.Contains(strings.Split(path, "/"), "..") }
 
 // ofTheProcess are the keys that no recipe has, as it is the same for all ranks.
 var ofTheProcess = map[string]string{
 	"rank":             "each process has its own; Python takes it from RANK in the environment",
 	"world_size":       "it belongs to the processes that share the data; Python takes it from WORLD_SIZE in the environment",
+	"dead_letters_own": "the file that a recipe names is always a new one",
 	"local_world_size": "it belongs to the machine that runs it; Python takes it from LOCAL_WORLD_SIZE in the environment",
 }
 

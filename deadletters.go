@@ -1,11 +1,19 @@
 package headrace
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"reflect"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"headrace/recipe"
 )
@@ -37,13 +45,67 @@ func (l *Loader) openDeadLetters() error {
 	if path == "" {
 		return nil
 	}
-	// Nobody may read from a pipe, and then opening it would take for ever.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o666)
+	open := openAny
+	if l.config.DeadLettersOwn {
+		open = openOwn
+	}
+	file, err := open(path)
 	if err != nil {
 		return &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters cannot be written: %w", err)}
 	}
 	l.dead = deadLetters{file: file, rank: l.config.Rank, warn: l.options.Warn}
 	return nil
+}
+
+// openAny opens what the user has named.
+func openAny(path string) (*os.File, error) {
+	// Nobody may read from a pipe, and then opening it would take for ever.
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o666)
+}
+
+// openOwn opens what a recipe has named, which may be somebody else's recipe. It makes a new file, or goes on with one of dead letters: that of the run that is
+// resumed, or of another rank. The ending keeps it from being a file that some program reads as its own, such as a shell's.
+func openOwn(path string) (*os.File, error) {
+	const remedy = "that is for .loader(dead_letters=…) or --dead-letters to say"
+	if !strings.HasSuffix(path, ".jsonl") {
+		return nil, fmt.Errorf("a recipe names %q: takes a name that ends in .jsonl; others are for .loader(dead_letters=…) or --dead-letters to say", path)
+	}
+	const flags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | os.O_APPEND
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|flags, 0o666)
+	if !errors.Is(err, fs.ErrExist) {
+		return file, err
+	}
+	if file, err = os.OpenFile(path, os.O_RDWR|flags, 0); err != nil {
+		if errors.Is(err, syscall.ELOOP) {
+			err = fmt.Errorf("a recipe names %q, which is a symbolic link: %s", path, remedy)
+		}
+		return nil, err
+	}
+	if !holdsDeadLetters(file) {
+		file.Close()
+		return nil, fmt.Errorf("a recipe names %q, which exists and has no dead letters: %s", path, remedy)
+	}
+	return file, nil
+}
+
+// holdsDeadLetters tells whether a file is one that a run has begun: regular, under one name, and empty or with a dead letter as its first line.
+func holdsDeadLetters(file *os.File) bool {
+	var of unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &of); err != nil || of.Mode&unix.S_IFMT != unix.S_IFREG || of.Nlink != 1 {
+		return false
+	}
+	if of.Size == 0 {
+		return true
+	}
+	const most = 1 << 20 // of a line, whose error may have a traceback
+	line, err := bufio.NewReader(io.NewSectionReader(file, 0, most)).ReadBytes('\n')
+	if err != nil {
+		return false
+	}
+	var has map[string]json.RawMessage
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return json.Unmarshal(line, &has) == nil && len(has) == reflect.TypeFor[deadLetter]().NumField() && d.Decode(new(deadLetter)) == nil
 }
 
 // add writes a line, at once and in one piece: several processes may write to one file. That it cannot is told once, and does not end the run.

@@ -21,6 +21,7 @@ type host struct {
 	log     func(extern.Line)
 	workers int  // of a step that does not say how many
 	probes  bool // nothing runs but for a first sample: each has one worker
+	idle    bool // nothing runs at all
 	calls   []*python
 
 	mu     sync.Mutex
@@ -34,7 +35,7 @@ func newHost(o Options, workers int, probes bool) (*host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("headrace: %w", err)
 	}
-	h := &host{heap: memory, python: o.Python, log: o.Log, workers: workers, probes: probes}
+	h := &host{heap: memory, python: o.Python, log: o.Log, workers: workers, probes: probes, idle: o.Look}
 	if probes {
 		h.workers = 1
 	}
@@ -52,7 +53,7 @@ func (h *host) open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	}
 	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.heap, workers, p.Where == "thread"
 	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
-	o.Limit = failing{}.of(f, 0).limit
+	o.Limit, o.Idle = failing{}.of(f, 0).limit, h.idle
 	pool, err := extern.Open(o)
 	if err != nil {
 		return nil, 0, fmt.Errorf("headrace: %s: %w", name, err)

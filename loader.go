@@ -25,6 +25,9 @@ var (
 	ErrConfig = errors.New("headrace: configuration does not fit") // the recipe cannot be run in this way
 	ErrSource = errors.New("headrace: source")                     // the data cannot be listed
 
+	// ErrUncalled is what Open returns with [Options.Look] where a function of Python does not say what it gives: calling it would tell.
+	ErrUncalled = errors.New("headrace: a function does not say what it gives, and is not called to find out")
+
 	// ErrTooManyLost marks the failure that was one more than MaxErrors allows.
 	ErrTooManyLost = errors.New("headrace: too many samples lost")
 )
@@ -39,6 +42,7 @@ type Options struct {
 	InFlight func() InFlight // asked at every Start; nil: nothing is noted
 	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
 	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
+	Look     bool            // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
 
 	trial *trial // nil: it is no profile
 
@@ -195,6 +199,9 @@ func (l *Loader) Check(from State) error {
 // Start drops what is under way and goes on from a state. Until a place is passed, if there is one, one operation runs at a time.
 // Where Check refuses the state, that is the error, and nothing has changed.
 func (l *Loader) Start(from State, serialUntil *Until) error {
+	if l.options.Look {
+		return errors.New("headrace: the loader was opened with Options.Look, and cannot be started")
+	}
 	if err := l.Check(from); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 // Open checks everything that can be checked before a sample is read, lists the source, and returns a loader that has not begun. Errors join
 // all mistakes of the recipe and the configuration.
 //
-// Where a function of Python does not say what it gives, the first sample is worked on up to there.
+// Where a function of Python does not say what it gives, the first sample is worked on up to there. With [Options.Look], Open imports and calls nothing.
 func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, error) {
 	r = r.Complete()
 	schema, err := r.Check()
@@ -34,6 +34,9 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	}
 	f := found{config: c, options: o, listed: map[string]*files{}, suffixes: suffixesOf(r)}
 	if unknown(r) {
+		if o.Look {
+			return nil, ErrUncalled
+		}
 		if r, err = f.probe(ctx, r); err == nil {
 			schema, err = r.Check()
 		}

@@ -39,6 +39,7 @@ type Options struct {
 	Interpreter *Interpreter // nil: Default()
 	Heap        *Heap
 	Workers     int  // processes, or threads of the one process; less than 1: 1
+	Idle        bool // no process is started, so nothing is imported: the pool is only described
 	Threads     bool // threads of one process
 
 	In         sample.Schema // fields that the function is given
@@ -202,7 +203,9 @@ func Open(o Options) (*Pool, error) {
 	p.spaces.init(o.Heap)
 	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
 	p.starter.open()
-	p.SetWorkers(o.Workers)
+	if !o.Idle {
+		p.SetWorkers(o.Workers)
+	}
 	return p, nil
 }
 

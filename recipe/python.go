@@ -3,6 +3,7 @@ package recipe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"headrace/sample"
@@ -149,4 +150,33 @@ func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 	}
 	f.Type.Axes = "HWC"
 	return f.Type
+}
+
+// Functions returns the names of what a recipe imports when it runs, "module:name", each once and in the order of the text. To look at a recipe imports none of them.
+func (r Recipe) Functions() (all []string) {
+	add := func(name string) {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	for _, s := range r.All() {
+		switch args := s.Args.(type) {
+		case *Object:
+			add(args.Function)
+			add(args.Keys)
+		case *Map:
+			add(args.Function)
+		case *Filter:
+			add(args.Function)
+		case *FlatMap:
+			add(args.Function)
+		case *Aggregate:
+			add(args.Function)
+		case *Batch:
+			if args.Collate != nil {
+				add(args.Collate.Function)
+			}
+		}
+	}
+	return all
 }

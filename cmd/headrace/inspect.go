@@ -21,6 +21,9 @@ func inspectCommand() *cobra.Command {
   the sizes      samples and classes of the source, batches of an epoch, bytes of a sample and of a batch, memory
   first samples  those that the first epoch begins with: what their files hold, and the numbers that come of them
 
+A recipe may name functions of Python. Looking does not import them: the first samples of such a recipe are shown only with --samples, which imports
+and calls the functions. A function that does not say what it gives (gives) hides what comes after it, and the sizes.
+
 A first sample that cannot be decoded is shown with its error, and does not stop the others. Where the files cannot be found, the graph is
 drawn all the same, and the exit code is 1. A mistake in the recipe is told with its line and column, and the exit code is 2.`,
 		Example: `  headrace inspect train.yaml
@@ -30,7 +33,7 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is told with
 		Args: oneRecipe,
 	}
 	options := recipeFlags(c)
-	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show")
+	c.Flags().IntVar(&samples, "samples", 5, "how many of the first samples to show; given with a number above 0, functions of the recipe are imported and called")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all of it as JSON")
 	c.Flags().BoolVar(&asMermaid, "mermaid", false, "print the graph in the notation of Mermaid, which GitHub and many documentation tools draw")
 	c.MarkFlagsMutuallyExclusive("json", "mermaid")
@@ -42,7 +45,7 @@ drawn all the same, and the exit code is 1. A mistake in the recipe is told with
 		if err != nil {
 			return err
 		}
-		if asMermaid {
+		if asMermaid || len(f.Recipe.Functions()) > 0 && !c.Flags().Changed("samples") {
 			samples = 0
 		}
 		i, err := inspect(c.Context(), f, config, samples)

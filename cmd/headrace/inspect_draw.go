@@ -21,9 +21,14 @@ func (i *inspection) draw(p *page) {
 	p.blank()
 	i.drawVariables(p)
 	i.drawGraph(p)
-	if i.Engine != nil {
+	if i.Engine != nil || len(i.Functions) > 0 && !i.Called {
 		p.blank()
+	}
+	if i.Engine != nil {
 		i.drawSizes(p)
+	}
+	if len(i.Functions) > 0 && !i.Called {
+		p.fact("functions", strings.Join(i.Functions, ", ")+": not imported; --samples 5 imports and calls them")
 	}
 	if len(i.Samples) > 0 {
 		p.blank()
@@ -62,7 +67,7 @@ func drawBoxes(p *page, before string, boxes []inspectedBox, out string) {
 		if end != "" {
 			p.line(before+end, plainInk, "")
 		}
-		text := b.out.String()
+		text := edgeText(b.out)
 		if k == len(boxes)-1 {
 			text = out
 			edge = strings.Replace(edge, "│", "▼", 1)
@@ -79,14 +84,14 @@ func (b inspectedBox) drawInside(p *page, before, side string) {
 			continue
 		}
 		p.line(before+"├─ ", plainInk, c.title)
-		drawBoxes(p, before+"│  ", c.boxes, c.boxes[len(c.boxes)-1].out.String())
+		drawBoxes(p, before+"│  ", c.boxes, edgeText(c.boxes[len(c.boxes)-1].out))
 	}
 	if b.holds != nil {
 		return
 	}
 	for n, s := range b.steps {
 		if n > 0 {
-			p.line(before+side+"  ↓ ", p.dim, b.steps[n-1].out.String())
+			p.line(before+side+"  ↓ ", p.dim, edgeText(b.steps[n-1].out))
 		}
 		if b.stage == nil || len(b.steps) > 1 || s.Text != b.title() {
 			p.line(before+side+"  ", plainInk, s.Text)
@@ -132,10 +137,18 @@ func (b inspectedBox) note() string {
 	return note
 }
 
+// edgeText is what an edge carries. Behind a function that does not say what it gives, nobody knows.
+func edgeText(s sample.Schema) string {
+	if s == nil {
+		return "?"
+	}
+	return s.String()
+}
+
 // result is what comes out at the end: batches, where the engine makes them.
 func (i *inspection) result(out sample.Schema) string {
 	if i.Engine == nil {
-		return out.String()
+		return edgeText(out)
 	}
 	parts := make([]string, len(i.Engine.Fields))
 	for n, f := range i.Engine.Fields {

@@ -60,7 +60,7 @@ func (m *mermaid) box(box inspectedBox, ends []loose) []loose {
 	default:
 		return m.steps(id, box, ends)
 	}
-	return []loose{{id, box.out.String()}}
+	return []loose{{id, edgeText(box.out)}}
 }
 
 func (m *mermaid) node(id, text string) {
@@ -91,7 +91,7 @@ func (m *mermaid) steps(id string, box inspectedBox, ends []loose) []loose {
 	for n, s := range box.steps {
 		to := fmt.Sprintf("%s_%d", id, n+1)
 		m.connect(ends, to)
-		ends = []loose{{to, s.out.String()}}
+		ends = []loose{{to, edgeText(s.out)}}
 	}
 	return ends
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,10 @@ type inspection struct {
 	Loader    headrace.Config     `json:"loader"`
 	Variables []inspectedVariable `json:"variables"`
 	Steps     []inspectedStep     `json:"steps"`
-	Engine    *inspectedEngine    `json:"engine"`  // nil: the source cannot be listed, or the recipe is not complete
-	Samples   []inspectedSample   `json:"samples"` // in the order of the first epoch
+	Functions []string            `json:"functions"` // that the recipe imports where it runs
+	Called    bool                `json:"called"`    // they were imported and called, for the first samples
+	Engine    *inspectedEngine    `json:"engine"`    // nil: the source cannot be listed, the recipe is not complete, or a function would have to be called
+	Samples   []inspectedSample   `json:"samples"`   // in the order of the first epoch
 }
 
 // inspectedVariable is what was put in the place of a ${name}.
@@ -67,7 +70,7 @@ type inspectedEngine struct {
 // known all the same.
 func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int) (inspection, error) {
 	r := f.Recipe.Complete()
-	i := inspection{File: f.Name, Recipe: r, Loader: c, Variables: []inspectedVariable{}, Samples: []inspectedSample{}}
+	i := inspection{File: f.Name, Recipe: r, Loader: c, Variables: []inspectedVariable{}, Samples: []inspectedSample{}, Functions: append([]string{}, r.Functions()...)}
 	for _, v := range f.Vars {
 		i.Variables = append(i.Variables, inspectedVariable{v.Name, v.Value, v.From})
 	}
@@ -76,7 +79,11 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 		return i, f.Locate(err)
 	}
 	i.Steps = inspectSteps(r, schemas)
-	loader, err := headrace.Open(ctx, r, c, headrace.Options{})
+	i.Called = samples > 0 && len(i.Functions) > 0
+	loader, err := headrace.Open(ctx, r, c, headrace.Options{Look: samples == 0})
+	if errors.Is(err, headrace.ErrUncalled) {
+		return i, nil
+	}
 	if err != nil {
 		return i, f.Locate(err)
 	}

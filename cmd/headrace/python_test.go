@@ -59,8 +59,8 @@ steps:
 	saveJSON(t, filepath.Join(folder, "s.json"), states[0])
 	for command, want := range map[string][]string{
 		"run r.yaml":                             {"3 batches; 10 samples in ", "\nbatch "},
-		"inspect r.yaml":                         {"image uint8 [?, ?, ?, ?], n int64 [], names text", "3 batches of 4 samples, the last of 2"},
-		"inspect r.yaml --samples 1":             {"image uint8 [8, 8, 3]"},
+		"inspect r.yaml":                         {"batch(size=4, collate=\"own:put\")\n  ▼ ?\n", "functions own:put: not imported; --samples 5 imports and calls them"},
+		"inspect r.yaml --samples 1":             {"image uint8 [8, 8, 3]", "image uint8 [?, ?, ?, ?], n int64 [], names text", "3 batches of 4 samples, the last of 2"},
 		"profile r.yaml --workers 1 --items 8":   {"\nbatch ", "\ngroup batch "},
 		"replay r.yaml --state s.json --batch 2": {"Epoch 0, batch 2, 2 samples", "uint8 [2, 8, 8, 3]", "\n1    files   9 "},
 	} {

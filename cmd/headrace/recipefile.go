@@ -153,7 +153,7 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 		return config, err
 	}
 	if flag := o.command.Flags().Lookup("dead-letters"); flag == nil || flag.Changed {
-		config.DeadLetters = recipe.Path(o.deadLetters)
+		config.DeadLetters, config.DeadLettersOwn = recipe.Path(o.deadLetters), false
 	}
 	put := map[string]func(){
 		"workers":  func() { config.Workers = &o.workers },

@@ -609,10 +609,10 @@ def command(recipe, *arguments):
 def test_the_command_runs_and_shows_them(recipe, tmp_path):
     done = command(recipe, "run", recipe, "--epochs", "1")
     assert done.returncode == 0, done.stderr
-    done = command(recipe, "inspect", recipe)
+    done = command(recipe, "inspect", "--samples", "5", recipe)
     assert done.returncode == 0, done.stderr
     assert "meta an object, " in done.stdout
-    done = command(recipe, "inspect", "--json", recipe)
+    done = command(recipe, "inspect", "--samples", "1", "--json", recipe)
     assert json.loads(done.stdout)["samples"][0]["objects"][0]["name"] == "meta"
     done = command(recipe, "preview", recipe, "-o", tmp_path / "sheet.png")
     assert done.returncode == 0, done.stderr

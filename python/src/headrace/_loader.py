@@ -940,7 +940,7 @@ def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps 
     return MainSteps(steps, seed, rank)
 
 
-_OF_THE_PROCESS = ("rank", "world_size", "local_world_size")
+_OF_THE_PROCESS = ("rank", "world_size", "local_world_size", "dead_letters_own")
 
 
 def _shown(field: Field) -> str:

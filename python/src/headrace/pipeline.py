@@ -945,7 +945,8 @@ class Pipeline:
                 the default: 300.
             dead_letters: a file that gets a line for each sample that is lost or replaced, a JSON object with the attributes of
                 `LostSample` and the rank, behind what is in it. Lines are written up to two batches ahead of the loop, and again
-                by a run that goes on from a state before the loss. None, the default: none.
+                by a run that goes on from a state before the loss. None, the default: none. A file that a recipe names must be new and
+                end in `.jsonl`, or hold dead letters already.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
 
@@ -973,6 +974,7 @@ class Pipeline:
             "steps_per_epoch": _optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
             "stall_after": _seconds("stall_after", said("stall_after", stall_after)),
             "dead_letters": _whole("dead_letters", said("dead_letters", dead_letters)),
+            "dead_letters_own": dead_letters is DEFAULT,
             "fuse": bool(said("fuse", fuse, True)),
         }
         if "prefetch" in self._defaults:
