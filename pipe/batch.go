@@ -14,9 +14,7 @@ type BatchOpts struct {
 func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
 	nd := &node{name: o.Name, kind: kindBatch, joins: true, workers: 1, buffer: o.Buffer, ordered: true, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	nd.settle()
-	if n < 1 {
-		nd.mistake("batches of %d items", n)
-	}
+	nd.boundBatch(n, "items")
 	f := Flow[[]T]{node: nd, open: func(op *opening, below *stage) *ring[[]T] {
 		st := op.newStage(nd, below)
 		out := newRing[[]T](st, 1+nd.buffer)
@@ -43,7 +41,12 @@ type batchStage[T any] struct {
 
 	batch  []T // in the making
 	ticket ticket
+	before int // how many items the batch before had
 }
+
+// firstRoom is how many items there is room for when a run's first batch begins. It grows with what comes, so that a greatest size that is never reached costs
+// nothing; later batches have room for as many as the one before.
+const firstRoom = 64
 
 // work holds a free place whenever it takes items, so that a batch can leave when it is full.
 func (b *batchStage[T]) work(w *worker) {
@@ -81,7 +84,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 	case item:
 		w.in.Add(1)
 		if b.batch == nil {
-			b.batch = make([]T, 0, b.n)
+			b.batch = make([]T, 0, min(b.n, max(b.before, firstRoom)))
 		}
 		b.batch = append(b.batch, m.val)
 		b.ticket.add(m.ticket)
@@ -107,6 +110,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 func (b *batchStage[T]) emit(w *worker) {
 	w.out.Add(1)
 	b.out.put(&msg[[]T]{kind: item, val: b.batch, ticket: b.ticket}, w.last)
+	b.before = len(b.batch)
 	b.batch, b.ticket = nil, ticket{}
 }
 

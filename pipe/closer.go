@@ -6,6 +6,7 @@ package pipe
 type closer[B any] struct {
 	closing  bool
 	gathered []seat[B] // survivors that make the next batch
+	usual    int       // how many made the one before
 	ticket   ticket    // and what they were made of
 	of       int       // their epoch
 	judge    *tally    // counts by the stage's own policy; nil: the consumer does, by the run's
@@ -185,6 +186,7 @@ func (f *filler[In, B]) emit(w *worker) {
 	f.mu.Lock()
 	f.vacate(target.before...)
 	f.waiting -= rows
+	f.usual = rows
 	for _, s := range f.gathered {
 		s.slot.live--
 	}

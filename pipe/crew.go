@@ -17,7 +17,7 @@ import (
 // leave right away: SetWorkers does not wait for them, but no more than n take another item once it has returned. A worker of
 // a MapWith that leaves ends with what it began with, and one that comes begins with its own. A Fill with more workers may fill more batches of its Store at a time.
 //
-// It is an error when there is no such stage, when the number of the stage's workers is fixed by its kind, when n is less than 1, and ErrClosed when the run
+// It is an error when there is no such stage, when the number of the stage's workers is fixed by its kind, when n is less than 1 or more than [MaxWorkers], and ErrClosed when the run
 // is closed. Where the stage is through with its last item the number is noted, and that is all.
 func (r *Run[T]) SetWorkers(stage string, n int) error {
 	if r.closed.Load() {
@@ -34,6 +34,9 @@ func (r *Run[T]) SetWorkers(stage string, n int) error {
 	}
 	if n < 1 {
 		return s.wrong("%d workers: it takes at least 1", n)
+	}
+	if _, ok := operations(n, s.hands); !ok {
+		return s.wrong("%d workers: it takes at most %d", n, MaxWorkers/max(1, s.hands))
 	}
 	s.setWorkers(n)
 	return nil

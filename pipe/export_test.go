@@ -3,9 +3,10 @@ package pipe
 import "pgregory.net/rapid"
 
 // Haste draws after how many fast operations a worker counts as fast, so that short models see what long runs do. The func that it returns
-// restores what was.
+// restores what was. Queues begin with few places, too.
 func Haste(t *rapid.T) (restore func()) {
-	was := fastStreak
-	fastStreak = rapid.SampledFrom([]int{1, 5, was}).Draw(t, "fast from")
-	return func() { fastStreak = was }
+	streak, places := fastStreak, firstPlaces
+	fastStreak = rapid.SampledFrom([]int{1, 5, streak}).Draw(t, "fast from")
+	firstPlaces = rapid.SampledFrom([]int{1, 3, places}).Draw(t, "places at first")
+	return func() { fastStreak, firstPlaces = streak, places }
 }

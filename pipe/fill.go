@@ -77,9 +77,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		nd.detail = fmt.Sprint("of up to ", n)
 	}
 	nd.settle()
-	if n < 1 {
-		nd.mistake("batches of %d rows", n)
-	}
+	nd.boundBatch(n, "rows")
 	if store == nil {
 		nd.mistake("its store is nil")
 	}

@@ -72,7 +72,6 @@ func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Sto
 func (f *filler[In, B]) fit(workers int) {
 	f.mu.Lock()
 	f.ahead = (workers + f.n - 1) / f.n * f.n
-	f.line.grow(f.ahead + 2*f.n + lineSlack + workers)
 	f.turn.Broadcast()
 	f.mu.Unlock()
 	f.in.rouse()

@@ -37,9 +37,6 @@ func (g *Gate) SetLimit(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.limit = max(1, n)
-	for len(g.taken)*64 < g.limit {
-		g.taken = append(g.taken, 0)
-	}
 	for len(g.waiting) > 0 && g.held < g.limit {
 		g.admit()
 	}

@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -39,7 +40,7 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 			t.err = errGoexit
 			t.out, t.err = call(inner, f, in)
 		}()
-		patience := time.NewTimer(most + most/10)
+		patience := time.NewTimer(most + min(most/10, math.MaxInt64-most))
 		defer patience.Stop()
 		select {
 		case <-t.over:

@@ -47,6 +47,9 @@ func (l *line[B]) at(number int64) *entry[B] {
 
 // push adds an entry and returns its number.
 func (l *line[B]) push(e entry[B]) int64 {
+	if l.len() == len(l.entries) {
+		l.grow(max(lineSlack, 2*l.len()))
+	}
 	*l.at(l.tail) = e
 	l.tail++
 	return l.tail - 1

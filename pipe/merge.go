@@ -112,10 +112,15 @@ func (o MergeOpts) mistakes(n *node, inputs int) {
 	if len(o.Weights) != inputs {
 		n.mistake("%d Weights for %d inputs", len(o.Weights), inputs)
 	}
+	sum := 0.0
 	for _, w := range o.Weights {
-		if !(w > 0) || math.IsInf(w, 0) {
+		if sum += w; !(w > 0) || math.IsInf(w, 0) {
 			n.mistake("a weight of %v", w)
+			return
 		}
+	}
+	if math.IsInf(sum, 0) {
+		n.mistake("Weights are %v: their sum is too large", o.Weights)
 	}
 }
 

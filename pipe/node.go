@@ -77,19 +77,14 @@ func (n *node) settle() *node {
 	if n.name == "" {
 		n.mistake("it has no name")
 	}
-	if n.workers < 0 {
-		n.mistake("Workers is %d", n.workers)
-	}
-	if n.buffer < 0 {
-		n.mistake("Buffer is %d", n.buffer)
-	}
-	if n.hands < 0 {
-		n.mistake("Hands is %d", n.hands)
-	}
-	if n.workers <= 0 {
-		n.workers = 1
-	}
+	n.bound("Workers", n.workers, MaxWorkers)
+	n.bound("Buffer", n.buffer, MaxBuffer)
+	n.bound("Hands", n.hands, MaxWorkers)
+	n.workers = max(1, n.workers)
 	n.hands = max(1, n.hands)
+	if _, ok := operations(n.workers, n.hands); !ok && n.workers <= MaxWorkers && n.hands <= MaxWorkers {
+		n.mistake("%d Workers with %d Hands each: together they must be at most %d", n.workers, n.hands, MaxWorkers)
+	}
 	if n.buffer <= 0 {
 		n.buffer = DefaultBuffer
 	}
@@ -122,12 +117,16 @@ func (n *node) check() error {
 	var all []error
 	names := make(map[string]bool)
 	users := make(map[*node]*node)
+	sources := 0
 	for _, at := range n.walk() {
 		all = append(all, at.mistakes...)
 		if at.name != "" && names[at.name] {
 			all = append(all, at.wrong("another stage has the same name"))
 		}
 		names[at.name] = true
+		if at.kind == kindSource {
+			sources++
+		}
 		for _, up := range at.ups {
 			if up == nil {
 				all = append(all, errEmptyFlow)
@@ -138,6 +137,9 @@ func (n *node) check() error {
 			}
 			users[up] = at
 		}
+	}
+	if sources > maxSources {
+		all = append(all, fmt.Errorf("pipe: the flow has %d sources: it must have at most %d", sources, maxSources))
 	}
 	return errors.Join(all...)
 }

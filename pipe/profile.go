@@ -63,11 +63,11 @@ func Profile[T any](ctx context.Context, f Flow[T], o ProfileOpts) (Report, erro
 }
 
 func (o ProfileOpts) check() error {
-	if o.Items < 0 {
-		return fmt.Errorf("pipe: ProfileOpts.Items is %d", o.Items)
+	if o.Items < 0 || o.Items > MaxBuffer {
+		return fmt.Errorf("pipe: ProfileOpts.Items is %d: it must be from 1 to %d, or 0 for 1000", o.Items, MaxBuffer)
 	}
-	if len(o.Workers) == 0 || slices.Min(o.Workers) < 1 {
-		return fmt.Errorf("pipe: ProfileOpts.Workers is %v: it takes numbers of workers, each at least 1", o.Workers)
+	if len(o.Workers) == 0 || slices.Min(o.Workers) < 1 || slices.Max(o.Workers) > MaxWorkers {
+		return fmt.Errorf("pipe: ProfileOpts.Workers is %v: it takes numbers of workers, each at least 1 and at most %d", o.Workers, MaxWorkers)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ type ring[T any] struct {
 
 	mu      sync.Mutex
 	places  int      // in all
+	most    int      // that there may be: more are made when the others are reserved
 	head    int64    // the place that is taken next
 	segment *segment // the epoch of the head
 	doom    *msg[T]  // taken instead of the head: the end
@@ -80,17 +81,21 @@ func newRing[T any](s *stage, places int) *ring[T] {
 	r := &ring[T]{
 		owner:   s,
 		inOrder: s.ordered,
-		places:  places,
+		places:  min(places, firstPlaces),
+		most:    places,
 		segment: newSegment(0, 0),
 		meter:   meter{limit: s.buffer},
 	}
-	r.board.Store(&board[T]{cells: newCells[T](places)})
-	r.free.Store(int64(places))
+	r.board.Store(&board[T]{cells: newCells[T](r.places)})
+	r.free.Store(int64(r.places))
 	r.ready.cond.L, r.room.cond.L = &r.mu, &r.mu
 	r.judge = s.newJudge()
 	s.queue = r
 	return r
 }
+
+// firstPlaces is how many places a ring begins with at most. A large Buffer costs memory only where items come that need it.
+var firstPlaces = 256 // fewer in tests
 
 // newCells makes as many cells as there are places, at least: a power of two.
 func newCells[T any](places int) []cell[T] {
@@ -101,16 +106,31 @@ func newCells[T any](places int) []cell[T] {
 	return make([]cell[T], size)
 }
 
-// resize changes how many places there are. Those that are reserved too many are gone when they are released.
+// resize changes how many places there may be. Those that are reserved too many are gone when they are released.
 func (r *ring[T]) resize(places int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.most = places
+	r.have(min(places, max(r.places, firstPlaces)))
+	r.room.ringAll()
+}
+
+// grow makes more places, if there may be more. The lock is held.
+func (r *ring[T]) grow() (grown bool) {
+	before := r.places
+	if before < r.most {
+		r.have(min(r.most, 2*before))
+	}
+	return r.places > before
+}
+
+// have makes places, or takes some away. The lock is held.
+func (r *ring[T]) have(places int) {
 	if old := r.board.Load(); places > len(old.cells) {
 		r.board.Store(&board[T]{cells: newCells[T](places), from: r.head + int64(len(old.cells)), older: old})
 	}
 	r.free.Add(int64(places - r.places))
 	r.places = places
-	r.room.ringAll()
 }
 
 // reserve waits for a free place. It returns false when nothing more is needed.
@@ -138,6 +158,12 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 	defer r.mu.Unlock()
 	if r.aborted.Load() {
 		return 0
+	}
+	for r.free.Load() <= 0 && r.grow() {
+	}
+	if got = r.grab(n); got > 0 {
+		r.callMaker()
+		return got
 	}
 	leaves := false
 	w.beforeWait(&w.blocked)

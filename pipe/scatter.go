@@ -80,7 +80,7 @@ func (at seat[B]) giveBack() {
 func (f *filler[In, B]) gatherSlot(w *worker, e entry[B]) {
 	s := e.seat.slot
 	if s.written == nil {
-		s.written = make([]entry[B], 0, f.n)
+		s.written = make([]entry[B], 0, min(f.n, max(f.usual, firstRoom)))
 	}
 	s.written = append(s.written, e)
 	if len(s.written) == f.n {

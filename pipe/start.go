@@ -40,8 +40,8 @@ func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 
 func (c Config) check(n *node) error {
 	var all []error
-	if c.Epoch < 0 {
-		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d", c.Epoch))
+	if c.Epoch < 0 || c.Epoch > maxPos {
+		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d: it must be from 0 to %d", c.Epoch, maxPos))
 	}
 	for _, err := range c.Failures.mistakes() {
 		all = append(all, fmt.Errorf("pipe: Config.Failures: %w", err))

@@ -21,6 +21,8 @@ type span struct{ lo, hi int64 }
 const (
 	posBits = 48
 	maxPos  = 1<<posBits - 1
+
+	maxSources = 1 << (63 - posBits)
 )
 
 // place is where a position of a source lies.
