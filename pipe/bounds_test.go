@@ -36,18 +36,20 @@ func TestSettingsHaveBounds(t *testing.T) {
 		"hands":             {mapped(pipe.Opts{Hands: math.MaxInt}), []string{"stage map: Hands is", workers}},
 		"workers and hands": {mapped(pipe.Opts{Workers: 1 << 10, Hands: 1 << 10}), []string{"stage map: 1024 Workers with 1024 Hands each", "at most 65536"}},
 		"buffer":            {mapped(pipe.Opts{Buffer: 1 << 50}), []string{"stage map: Buffer is 1125899906842624", buffer}},
-		"buffer of MapWith": {pipe.MapWith(numbers, func(context.Context) (func(context.Context, int) (int, error), func(), error) { return double, nil, nil }, pipe.Opts{Name: "map", Buffer: math.MaxInt}), []string{"stage map: Buffer is"}},
-		"filter":            {pipe.Filter(numbers, func(context.Context, int) (bool, error) { return true, nil }, pipe.Opts{Name: "filter", Workers: math.MaxInt, Buffer: math.MaxInt}), []string{"filter: Workers is", "filter: Buffer is"}},
-		"flatmap":           {pipe.FlatMap[int, int](numbers, nil, pipe.Opts{Name: "flat", Workers: math.MaxInt, Buffer: math.MaxInt}), []string{"flat: Workers is", "flat: Buffer is"}},
-		"batch":             {pipe.Batch(numbers, math.MaxInt, pipe.BatchOpts{Name: "batch"}), []string{"stage batch: batches of 9223372036854775807 items", batch}},
-		"batch's buffer":    {pipe.Batch(numbers, 2, pipe.BatchOpts{Name: "batch", Buffer: math.MaxInt}), []string{"stage batch: Buffer is", buffer}},
-		"unbatch":           {pipe.Unbatch(pipe.Batch(numbers, 2, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "elements", Buffer: math.MaxInt}), []string{"stage elements: Buffer is", buffer}},
-		"fill":              {filled(math.MaxInt, pipe.FillOpts{}), []string{"stage fill: batches of 9223372036854775807 rows", batch}},
-		"fill's workers":    {filled(2, pipe.FillOpts{Workers: math.MaxInt, Hands: 2, Buffer: math.MaxInt}), []string{"stage fill: Workers is", "stage fill: Buffer is"}},
-		"aggregate":         {pipe.Aggregate(numbers, func() pipe.Aggregator[int, int] { return nil }, pipe.AggregateOpts{Name: "agg", Buffer: math.MaxInt}), []string{"stage agg: Buffer is", buffer}},
-		"merge":             {pipe.Merge([]pipe.Flow[int]{numbers}, pipe.MergeOpts{Name: "merge", Buffer: math.MaxInt}), []string{"stage merge: Buffer is", buffer}},
-		"weights":           {pipe.Merge([]pipe.Flow[int]{numbers, pipe.From("more", pipetest.Numbers{})}, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{math.MaxFloat64, math.MaxFloat64}}), []string{"stage merge", "sum is too large"}},
-		"route":             {pipe.Route(numbers, double, []func(pipe.Flow[int]) pipe.Flow[int]{asItIs}, pipe.RouteOpts{Name: "route", Buffer: math.MaxInt}), []string{"stage route: Buffer is", buffer}},
+		"buffer of MapWith": {pipe.MapWith(numbers, func(context.Context) (func(context.Context, int) (int, error), func(), error) {
+			return double, nil, nil
+		}, pipe.Opts{Name: "map", Buffer: math.MaxInt}), []string{"stage map: Buffer is"}},
+		"filter":         {pipe.Filter(numbers, func(context.Context, int) (bool, error) { return true, nil }, pipe.Opts{Name: "filter", Workers: math.MaxInt, Buffer: math.MaxInt}), []string{"filter: Workers is", "filter: Buffer is"}},
+		"flatmap":        {pipe.FlatMap[int, int](numbers, nil, pipe.Opts{Name: "flat", Workers: math.MaxInt, Buffer: math.MaxInt}), []string{"flat: Workers is", "flat: Buffer is"}},
+		"batch":          {pipe.Batch(numbers, math.MaxInt, pipe.BatchOpts{Name: "batch"}), []string{"stage batch: batches of 9223372036854775807 items", batch}},
+		"batch's buffer": {pipe.Batch(numbers, 2, pipe.BatchOpts{Name: "batch", Buffer: math.MaxInt}), []string{"stage batch: Buffer is", buffer}},
+		"unbatch":        {pipe.Unbatch(pipe.Batch(numbers, 2, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "elements", Buffer: math.MaxInt}), []string{"stage elements: Buffer is", buffer}},
+		"fill":           {filled(math.MaxInt, pipe.FillOpts{}), []string{"stage fill: batches of 9223372036854775807 rows", batch}},
+		"fill's workers": {filled(2, pipe.FillOpts{Workers: math.MaxInt, Hands: 2, Buffer: math.MaxInt}), []string{"stage fill: Workers is", "stage fill: Buffer is"}},
+		"aggregate":      {pipe.Aggregate(numbers, func() pipe.Aggregator[int, int] { return nil }, pipe.AggregateOpts{Name: "agg", Buffer: math.MaxInt}), []string{"stage agg: Buffer is", buffer}},
+		"merge":          {pipe.Merge([]pipe.Flow[int]{numbers}, pipe.MergeOpts{Name: "merge", Buffer: math.MaxInt}), []string{"stage merge: Buffer is", buffer}},
+		"weights":        {pipe.Merge([]pipe.Flow[int]{numbers, pipe.From("more", pipetest.Numbers{})}, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{math.MaxFloat64, math.MaxFloat64}}), []string{"stage merge", "sum is too large"}},
+		"route":          {pipe.Route(numbers, double, []func(pipe.Flow[int]) pipe.Flow[int]{asItIs}, pipe.RouteOpts{Name: "route", Buffer: math.MaxInt}), []string{"stage route: Buffer is", buffer}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.f.Check()
@@ -93,8 +95,15 @@ func TestTheGreatestSettingsCostNothing(t *testing.T) {
 			t.Errorf("%d MiB for 1000 items", took>>20)
 		}
 	}
-	sum := func(batches [][]int) (n int) {
-		for _, b := range batches {
+	all := func(t *testing.T, f pipe.Flow[int]) int {
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		return len(collect(t, run))
+	}
+	sum := func(t *testing.T, f pipe.Flow[[]int]) (n int) {
+		run := start(t, f, pipe.Config{})
+		defer run.Close()
+		for _, b := range collect(t, run) {
 			n += len(b)
 		}
 		return n
@@ -102,25 +111,25 @@ func TestTheGreatestSettingsCostNothing(t *testing.T) {
 	t.Run("buffer", func(t *testing.T) {
 		f := pipe.Map(numbers, same, pipe.Opts{Name: "map", Workers: 4, Buffer: pipe.MaxBuffer, Ordered: true})
 		f = pipe.Map(f, same, pipe.Opts{Name: "again", Buffer: pipe.MaxBuffer})
-		count(t, func() int { return len(collect(t, start(t, f, pipe.Config{}))) })
+		count(t, func() int { return all(t, f) })
 	})
 	t.Run("batch", func(t *testing.T) {
 		f := pipe.Batch(numbers, pipe.MaxBatch, pipe.BatchOpts{Name: "batch", Buffer: pipe.MaxBuffer})
-		count(t, func() int { return sum(collect(t, start(t, f, pipe.Config{}))) })
+		count(t, func() int { return sum(t, f) })
 	})
 	for _, ordered := range []bool{false, true} {
 		t.Run(fmt.Sprint("fill, ordered ", ordered), func(t *testing.T) {
 			f := pipe.Fill(numbers, pipe.MaxBatch, growing{1000}, write, pipe.FillOpts{Name: "fill", Workers: 4, Ordered: ordered, Buffer: pipe.MaxBuffer})
-			count(t, func() int { return sum(collect(t, start(t, f, pipe.Config{}))) })
+			count(t, func() int { return sum(t, f) })
 		})
 	}
 	t.Run("gate", func(t *testing.T) {
 		f := pipe.Map(numbers, same, pipe.Opts{Name: "map", Workers: 4, Gate: pipe.NewGate(math.MaxInt)})
-		count(t, func() int { return len(collect(t, start(t, f, pipe.Config{}))) })
+		count(t, func() int { return all(t, f) })
 	})
 	t.Run("limit", func(t *testing.T) {
 		f := pipe.Map(numbers, pipe.Limit(same, time.Duration(math.MaxInt64), nil), pipe.Opts{Name: "map"})
-		count(t, func() int { return len(collect(t, start(t, f, pipe.Config{}))) })
+		count(t, func() int { return all(t, f) })
 	})
 }
 

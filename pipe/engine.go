@@ -34,6 +34,7 @@ type engine struct {
 
 	halted  atomic.Bool
 	crashed atomic.Pointer[StageError]
+	unsound atomic.Pointer[StageError] // the hook at a stage's end has panicked
 
 	mu         sync.Mutex
 	live       int           // goroutines, and one more until all are started
@@ -103,6 +104,13 @@ func (e *engine) gone() {
 func (e *engine) crash(s *stage, why error) {
 	e.crashed.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
 	e.halt()
+}
+
+// endFailed notes that the hook at a stage's end has panicked. It ends nothing: the stage has done all that it had to do, and what it
+// has made, or the failure that it was stopped for, is on its way to the consumer.
+func (e *engine) endFailed(s *stage, why error) {
+	e.complain(s.wrong("%w", why))
+	e.unsound.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
 }
 
 func (e *engine) complain(err error) {

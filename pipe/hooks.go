@@ -7,7 +7,8 @@ import (
 )
 
 // Hooks are told what happens in a run. A nil func is not called, and costs nothing. A hook that panics stops the run, whatever the
-// policy, with a *HookError: of Task in place of its item's result, otherwise at once.
+// policy, with a *HookError: of Task in place of its item's result; of a Stage that ends in place of the io.EOF of the last epoch, behind all items;
+// otherwise at once.
 type Hooks struct {
 	// Lost is called for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
 	// before the output is returned whose state first counts the loss. It is called once for an item, but for one of which
@@ -15,7 +16,8 @@ type Hooks struct {
 	Lost func(Loss)
 
 	// Stage is called by Start for each stage, from the sources on. The func that it returns, which may be nil, is called once, when
-	// the stage has done all that it will do, or was stopped.
+	// the stage has done all that it will do, or was stopped. Next returns the io.EOF of the last epoch when all of them have
+	// returned. Where the run ends otherwise, by a failure or by Close, Close returns the *HookError of one that panics.
 	Stage func(StageInfo) (end func(StageStats))
 
 	// Task is called for everything that a flow has to do for an item: the operations of Map, Filter, FlatMap and Fill, the pick of a
@@ -159,9 +161,7 @@ func (s *stage) endHook() {
 		return
 	}
 	if err := guard(func() error { s.over(s.stats()); return nil }); err != nil {
-		err = &HookError{err}
-		s.engine.complain(s.wrong("%w", err))
-		s.engine.crash(s, err)
+		s.engine.endFailed(s, &HookError{err})
 	}
 }
 

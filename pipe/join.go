@@ -26,6 +26,9 @@ func (m *mergeStage[T]) join(w *worker, next func(*worker) (msg[T], bool)) {
 		}
 		w.timeItem()
 		m.out.put(&v, w.last)
+		if v.kind == fatal || v.last {
+			return
+		}
 	}
 }
 
@@ -34,11 +37,13 @@ func (j *orderedJoin[T]) next(w *worker) (m msg[T], ok bool) {
 	if !ok {
 		return m, false
 	}
-	if choice != allBranches {
-		w.in.Add(1)
-		return j.take(w, j.inputs[choice])
+	if choice == allBranches {
+		return j.takeEnd(w)
 	}
-	return j.takeEnd(w)
+	if m, ok = j.take(w, j.inputs[choice]); m.kind == item {
+		w.in.Add(1)
+	}
+	return m, ok
 }
 
 // takeEnd takes the end of the epoch from all branches.

@@ -186,8 +186,13 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 			continue
 		}
 		m.mu.Lock()
-		w.in.Add(1)
+		if v.kind == item {
+			w.in.Add(1)
+		}
 		if m.cut {
+			if v.kind == item && !m.failed {
+				w.skipped.Add(1)
+			}
 			m.mu.Unlock()
 			in.ring.discardMsg(v)
 			m.out.release(1)

@@ -29,6 +29,7 @@ type Run[T any] struct {
 	tally tally
 	doom  *msg[T] // what the next call fails with
 	err   error   // what all further calls return
+	ends  bool    // the last epoch is over, and the stages' hooks have not returned
 
 	closed atomic.Bool
 }
@@ -100,6 +101,9 @@ func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
 
 // await deals with all messages up to the next item.
 func (r *Run[T]) await(ctx context.Context) (v T, err error) {
+	if r.ends {
+		return v, r.end(ctx)
+	}
 	for r.err == nil {
 		if ctx.Err() != nil {
 			return v, context.Cause(ctx)
@@ -128,6 +132,9 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 		case mark:
 			r.nextEpoch(m.last)
 			r.consumer.tellSpans()
+			if r.ends = m.last && r.hooks.Stage != nil; r.ends {
+				return v, r.end(ctx)
+			}
 			return v, io.EOF
 		case fatal:
 			r.fail(trouble{m.news, m.ticket})
@@ -135,6 +142,21 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 	}
 	r.consumer.tellSpans()
 	return v, r.err
+}
+
+// end waits until the hooks at the stages' ends have returned. One that has panicked is the end of the run, in place of the epoch's.
+func (r *Run[T]) end(ctx context.Context) error {
+	select {
+	case <-r.engine.idle:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	r.ends = false
+	if unsound := r.engine.unsound.Load(); unsound != nil {
+		r.err = unsound
+		return r.err
+	}
+	return io.EOF
 }
 
 func (r *Run[T]) idle() {

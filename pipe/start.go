@@ -11,7 +11,8 @@ import (
 type Config struct {
 	Resume   State  // where to go on; its zero value: at the beginning of Epoch
 	Epoch    int    // the first epoch; with Resume, that decides
-	Epochs   int    // how many epochs to run, the first included, also when it was begun before; 0: 1; negative: without end
+	Epochs   int    // how many epochs to run from here on, the first included, even when it was begun before; 0: 1, or up to Until; negative: without end
+	Until    int    // the epoch to end before, counted from 0: a resumed run ends where the first one would have; 0: Epochs decides
 	Failures Policy // for all stages that have no policy of their own, together; Count and Rate are of the source's items
 	Hooks    Hooks
 	Stall    Stall // who is told when nothing moves
@@ -20,9 +21,6 @@ type Config struct {
 // Start runs a flow. It returns all mistakes in the flow and the configuration, joined, before anything runs. The run must be
 // closed; it is also stopped by ctx.
 func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
-	if c.Epochs == 0 {
-		c.Epochs = 1
-	}
 	if err := errors.Join(f.Check(), c.check(f.node)); err != nil {
 		return nil, err
 	}
@@ -30,9 +28,16 @@ func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Until == 0 && c.Epochs == 0 {
+		c.Epochs = 1
+	}
 	o := newOpening(ctx, c)
 	queue := f.into(o, nil)
 	r := newRun(ctx, o, queue)
+	if c.Until > 0 && o.epochsLeft() == 0 {
+		r.err = ErrDone
+		o.halt()
+	}
 	o.start(ctx)
 	o.watchdog(c.Stall, r.consumer, recorder)
 	return r, nil
@@ -42,6 +47,12 @@ func (c Config) check(n *node) error {
 	var all []error
 	if c.Epoch < 0 || c.Epoch > maxPos {
 		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d: it must be from 0 to %d", c.Epoch, maxPos))
+	}
+	if c.Until < 0 || c.Until > maxPos {
+		all = append(all, fmt.Errorf("pipe: Config.Until is %d: it must be from 1 to %d, or 0 for the number of Epochs", c.Until, maxPos))
+	}
+	if c.Until > 0 && c.Epochs != 0 {
+		all = append(all, fmt.Errorf("pipe: Config has Epochs %d and Until %d: give one of them", c.Epochs, c.Until))
 	}
 	for _, err := range c.Failures.mistakes() {
 		all = append(all, fmt.Errorf("pipe: Config.Failures: %w", err))
@@ -106,6 +117,14 @@ func (o *opening) firstEpoch() int {
 	return o.config.Epoch
 }
 
+// epochsLeft is how many epochs there are to run, the first included; negative: without end.
+func (o *opening) epochsLeft() int {
+	if o.config.Until > 0 {
+		return max(0, o.config.Until-o.firstEpoch())
+	}
+	return o.config.Epochs
+}
+
 // run adds a worker to a stage.
 func (o *opening) run(s *stage, work func(*worker)) {
 	w := s.seat()
@@ -126,7 +145,7 @@ func (o *opening) runAll(s *stage, work func(*worker), fit func(workers int)) {
 
 // newSource makes a stage one of the run's sources. It returns its number, and what it reads.
 func (o *opening) newSource(s *stage) (number int, p plan) {
-	p = plan{epochs: o.config.Epochs}
+	p = plan{epochs: o.epochsLeft()}
 	saved, ok := o.config.Resume.Sources[s.name]
 	if !ok {
 		saved.Epoch = o.config.Epoch

@@ -169,7 +169,11 @@ func (t *turnMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
 			if len(h.msgs) == 0 {
 				return end, false
 			}
-			if k := buf[0].kind; k == mark || k == fatal {
+			switch buf[0].kind {
+			case item:
+				w.in.Add(1)
+				w.skipped.Add(1)
+			case mark, fatal:
 				t.note(in, buf[0])
 			}
 			in.ring.discardMsg(buf[0])
