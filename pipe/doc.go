@@ -43,8 +43,14 @@
 // never more. A batch stage holds Buffer + 1 batches,
 // a FlatMap Buffer outputs, and where it keeps order as many of each item whose turn has not come.
 //
+// Memory is for the items that come, not for those that settings allow: a large Buffer or batch costs nothing until it fills. Settings beyond [MaxWorkers], [MaxBuffer]
+// and [MaxBatch] are mistakes in the description.
+//
 // [Run.SetWorkers] changes Workers while the run goes on. What is said here of Workers holds for the number of the moment; those that are
 // too many finish what they have in hand.
+//
+// [Config].Epochs counts from where a run begins. Use [Config].Until instead for a run that is resumed: it counts from 0, so that every run ends at the same
+// epoch, however often the work was interrupted.
 //
 // Epochs follow each other without a gap: the source goes on with the next one at once, as far as the queues let it. A
 // boundary travels through the queues, no batch crosses it, and no stage waits for it to drain.

@@ -926,7 +926,8 @@ class Pipeline:
         Of a pipeline that `load` read, the defaults are what its recipe says in the section `loader`; otherwise they are these.
 
         Args:
-            epochs: how many times to go through the source; None, the default: without end.
+            epochs: how many times to go through the source; None, the default: without end. Epochs count from 0, so a loader that
+                goes on from a state ends where the first would have.
             rank: which of `world_size` consumers this is; by default `RANK` of the environment, as torchrun sets it, or 0.
             world_size: how many consumers share the source; by default `WORLD_SIZE` of the environment, or 1.
             workers: samples in hand at once; None, the default: one and a half times the cores that are this process's: those it may
