@@ -13,8 +13,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"headrace/recipe"
 )
 
@@ -90,11 +88,11 @@ func openOwn(path string) (*os.File, error) {
 
 // holdsDeadLetters tells whether a file is one that a run has begun: regular, under one name, and empty or with a dead letter as its first line.
 func holdsDeadLetters(file *os.File) bool {
-	var of unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &of); err != nil || of.Mode&unix.S_IFMT != unix.S_IFREG || of.Nlink != 1 {
+	of, err := file.Stat()
+	if err != nil || !of.Mode().IsRegular() || of.Sys().(*syscall.Stat_t).Nlink != 1 {
 		return false
 	}
-	if of.Size == 0 {
+	if of.Size() == 0 {
 		return true
 	}
 	const most = 1 << 20 // of a line, whose error may have a traceback

@@ -74,4 +74,5 @@ def test_a_recipe_writes_to_its_own_dead_letters_only(own_photos, tmp_path, monk
     with hr.load(recipe).loader(dead_letters=precious) as loader:
         list(loader)
     lines = precious.read_text().splitlines()
-    assert lines[0] == "precious" and len(lines) == 2
+    assert lines[0] == "precious"
+    assert len(lines) == 2
