@@ -11,8 +11,9 @@ import (
 	"headrace/recipe/fuse"
 )
 
-// aggregate is an object of Python that gathers samples, and makes others of them. One worker has it. What it makes has the place and the key of the sample that it was given
-// last.
+// aggregate is an object of Python that gathers samples, and makes others of them. One worker has it. What it makes is an output of the sample that it was given last, whose
+// place, key and source it has: these are numbered from the moment on when it was given that, to the one when it is given the next. So the number does not depend on where a run was
+// resumed, since whatever is not finished with that sample's outputs has that sample given again.
 type aggregate struct{ *python }
 
 // aggregate appends the stage of such an object. Behind it bytes are reserved anew, for each of the samples that it makes, and none of these can be made again alone.
@@ -46,6 +47,7 @@ type collector struct {
 	*aggregate
 	from   pipe.Memory
 	newest *item // that it was given; nil: none
+	made   int64 // how many samples it has made since
 	held   []pipe.Held[*item]
 	given  *pipe.Outputs[*item, *item] // what it gave last, to which more may come; nil: nothing
 	state  string                      // of the object behind that
@@ -66,7 +68,7 @@ func (c *collector) Add(ctx context.Context, v pipe.Held[*item], e *pipe.Emitter
 	if call.Begin = c.newest == nil; call.Begin && c.from.State != "" {
 		call.State = []byte(c.from.State)
 	}
-	c.newest, c.held = it, append(c.held, v)
+	c.newest, c.made, c.held = it, 0, append(c.held, v)
 	err := c.stream(ctx, call, e)
 	c.work.drop(it) // the worker has copies of what it keeps
 	switch {
@@ -112,7 +114,7 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 	defer room.Release()
 	var misfit error
 	err = c.pool.Stream(ctx, call, func(out []extern.Value) error {
-		child, err := c.child(ctx, c.newest, out)
+		child, err := c.child(ctx, out)
 		switch {
 		case err == nil && misfit == nil:
 			c.give(e, child)
@@ -158,12 +160,15 @@ func (c *collector) end() {
 }
 
 // child makes a sample of what the object gives.
-func (g *aggregate) child(ctx context.Context, it *item, out []extern.Value) (_ *item, err error) {
+func (c *collector) child(ctx context.Context, out []extern.Value) (_ *item, err error) {
+	it := c.newest
 	child := &item{source: it.source, id: it.id, key: it.key}
-	if err := g.fill(child, out, nil); err != nil {
+	child.output(it.made, c.made)
+	c.made++
+	if err := c.fill(child, out, nil); err != nil {
 		return nil, err
 	}
-	return child, g.admit(ctx, child)
+	return child, c.admit(ctx, child)
 }
 
 // checkAggregates refuses what would have samples made again that were made of several.

@@ -31,6 +31,7 @@ type deadLetter struct {
 	Source   string      `json:"source"`
 	Position int64       `json:"position"`
 	Index    int64       `json:"index"`
+	Output   []int64     `json:"output"`
 	Key      recipe.Path `json:"key"`
 	Stage    string      `json:"stage"`
 	Error    string      `json:"error"`
@@ -114,7 +115,7 @@ func (d *deadLetters) add(of Lost) {
 	d.line.Reset()
 	j := json.NewEncoder(&d.line)
 	j.SetEscapeHTML(false)
-	err := j.Encode(deadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, recipe.Path(of.Key), of.Stage, of.Cause().Error(), of.Replaced})
+	err := j.Encode(deadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(), recipe.Path(of.Key), of.Stage, of.Cause().Error(), of.Replaced})
 	if err == nil {
 		_, err = d.file.Write(d.line.Bytes())
 	}

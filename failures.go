@@ -35,7 +35,7 @@ func (it *item) blamed(err error) error {
 	if start := (*extern.StartError)(nil); errors.As(err, &start) {
 		return err
 	}
-	return &sample.Error{Key: it.key, Index: it.id.Index, Err: err}
+	return &sample.Error{Key: it.key, Index: it.id.Index, Output: it.id.Output, Err: err}
 }
 
 // failing is what a loader does about failures.
@@ -157,7 +157,9 @@ type tries struct {
 
 // again is the same sample, not read yet.
 func (it *item) again() *item {
-	return &item{source: it.source, id: it.id, key: it.key, replaced: it.replaced, drawn: it.drawn, wanted: it.made}
+	fresh := &item{source: it.source, id: it.id, key: it.key, replaced: it.replaced, drawn: it.drawn, wanted: it.made}
+	fresh.id.Output = ""
+	return fresh
 }
 
 // caught makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
@@ -271,14 +273,15 @@ func (w *work) replacing(a attempt, stage string, way []op) attempt {
 }
 
 // substitute finds another sample for the place of one that has failed: one of the same source, drawn by the seed and the identity of the sample whose place it is. It is taken
-// to where that has failed, and through that.
+// to where that has failed, and through that. In the place of an output comes the output of the same number, or the last one, of what is drawn.
 func (w *work) substitute(ctx context.Context, it *item, failure error, stage string, way []op, last attempt) (*item, error) {
 	origin := it.replaced
 	if origin == nil {
 		origin = &Lost{ID: it.id, Key: it.key, Stage: stage, Err: it.blamed(failure), Replaced: true}
 	}
 	source := it.source
-	chance := order.NewKey(w.seed, it.id.Epoch, source.id, origin.ID.Index)
+	place := origin.ID.Output.Numbers()
+	chance := w.chanceOf(source, it.id.Epoch, origin.ID.Index, place)
 	failed := 0
 	for drawn := it.drawn; drawn < it.drawn+mostDraws; drawn++ {
 		index := int64(chance.Intn(opReplace, drawn, int(source.contents.len())))
@@ -286,7 +289,7 @@ func (w *work) substitute(ctx context.Context, it *item, failure error, stage st
 			continue
 		}
 		other := source.item(it.id.Epoch, it.id.Pos, index)
-		other.replaced, other.drawn = origin, drawn+1
+		other.replaced, other.drawn, other.wanted = origin, drawn+1, place
 		out, err := w.along(ctx, other, way)
 		if err == nil {
 			out, err = last(ctx, out)

@@ -102,16 +102,26 @@ func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
 	return out, err
 }
 
-// nth is one of the samples that are made of another, from 0. The others have their room in what is reserved for all.
+// nth is one of the samples that are made of another, from 0; of one that replaces another it is the last where there are fewer. The others have their room in
+// what is reserved for all.
 func (f *flat) nth(ctx context.Context, pool *extern.Pool, it *item, n int64) (out *item, err error) {
 	err = f.each(ctx, pool, it, func(child *item) error {
-		if n--; n >= 0 {
+		if n--; n >= 0 && it.replaced == nil {
 			f.work.drop(child)
 			return nil
 		}
-		out = child
+		if out != nil {
+			f.work.drop(out)
+		}
+		if out = child; n >= 0 {
+			return nil
+		}
 		return errEnough
 	})
+	if err != nil && out != nil {
+		f.work.drop(out)
+		out = nil
+	}
 	if err == nil && out == nil {
 		err = pipe.Skip
 	}
@@ -154,7 +164,8 @@ func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func
 // child makes a sample of what the function yields.
 func (f *flat) child(it *item, number int64, out []extern.Value) (_ *item, err error) {
 	child := it.again()
-	child.made, child.wanted, child.draws = append(slices.Clip(it.made), number), it.wanted, slices.Clone(it.draws)
+	child.wanted, child.draws = it.wanted, slices.Clone(it.draws)
+	child.output(it.made, number)
 	return child, f.fill(child, out, func(v *values) {
 		for i := range f.stays {
 			f.copyOf(it, v, &f.stays[i])

@@ -74,7 +74,7 @@ func (g *gathering) add(records []State) error {
 			return fmt.Errorf("the record of rank %d of %d: %w", r.Rank, r.WorldSize, err)
 		}
 		s := e.settled(r)
-		s.Decoder = r.Decoder
+		s.Decoder, s.Order = r.Decoder, r.Order
 		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.loader.extent.begin.InStep && s.whole()})
 	}
 	return nil
@@ -123,7 +123,7 @@ func (g *gathering) join() (State, error) {
 	slices.Sort(s.Quarantine)
 	s.Quarantine = slices.Compact(s.Quarantine)
 	s = g.loader.extent.settled(s)
-	s.Decoder = first.Decoder
+	s.Decoder, s.Order = first.Decoder, first.Order
 	return s, nil
 }
 

@@ -205,10 +205,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	if err := l.Check(from); err != nil {
 		return err
 	}
-	if from.Decoder != "" && from.Decoder != l.info.Decoder {
-		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
-			", so pixels may differ by some levels from those of the run that is continued")
-	}
+	l.warnOf(from)
 	l.Stop()
 	from = l.extent.settled(from)
 	l.extent.from = from
@@ -239,6 +236,18 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.run = run
 	return l.staff()
+}
+
+// warnOf tells of what will not be as in the run that saved a state.
+func (l *Loader) warnOf(from State) {
+	if from.Decoder != "" && from.Decoder != l.info.Decoder {
+		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
+			", so pixels may differ by some levels from those of the run that is continued")
+	}
+	if l.extent.redraws(from) {
+		l.options.Warn("order", "the state was saved before each output of flat_map and aggregate had random numbers of its own,"+
+			" so random steps after these draw others than in the run that is continued")
+	}
 }
 
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
@@ -455,8 +464,8 @@ func (l *Loader) lost(loss pipe.Loss) {
 		return
 	}
 	id, key := l.source(loss.Source).identify(loss.Epoch, loss.Pos)
-	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells
-		key = bad.Key
+	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells, and be one of several that were made of it
+		key, id.Output = bad.Key, bad.Output
 	}
 	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
 }

@@ -321,7 +321,8 @@ func TestRandIsThatOfItsStep(t *testing.T) {
 	if again := draw(Rand{key: w.chance(&item{source: source}), op: 5}); again != first {
 		t.Errorf("%s, then %s", first, again)
 	}
-	for _, other := range []Rand{{key: w.chance(&item{source: source}), op: 6}, {key: w.chance(&item{source: source, id: sample.ID{Index: 1}}), op: 5}, {key: w.chance(&item{source: source, id: sample.ID{Epoch: 1}}), op: 5}} {
+	for _, other := range []Rand{{key: w.chance(&item{source: source}), op: 6}, {key: w.chance(&item{source: source, id: sample.ID{Index: 1}}), op: 5}, {key: w.chance(&item{source: source, id: sample.ID{Epoch: 1}}), op: 5},
+		{key: w.chance(&item{source: source, made: []int64{0}}), op: 5}, {key: w.chance(&item{source: source, made: []int64{0, 0}}), op: 5}} {
 		if draw(other) == first {
 			t.Errorf("%+v draws the same", other)
 		}

@@ -14,6 +14,7 @@ func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 	if err := l.Check(from); err != nil {
 		return State{}, err
 	}
+	l.warnOf(from)
 	if from = l.extent.settled(from); l.countable() {
 		return l.jump(from, n)
 	}

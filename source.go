@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"headrace/budget"
 	"headrace/media"
@@ -28,11 +29,17 @@ type item struct {
 	drawn    uint32 // how many others were drawn for this place
 	limited  bool   // the operation at work has a time limit
 
-	made   []int64 // its number among those that were made of one sample, of several where these were made into several again; nil: it is the source's
+	made   []int64 // the numbers in id.Output
 	wanted []int64 // which of those to go on as, where a sample is taken on its way by itself
 
 	form   *form // of the batches that it fits into, where these are of several
 	length int   // of its sequences, where they count
+}
+
+// output makes the item output n of another, which has these numbers itself.
+func (it *item) output(of []int64, n int64) {
+	it.made = append(slices.Clip(of), n)
+	it.id.Output = sample.Numbered(it.made...)
 }
 
 // account reserves what a sample turns out to have in memory beyond what was foreseen. It does not wait, since the memory is there already.

@@ -88,6 +88,12 @@ type extent struct {
 	makes  bool                   // several samples may be made of one
 }
 
+// redraws tells whether random steps draw other numbers in this run than in the one that saved the record. Versions of the order algorithm before this one have the same
+// orders, and the same draws but for outputs of flat_map and aggregate, which all drew what their sample did.
+func (e extent) redraws(from State) bool {
+	return e.makes && from.Order != 0 && from.Order < order.Version
+}
+
 // len is the number of positions in the epoch of a place of the source.
 func (e extent) len(name string, at SourceState) int64 { return shareOf(e.splits[name], at.Done).Len() }
 
@@ -102,7 +108,7 @@ func (e extent) fits(from State) error {
 		return refuse("it has version 1, of engines that knew one source, this engine reads %d: begin at an epoch, or go on with the engine that saved it", StateVersion)
 	case from.Version != 0 && from.Version != StateVersion:
 		return refuse("it has version %d, this engine reads %d", from.Version, StateVersion)
-	case from.Order != 0 && from.Order != order.Version:
+	case from.Order < 0 || from.Order > order.Version:
 		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
 		return refuse("it was saved by another recipe; restore it with the recipe and seeds that saved it")

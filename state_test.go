@@ -28,7 +28,7 @@ func TestStateJSONIsPinned(t *testing.T) {
 	s.Merges = map[string]pipe.Progress{"merge": {Low: 60, Ahead: [][2]int64{{62, 63}}}}
 	s.Parts = []pipe.PartState{{Stage: "tiles", Source: "files", Item: []int64{64}, Progress: pipe.Progress{Low: 2}}}
 	got, err := json.Marshal(s)
-	want := `{"version":2,"order":1,"decoder":"libjpeg-turbo","recipe":"abc","world_size":1,"rank":0,"in_step":false,` +
+	want := `{"version":2,"order":2,"decoder":"libjpeg-turbo","recipe":"abc","world_size":1,"rank":0,"in_step":false,` +
 		`"epoch":3,"sources":{"files":{"samples":100,"position":64,"ahead":[[70,71]],"lost":[70],"open":[70]}},` +
 		`"merges":{"merge":{"low":60,"ahead":[[62,63]]}},"parts":[{"stage":"tiles","source":"files","item":[64],"low":2}],"dropped":2,"quarantine":[5]}`
 	if err != nil || string(got) != want {
@@ -164,4 +164,22 @@ func FuzzStateFits(f *testing.F) {
 			t.Fatalf("%+v: %v", at, err)
 		}
 	})
+}
+
+// Version 1 of the order algorithm had the same orders, but all outputs of a sample drew what it did.
+func TestRecordsOfOrderVersion1AreGoneOnWith(t *testing.T) {
+	e := run100()
+	old := e.begin
+	old.Order = 1
+	if err := e.fits(old); err != nil || e.redraws(old) {
+		t.Errorf("a plain recipe: %v, redraws %v", err, e.redraws(old))
+	}
+	e.makes = true
+	if err := e.fits(old); err != nil || !e.redraws(old) || e.redraws(e.begin) || e.redraws(State{}) {
+		t.Errorf("one that makes several samples of one: %v, redraws %v", err, e.redraws(old))
+	}
+	old.Order = order.Version + 1
+	if err := e.fits(old); !errors.Is(err, ErrState) {
+		t.Errorf("a later version: %v", err)
+	}
 }

@@ -155,9 +155,17 @@ func (w *work) tool(it *item) *tool {
 	return t
 }
 
-// chance gives the sample's random draws.
+// chance gives the sample's random draws. Each of several samples that were made of one has its own.
 func (w *work) chance(it *item) order.Key {
-	return order.NewKey(w.seed, it.id.Epoch, it.source.id, it.id.Index)
+	return w.chanceOf(it.source, it.id.Epoch, it.id.Index, it.made)
+}
+
+func (w *work) chanceOf(s *listing, epoch int, index int64, made []int64) order.Key {
+	key := order.NewKey(w.seed, epoch, s.id, index)
+	for _, n := range made {
+		key = key.Output(n)
+	}
+	return key
 }
 
 // watched makes a call that may end in C code. Whoever looks after a crash finds the sample's name.

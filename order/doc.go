@@ -12,13 +12,14 @@
 //		index := p.At(global)
 //		key := order.NewKey(seed, epoch, order.SourceID("files"), index)
 //		x := key.Float64(order.OpID("random_flip"), 0)
+//		y := key.Output(3).Float64(order.OpID("random_flip"), 0) // for the fourth sample that was made of this one
 //	}
 //
 // Where the number of ranks changes inside an epoch, what was finished before is a list of ranges of places ([Share.Finished]), and what
 // remains is split anew ([Split.Over]).
 //
 // [Version] names all of these functions together. It goes into every saved state; a change of any number that they return needs
-// another version.
+// another version. Version 2 has the orders and draws of version 1, and [Key.Output] besides.
 //
 // # Concurrency
 //
@@ -33,4 +34,4 @@ package order
 
 // Version is the number of the algorithms in this package. Whoever saves a position saves it too: under another version
 // the position means other samples.
-const Version = 1
+const Version = 2

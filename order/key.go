@@ -15,6 +15,14 @@ func NewKey(seed uint64, epoch int, source uint64, index int64) Key {
 	return Key{b.low(), b[2]}
 }
 
+// Output returns the key of one of the samples that a step makes of this one, by its number from 0. It has an Output for each of its own in
+// turn. Draws of all of them are unrelated, and unrelated to those of the sample that they are made of.
+func (k Key) Output(number int64) Key {
+	// The complement keeps these blocks apart from those of the sample's draws.
+	b := philox(^k.key, block{uint32(number), uint32(number >> 32), k.salt, purposeOutput})
+	return Key{b.low(), b[2]}
+}
+
 // OpID turns the name of an operation ("random_flip_2") into the number that [Key] takes. Make it once, not per sample.
 func OpID(name string) uint64 { return hash(name) }
 

@@ -11,15 +11,22 @@ import (
 func TestDrawsMatchReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var requests []drawRequest
-	for range 300 {
+	for i := range 300 {
+		outputs := []int64{}
+		for range i % 4 {
+			outputs = append(outputs, rng.Int64()>>rng.IntN(63))
+		}
 		requests = append(requests, drawRequest{
 			"draw", rng.Uint64(), int(rng.Int64()) >> rng.IntN(64), fmt.Sprintf("source %d", rng.IntN(9)),
-			rng.Int64() >> rng.IntN(63), fmt.Sprintf("random_flip_%d", rng.IntN(9)), rng.Uint32(),
+			rng.Int64() >> rng.IntN(63), outputs, fmt.Sprintf("random_flip_%d", rng.IntN(9)), rng.Uint32(),
 		})
 	}
 	for i, want := range reference[uint64](t, requests) {
 		r := requests[i]
 		k, op := order.NewKey(r.Seed, r.Epoch, order.SourceID(r.Source), r.Index), order.OpID(r.Op)
+		for _, n := range r.Outputs {
+			k = k.Output(n)
+		}
 		if got := k.Uint64(op, r.Number); got != want {
 			t.Fatalf("%+v: %x, want %x", r, got, want)
 		}
@@ -41,6 +48,10 @@ func TestDrawsLookRandomAlongEveryAxis(t *testing.T) {
 		"seed":   func(i int) float64 { return order.NewKey(uint64(i), 0, source, 0).Float64(op, 0) },
 		"draw":   func(i int) float64 { return order.NewKey(0, 0, source, 0).Float64(op, uint32(i)) },
 		"op":     func(i int) float64 { return order.NewKey(0, 0, source, 0).Float64(order.OpID(fmt.Sprint("op_", i)), 0) },
+		"output": func(i int) float64 { return order.NewKey(0, 0, source, 0).Output(int64(i)).Float64(op, 0) },
+		"nested": func(i int) float64 {
+			return order.NewKey(0, 0, source, 0).Output(int64(i/4)).Output(int64(i%4)).Float64(op, 0)
+		},
 		"source": func(i int) float64 { return order.NewKey(0, 0, order.SourceID(fmt.Sprint("s", i)), 0).Float64(op, 0) },
 	}
 	const n, bins = 200_000, 32

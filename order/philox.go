@@ -46,6 +46,7 @@ func below(random, n uint64) uint64 {
 const (
 	purposeShuffle = 1
 	purposeDraw    = 2
+	purposeOutput  = 3
 )
 
 // epochKey is the root of everything that is random in an epoch, for one purpose.

@@ -16,13 +16,14 @@ type (
 		Places []int64 `json:"places"`
 	}
 	drawRequest struct {
-		What   string `json:"what"`
-		Seed   uint64 `json:"seed"`
-		Epoch  int    `json:"epoch"`
-		Source string `json:"source"`
-		Index  int64  `json:"index"`
-		Op     string `json:"op"`
-		Number uint32 `json:"number"`
+		What    string  `json:"what"`
+		Seed    uint64  `json:"seed"`
+		Epoch   int     `json:"epoch"`
+		Source  string  `json:"source"`
+		Index   int64   `json:"index"`
+		Outputs []int64 `json:"outputs"`
+		Op      string  `json:"op"`
+		Number  uint32  `json:"number"`
 	}
 	splitRequest struct {
 		What     string `json:"what"`

@@ -21,7 +21,7 @@ func (s *session) seek(ctx context.Context, r recipe.Recipe, c headrace.Config, 
 	defer cancel(nil)
 	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
 	c.DeadLetters = "" // the run tells of what it loses itself
-	l, err := headrace.Open(ctx, r, c, headrace.Options{Gate: s.engine.gate, Python: python})
+	l, err := headrace.Open(ctx, r, c, headrace.Options{Gate: s.engine.gate, Warn: s.note, Python: python})
 	if err != nil {
 		return nil, err
 	}
@@ -46,12 +46,12 @@ func (s *session) tellRows(b *headrace.Batch, stream uint32) error {
 	}
 	rows := wire.Rows{Rows: make([]wire.Row, 0, b.Rows())}
 	for i, o := range b.Origins() {
-		row := wire.Row{Row: i, Source: o.ID.Source, Index: o.ID.Index, Key: pathJSON(o.Key), Epoch: o.ID.Epoch, Position: o.ID.Pos, Draws: []wire.Draw{}}
+		row := wire.Row{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(), Key: pathJSON(o.Key), Epoch: o.ID.Epoch, Position: o.ID.Pos, Draws: []wire.Draw{}}
 		for _, d := range o.Draws {
 			row.Draws = append(row.Draws, wire.Draw(d))
 		}
 		if l := o.Replaced; l != nil {
-			row.Replaced = &wire.Replaced{Index: l.ID.Index, Key: pathJSON(l.Key), Stage: l.Stage, Error: l.Err.Error()}
+			row.Replaced = &wire.Replaced{Index: l.ID.Index, Output: l.ID.Output.Numbers(), Key: pathJSON(l.Key), Stage: l.Stage, Error: l.Err.Error()}
 		}
 		rows.Rows = append(rows.Rows, row)
 	}

@@ -38,7 +38,7 @@ func describe(err error) wire.Error {
 	}
 	var bad *sample.Error
 	if errors.As(err, &bad) {
-		e.Key, e.Index = pathJSON(bad.Key), &bad.Index
+		e.Key, e.Index, e.Output = pathJSON(bad.Key), &bad.Index, bad.Output.Numbers()
 	}
 	var call *extern.CallError
 	if errors.As(err, &call) {

@@ -101,6 +101,7 @@ type Row struct {
 	Row      int       `json:"row"`
 	Source   string    `json:"source"`
 	Index    int64     `json:"index"`
+	Output   []int64   `json:"output"` // which of the samples that were made of that one; none: the source's own
 	Key      Path      `json:"key"`
 	Epoch    int       `json:"epoch"`
 	Position int64     `json:"position"`
@@ -116,10 +117,11 @@ type Draw struct {
 
 // Replaced is the sample in whose place that of a row came.
 type Replaced struct {
-	Index int64  `json:"index"`
-	Key   Path   `json:"key"`
-	Stage string `json:"stage"`
-	Error string `json:"error"`
+	Index  int64   `json:"index"`
+	Output []int64 `json:"output"`
+	Key    Path    `json:"key"`
+	Stage  string  `json:"stage"`
+	Error  string  `json:"error"`
 }
 
 // Start drops what is under way and goes on from State in a new stream.
@@ -213,14 +215,15 @@ const (
 
 // Error reports a failure to the client. The fields after Message are set where a sample is to blame.
 type Error struct {
-	Code     Code   `json:"code"`
-	Message  string `json:"message"`
-	Stage    string `json:"stage,omitempty"`
-	Source   string `json:"source,omitempty"`
-	Key      Path   `json:"key,omitempty"`
-	Index    *int64 `json:"index,omitempty"`
-	Position *int64 `json:"position,omitempty"`
-	Epoch    *int   `json:"epoch,omitempty"`
+	Code     Code    `json:"code"`
+	Message  string  `json:"message"`
+	Stage    string  `json:"stage,omitempty"`
+	Source   string  `json:"source,omitempty"`
+	Key      Path    `json:"key,omitempty"`
+	Index    *int64  `json:"index,omitempty"`
+	Output   []int64 `json:"output,omitempty"`
+	Position *int64  `json:"position,omitempty"`
+	Epoch    *int    `json:"epoch,omitempty"`
 
 	// Of a function of Python:
 	RemoteType      string `json:"remote_type,omitempty"`      // the exception's: "ValueError", with its module where that is not builtins
@@ -233,14 +236,15 @@ type Path = json.RawMessage
 
 // Lost reports one sample that failed under a policy that tolerates it.
 type Lost struct {
-	Epoch    int    `json:"epoch"`
-	Source   string `json:"source"`
-	Position int64  `json:"position"`
-	Index    int64  `json:"index"`
-	Key      Path   `json:"key"`
-	Stage    string `json:"stage"`
-	Error    string `json:"error"`
-	Replaced bool   `json:"replaced,omitempty"` // another came in its place
+	Epoch    int     `json:"epoch"`
+	Source   string  `json:"source"`
+	Position int64   `json:"position"`
+	Index    int64   `json:"index"`
+	Output   []int64 `json:"output"`
+	Key      Path    `json:"key"`
+	Stage    string  `json:"stage"`
+	Error    string  `json:"error"`
+	Replaced bool    `json:"replaced,omitempty"` // another came in its place
 }
 
 // Note is a warning for people.

@@ -34,6 +34,7 @@ type lostEvent struct {
 	Epoch    int         `json:"epoch"`
 	Source   string      `json:"source"`
 	Index    int64       `json:"index"`
+	Output   []int64     `json:"output"`
 	Key      recipe.Path `json:"key"`
 	Stage    string      `json:"stage"`
 	Error    string      `json:"error"`
@@ -98,7 +99,7 @@ func (e *events) start(s start) {
 func (e *events) batch(progress) {}
 
 func (e *events) lost(l headrace.Lost, _ progress) {
-	e.emit(lostEvent{"lost", e.seconds(), l.ID.Epoch, l.ID.Source, l.ID.Index, recipe.Path(l.Key), l.Stage, l.Err.Error(), l.Replaced})
+	e.emit(lostEvent{"lost", e.seconds(), l.ID.Epoch, l.ID.Source, l.ID.Index, l.ID.Output.Numbers(), recipe.Path(l.Key), l.Stage, l.Err.Error(), l.Replaced})
 }
 
 func (e *events) epoch(s headrace.EpochSummary, p progress) {

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -20,6 +21,7 @@ import (
 	"headrace/internal/export"
 	"headrace/pipe"
 	"headrace/recipe"
+	"headrace/sample"
 	"headrace/tensor"
 )
 
@@ -200,6 +202,7 @@ type replayedRow struct {
 	Row      int            `json:"row"` // several samples may be packed into one
 	Source   string         `json:"source"`
 	Index    int64          `json:"index"`
+	Output   []int64        `json:"output"`
 	Key      recipe.Path    `json:"key"`
 	Position int64          `json:"position"`
 	Epoch    int            `json:"epoch"`
@@ -213,10 +216,11 @@ type replayedDraw struct {
 }
 
 type replacedRow struct {
-	Index int64       `json:"index"`
-	Key   recipe.Path `json:"key"`
-	Stage string      `json:"stage"`
-	Error string      `json:"error"`
+	Index  int64       `json:"index"`
+	Output []int64     `json:"output"`
+	Key    recipe.Path `json:"key"`
+	Stage  string      `json:"stage"`
+	Error  string      `json:"error"`
 }
 
 func newReplayed(b *headrace.Batch, fields []headrace.Field) replayed {
@@ -227,12 +231,12 @@ func newReplayed(b *headrace.Batch, fields []headrace.Field) replayed {
 		}
 	}
 	for i, o := range b.Origins() {
-		row := replayedRow{Row: i, Source: o.ID.Source, Index: o.ID.Index, Key: recipe.Path(o.Key), Position: o.ID.Pos, Epoch: o.ID.Epoch, Draws: []replayedDraw{}}
+		row := replayedRow{Row: i, Source: o.ID.Source, Index: o.ID.Index, Output: o.ID.Output.Numbers(), Key: recipe.Path(o.Key), Position: o.ID.Pos, Epoch: o.ID.Epoch, Draws: []replayedDraw{}}
 		for _, d := range o.Draws {
 			row.Draws = append(row.Draws, replayedDraw(d))
 		}
 		if l := o.Replaced; l != nil {
-			row.Replaced = &replacedRow{l.ID.Index, recipe.Path(l.Key), l.Stage, l.Err.Error()}
+			row.Replaced = &replacedRow{l.ID.Index, l.ID.Output.Numbers(), recipe.Path(l.Key), l.Stage, l.Err.Error()}
 		}
 		r.Rows = append(r.Rows, row)
 	}
@@ -252,11 +256,20 @@ func (r replayed) print(w io.Writer) error {
 			draws = append(draws, d.Step+" "+shownDraws(d.Values))
 		}
 		if row.Replaced != nil {
-			draws = append(draws, fmt.Sprintf("in the place of %s (index %d)", row.Replaced.Key, row.Replaced.Index))
+			draws = append(draws, fmt.Sprintf("in the place of %s (index %s)", row.Replaced.Key, numbered(row.Replaced.Index, row.Replaced.Output)))
 		}
-		fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%s\t%s\n", row.Row, row.Source, row.Index, row.Position, row.Key, strings.Join(draws, "; "))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\n", row.Row, row.Source, numbered(row.Index, row.Output), row.Position, row.Key, strings.Join(draws, "; "))
 	}
 	return table.Flush()
+}
+
+// numbered is the index of a sample, and which of those that were made of it: "17", "17, output 3".
+func numbered(index int64, output []int64) string {
+	text := strconv.FormatInt(index, 10)
+	if len(output) > 0 {
+		text += ", output " + string(sample.Numbered(output...))
+	}
+	return text
 }
 
 func shownDraws(values map[string]any) string {

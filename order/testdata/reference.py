@@ -40,9 +40,11 @@ def epoch_key(seed, epoch, purpose):
     return low(philox(seed, [*words(epoch), 0, purpose]))
 
 
-def draw(seed, epoch, source, index, op, number):
+def draw(seed, epoch, source, index, outputs, op, number):
     """The 64 bits of one draw of one operation on one sample."""
     sample = philox(epoch_key(seed, epoch, 2), [*words(fnv1a(source)), *words(index)])
+    for output in outputs:
+        sample = philox(low(sample) ^ 2**64 - 1, [*words(output), sample[2], 3])
     return low(philox(low(sample), [*words(fnv1a(op)), number, sample[2]]))
 
 

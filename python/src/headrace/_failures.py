@@ -28,7 +28,7 @@ def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
     told: dict[str, Any] = json.loads(payload)
     code, message = told["code"], told["message"]
     if code in _OF_SAMPLES:
-        where = {name: told.get(name) for name in _WHERE}
+        where = {name: told.get(name) for name in _WHERE} | {"output": told.get("output", [])}
         return code, _OF_SAMPLES[code](message, **where)
     return code, _KINDS.get(code, errors.EngineFailed)(message)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    Place = tuple[int, str, int]  # of one sample: epoch, source, position
+    Place = tuple[int, str, int, tuple[int, ...]]  # of one sample: epoch, source, position, output
 
 _PLACE = ("batches", "sources", "merges", "parts", "aggregates", "dropped", "replaced", "errors")  # what BATCH brings of a record
 
@@ -24,6 +24,7 @@ _EXPLAINED = {
     "order": "the order of samples is computed by another algorithm, so some samples would come twice and others never",
     "recipe": "it was saved by another pipeline, or with other seeds",
 }
+_SAME_ORDER = (1,)  # versions whose samples come as they do now, and draw the same but for outputs of flat_map and aggregate
 _OF_A_RANK = ("world_size", "rank", "epoch", "sources")
 
 
@@ -46,7 +47,8 @@ class Frontier:
 class Identity:
     """What a run must have in common with the one whose state it takes, and whose record is its own."""
 
-    def __init__(self, beginning: dict[str, Any]) -> None:
+    def __init__(self, beginning: dict[str, Any], makes: bool) -> None:
+        self._makes = makes  # several samples of one, or one of several
         self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
         self._beginning = json.dumps({key: beginning[key] for key in _PLACE if key in beginning}).encode()
         self._samples = {name: source["samples"] for name, source in beginning["sources"].items()}
@@ -65,8 +67,8 @@ class Identity:
         sources = place["sources"] = {name: {**_EMPTY_SOURCE, **source} for name, source in place["sources"].items()}
         for source in sources.values():
             source["lost"] = []
-        for epoch, name, position in lost:
-            if epoch == frontier.epoch and _counts(sources[name], position):
+        for name, position in {(name, position) for epoch, name, position, _ in lost if epoch == frontier.epoch}:
+            if _counts(sources[name], position):
                 sources[name]["lost"].append(position)
         for source in sources.values():
             source["lost"].sort()
@@ -80,12 +82,12 @@ class Identity:
         """Whether a record is of this rank in this world size."""
         return all(state[key] == self._keys[key] for key in ("world_size", "rank"))
 
-    def check(self, state: dict[str, Any]) -> str | None:
-        """Raise StateMismatch where going on from a state would be a guess; the return value is a warning."""
+    def check(self, state: dict[str, Any]) -> list[str]:
+        """Raise StateMismatch where going on from a state would be a guess; the return value is what to warn of."""
         if state.get("version") in (None, self._keys["version"]):
             check_keys(state)
         for key, why in _EXPLAINED.items():
-            if state.get(key) != self._keys[key]:
+            if state.get(key) != self._keys[key] and not (key == "order" and state.get(key) in _SAME_ORDER):
                 raise _mismatch(f"{key} is {state.get(key)!r}, this loader's is {self._keys[key]!r}: {why}")
         check_place(state)
         try:
@@ -94,12 +96,18 @@ class Identity:
             raise StateMismatch("headrace: this is no state of a loader: its sources are not those of one") from None
         if theirs != self._samples:
             raise _mismatch(f"samples are {theirs}, this loader's are {self._samples}: the sources have other numbers of samples")
+        warnings = []
+        if self._makes and state["order"] != self._keys["order"]:
+            warnings.append(
+                "headrace: the state was saved before each output of flat_map and aggregate had random numbers of its own:"
+                " random steps after these draw others from here on"
+            )
         if state.get("decoder") != self._keys.get("decoder"):
-            return (
+            warnings.append(
                 f"headrace: the state was saved with the decoder {state.get('decoder')!r}, this run has {self._keys.get('decoder')!r}:"
                 " pixels may differ by a few levels from here on"
             )
-        return None
+        return warnings
 
 
 def plain(state: Any, read: Iterable[str]) -> dict[str, Any]:
@@ -216,6 +224,6 @@ def _counts(source: dict[str, Any], position: int) -> bool:
 
 
 def lost_in(state: dict[str, Any]) -> set[Place]:
-    """The samples that a record counts as lost."""
+    """The samples that a record counts as lost; which of their outputs it was, it does not say."""
     epoch = state["epoch"]
-    return {(epoch, name, position) for name, source in state["sources"].items() for position in source.get("lost") or ()}
+    return {(epoch, name, position, ()) for name, source in state["sources"].items() for position in source.get("lost") or ()}

@@ -6,6 +6,7 @@ import json
 import warnings
 from _thread import RLock, get_ident
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
@@ -46,6 +47,7 @@ class LostSample:
     Attributes:
         key (str): its name; for files the path as given.
         index (int): its index in the source.
+        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, from 0; empty where it is the source's own.
         source (str): the name of the source's step in the recipe.
         stage (str): the stage that failed.
         error (str): why.
@@ -54,11 +56,12 @@ class LostSample:
         replaced (bool): whether another sample came in its place.
     """
 
-    __slots__ = ("epoch", "error", "index", "key", "position", "replaced", "source", "stage")
+    __slots__ = ("epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage")
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.key: str = told["key"]
         self.index: int = told["index"]
+        self.output: list[int] = told.get("output", [])
         self.source: str = told["source"]
         self.stage: str = told["stage"]
         self.error: str = told["error"]
@@ -68,7 +71,8 @@ class LostSample:
 
     def __repr__(self) -> str:
         replaced = ", replaced" if self.replaced else ""
-        return f"<{self.key!r} (index {self.index}){replaced}: {self.stage}: {self.error}>"
+        output = f", output {'.'.join(map(str, self.output))}" if self.output else ""
+        return f"<{self.key!r} (index {self.index}{output}){replaced}: {self.stage}: {self.error}>"
 
 
 class Errors(Sequence[LostSample]):
@@ -174,7 +178,7 @@ class Loader:
         except BaseException:
             session.drop()
             raise
-        self._identity = Identity(self._opened["state"])
+        self._identity = Identity(self._opened["state"], _makes(recipe["steps"]))
         self._frontier = Frontier(self._opened["state"]["epoch"])
         self._recovery = Recovery(config["on_error"] != "raise", self._opened["sources"])
         self._workers: dict[str, int] = {}  # that were set, by stage; a new engine is told in this order
@@ -290,7 +294,7 @@ class Loader:
             state = [state]  # type: ignore[list-item]  # what is no state is refused as one
         states = [self._identity.plain(one) for one in state]
         with self._lock:
-            for warning in dict.fromkeys(filter(None, map(self._identity.check, states))):
+            for warning in dict.fromkeys(chain.from_iterable(map(self._identity.check, states))):
                 warnings.warn(warning, HeadraceWarning, stacklevel=outside())
             record = next((s for s in states if self._identity.own(s)), None)
             if record is None:
@@ -522,7 +526,7 @@ class Loader:
     def _lose(self, session: Session, payload: bytes, end: int) -> None:
         """Take a LOST frame."""
         lost = LostSample(json.loads(payload))
-        place = (lost.epoch, lost.source, lost.position)
+        place = (lost.epoch, lost.source, lost.position, tuple(lost.output))
         known = self._replaced if lost.replaced else self._lost
         new = place not in known  # a new engine loses again what the frontier had not passed
         replaced = new and lost.replaced
@@ -930,6 +934,13 @@ def _samples(stages: list[dict[str, Any]]) -> int:
     last = stages[-1]
     gathers = f"group {last['name']}"
     return int(next((stage["in"] for stage in stages if stage["name"] == gathers), last["in"]))
+
+
+def _makes(steps: Any) -> bool:
+    """Whether steps of a recipe make several samples of one, or one of several."""
+    if isinstance(steps, list):
+        return any(map(_makes, steps))
+    return isinstance(steps, dict) and any(key in ("flat_map", "aggregate") or _makes(value) for key, value in steps.items())
 
 
 def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps | None:

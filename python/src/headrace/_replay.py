@@ -22,7 +22,8 @@ class Replayed(NamedTuple):
 
     Attributes:
         batch (dict): its fields, as the loop got them.
-        rows (list[dict]): of each sample its `row`, which several share where they are packed; its `source`, `index` and `key`;
+        rows (list[dict]): of each sample its `row`, which several share where they are packed; its `source`, `index` and `key`; `output`,
+            which of the samples that `flat_map` and `aggregate` made of it, `[3]` for the fourth, and empty where it is the source's own;
             `epoch` and `position`, where it stands in this rank's share of the epoch; `draws`, of each random operation its `step` and
             what it drew, `values`; and where another sample came in the place of one that failed, that one: `replaced`.
     """

@@ -57,6 +57,8 @@ class SampleError(HeadraceError):
         source (str | None): the name of the source's step in the recipe.
         key (str | None): the sample's name; for files the path as given.
         index (int | None): its index in the source.
+        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, counted from 0: `[3]`, and `[3, 1]` after two
+            such steps; empty where it is the source's own.
         epoch (int | None): the epoch.
         position (int | None): its position in this rank's epoch of the source.
         remote_type (str | None): of what a function of the program raised in a worker, its type, such as `"ValueError"`.
@@ -72,6 +74,7 @@ class SampleError(HeadraceError):
         source: str | None = None,
         key: str | None = None,
         index: int | None = None,
+        output: list[int] | None = None,
         epoch: int | None = None,
         position: int | None = None,
         remote_type: str | None = None,
@@ -83,6 +86,7 @@ class SampleError(HeadraceError):
         self.source = source
         self.key = key
         self.index = index
+        self.output = output or []
         self.epoch = epoch
         self.position = position
         self.remote_type = remote_type

@@ -660,7 +660,8 @@ class Pipeline:
 
             .flat_map(crops)
 
-        Each is handed on when it is yielded. How many batches there are is known by a bound alone, if at all.
+        Each is handed on when it is yielded. Random steps after it draw different numbers for each. How many batches there are is known
+        by a bound alone, if at all.
 
         Args:
             function: as for `map`, but each thing that it yields is a sample, or with `fields` what `map` would return.
