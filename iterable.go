@@ -80,8 +80,6 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 		if epoch == s.epoch && s.from.State != "" {
 			call.State, at = []byte(s.from.State), s.from.Position
 		}
-		key := s.work.chance(s.source.item(epoch, 0, 0)) // of the epoch; the worker counts its samples on from there
-		call.Random = [2]uint64{key.Uint64(s.python.op, 2*uint32(s.rank)), key.Uint64(s.python.op, 2*uint32(s.rank)+1) + uint64(at)}
 		room, err := s.ahead(ctx, epoch, pos)
 		if err != nil {
 			return // the run has ended
@@ -89,10 +87,12 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 		defer room.Release()
 		reserved := int64(0)
 		enough := false
-		err = s.python.pool.Stream(ctx, call, func(out []extern.Value) error {
+		last := "" // state behind the last sample
+		give := func(out []extern.Value) error {
 			out, state := out[:len(out)-1], out[len(out)-1].Text
 			if at++; at <= pos {
 				s.giveBack(out)
+				last = state
 				return nil
 			}
 			it := s.source.item(epoch, at-1, at-1)
@@ -102,6 +102,7 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 				it, err = nil, it.blamed(err)
 			}
 			s.note(epoch, at, state)
+			last = state
 			if n := s.python.pool.Ahead(); n != reserved { // larger ones have come
 				room.Resize(n)
 				reserved = n
@@ -110,11 +111,27 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 				return errEnough
 			}
 			return ctx.Err()
-		})
+		}
+		// Where the object says where it is, another worker goes on there when one has died.
+		for died := true; died; {
+			before := at
+			call.Random = s.random(epoch, at)
+			err = s.python.pool.Stream(ctx, call, give)
+			var gone *extern.WorkerError
+			if died = errors.As(err, &gone) && at > before && last != "" && ctx.Err() == nil; died {
+				call.State = []byte(last)
+			}
+		}
 		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended
 			yield(nil, pipe.Fatal(s.source.item(epoch, at, at).blamed(err)))
 		}
 	}
+}
+
+// random is the key of an epoch's random numbers from a place on; the worker counts its samples on from there.
+func (s *iterable) random(epoch int, at int64) [2]uint64 {
+	key := s.work.chance(s.source.item(epoch, 0, 0))
+	return [2]uint64{key.Uint64(s.python.op, 2*uint32(s.rank)), key.Uint64(s.python.op, 2*uint32(s.rank)+1) + uint64(at)}
 }
 
 // ahead waits until there are bytes for what the worker makes before anybody has asked for it. They are held all the time, so no sample waits until they come back.

@@ -35,10 +35,11 @@ func (e *CallError) Error() string {
 	return text
 }
 
-// WorkerError says that the process which worked on the sample has ended.
+// WorkerError says that the process which worked on the sample has ended. But for objects that gather samples or are iterated over, it is the second one: the sample was tried again, alone.
 type WorkerError struct {
 	Stage  string
 	PID    int
+	Again  bool           // a process had ended under the sample before
 	Signal syscall.Signal // that ended it, 0: none
 	Exit   int            // its exit status where no signal ended it
 	Memory string         // what is known of whether the kernel did it for lack of memory; empty where that is out of the question
@@ -55,6 +56,9 @@ func (e *WorkerError) Error() string {
 		fmt.Fprintf(&b, "ended with status %d (os._exit?)", e.Exit)
 	}
 	b.WriteString(" while it worked on this sample")
+	if e.Again {
+		b.WriteString(" alone, as another one had before")
+	}
 	if e.Memory != "" {
 		b.WriteString("; " + e.Memory)
 	}

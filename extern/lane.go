@@ -17,6 +17,7 @@ type lane struct {
 	conn    *wire.Conn
 	cell    []byte // in the heap: the number of the pack and of the sample in it that is in work, and since when
 	known   map[uint64]bool
+	saved   []byte // in the heap: where the worker copies what it is about to give to a function that may change it
 
 	number   atomic.Uint32 // of the pack
 	reported atomic.Int64  // samples of it that have come back; very many where there is no pack
@@ -69,20 +70,8 @@ func (l *lane) serve() {
 			q.complete(l.jobs[0], err)
 			continue
 		}
-		alone := l.jobs[0].suspect
 		l.began = time.Now()
-		if alone {
-			proc.alone.Lock()
-		} else {
-			proc.alone.RLock()
-		}
-		err := l.exchange()
-		if alone {
-			proc.alone.Unlock()
-		} else {
-			proc.alone.RUnlock()
-		}
-		if err != nil {
+		if err := l.exchange(); err != nil {
 			l.bury(err)
 			return
 		}
@@ -98,8 +87,8 @@ func (l *lane) forgotten(c *Call) error {
 	if proc.pool.o.Kind != Aggregate {
 		return nil
 	}
-	if c.Begin || proc.begun { // there is one lane
-		proc.begun = true
+	if c.Begin || proc.object { // there is one lane
+		proc.object = true
 		return nil
 	}
 	proc.pool.mu.Lock()
@@ -173,7 +162,8 @@ func (l *lane) announce() error {
 	return nil
 }
 
-// bury settles what the worker had when it died, or had to be ended for what it sent: the sample that it worked on has failed, the others are done again.
+// bury settles what the worker had when it died, or had to be ended for what it sent. The sample that it worked on may be innocent: threads, memory that was spoilt long ago, or somebody else may
+// have ended the process. So it is tried once more, alone and first in a new process, and has failed if that one dies too. The others are done again.
 func (l *lane) bury(cause error) {
 	proc := l.process
 	p := proc.pool
@@ -186,7 +176,6 @@ func (l *lane) bury(cause error) {
 		proc.kill()
 		<-proc.exited
 	}
-	l.pack.release()
 	reported := int(l.reported.Load())
 	guilty := -1
 	if item, began, ok := l.inWork(); ok && (l.pack.single || item < len(l.jobs)) { // the worker may have written anything
@@ -214,8 +203,10 @@ func (l *lane) bury(cause error) {
 		switch {
 		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.single):
 			p.queue.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.pid, cause))
-		case l.pack.began && j.yield != nil:
-			// Samples of a stream have gone on already.
+		case j.err != nil: // who reads a stream had enough
+			p.queue.complete(j, j.err)
+		case l.pack.began && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
+			// Only who has the object's state can go on.
 			p.queue.complete(j, l.verdict(j, limited))
 		case proc.all && guilty >= 0 && limited == nil && len(l.jobs) > 1:
 			j.suspect = true
@@ -228,13 +219,14 @@ func (l *lane) bury(cause error) {
 			p.queue.complete(j, l.verdict(j, limited))
 		case limited != nil:
 			again = append(again, j)
-		case len(proc.lanes) > 1 && !j.suspect:
+		case p.o.Kind != Aggregate && !(j.suspect && j.first) && l.pack.restore(i):
 			j.suspect = true
 			again = append(again, j)
 		default:
 			p.queue.complete(j, l.verdict(j, limited))
 		}
 	}
+	l.pack.release()
 	p.queue.putBack(again)
 }
 
@@ -242,8 +234,6 @@ func (l *lane) bury(cause error) {
 func (l *lane) verdict(j *job, limited *lane) error {
 	p := l.process.pool
 	switch {
-	case j.err != nil: // who reads a stream had enough
-		return j.err
 	case j.ctx.Err() != nil:
 		return j.ctx.Err()
 	case limited == l:
@@ -255,5 +245,5 @@ func (l *lane) verdict(j *job, limited *lane) error {
 	if closed {
 		return ErrClosed
 	}
-	return l.process.failure()
+	return l.process.failure(j.suspect)
 }

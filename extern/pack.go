@@ -101,6 +101,16 @@ type pack struct {
 	single   bool   // it is one call, whatever the worker counts in it
 	began    bool   // a stream has given something
 	values   []Value
+	kept     []keeping // what the function may change
+	safe     bool      // and what it changes can be restored
+	seen     int       // samples that a stream has given, of this worker
+}
+
+// keeping is a value that lies in memory which the worker has too.
+type keeping struct {
+	item int
+	size int
+	own  []byte // of the sample, for which there is a copy; nil: it was lent a copy already
 }
 
 // room is memory for a result. Where it is owned, it was taken from the heap here.
@@ -121,7 +131,7 @@ func (k *pack) pool() *Pool { return k.lane.process.pool }
 
 // begin writes the message.
 func (k *pack) begin(l *lane, number uint32) {
-	k.lane, k.jobs, k.began = l, l.jobs, false
+	k.lane, k.jobs, k.began, k.seen, k.kept = l, l.jobs, false, 0, k.kept[:0]
 	k.single = k.jobs[0].yield != nil || k.pool().o.Kind == Collate
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
 	p := k.pool()
@@ -173,11 +183,12 @@ func (k *pack) begin(l *lane, number uint32) {
 		}
 	}
 	rooms := k.offer()
+	saved := k.save(flags&ownShared != 0)
 	for len(k.ints)%16 != 0 {
 		k.ints = word(k.ints, 0)
 	}
 	k.align(8)
-	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), 0, 0} {
+	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, 0} {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}
 }
@@ -237,6 +248,13 @@ func (k *pack) column(f, items int) (own bool) {
 			continue
 		}
 		at, shared := k.place(v.Data)
+		if at>>placeBits != 0 && kind != sample.Bytes {
+			one := keeping{item: i, size: len(v.Data)}
+			if shared {
+				one.own = v.Data
+			}
+			k.kept = append(k.kept, one)
+		}
 		own, all = own || shared && kind != sample.Bytes, all && shared // bytes are read-only there
 		k.ints = word(k.ints, at)
 		if kind != sample.Tensor {
@@ -275,6 +293,62 @@ func (k *pack) place(b []byte) (at uint64, shared bool) {
 	k.data = append(k.data, b...)
 	return at, false
 }
+
+// save reserves memory for a copy of what a function may change in place, so that it can be called again for the same sample; and returns where that is, 0 for nowhere. The worker makes the copy, of
+// one sample at a time, before it says in its cell that this one is in work: the values in k.kept behind each other, at multiples of 64 bytes.
+func (k *pack) save(own bool) (at uint64) {
+	p := k.pool()
+	k.safe = !own || p.o.Copy || p.o.Threads || k.lane.process.all || p.o.Kind == Aggregate
+	if k.safe {
+		return 0
+	}
+	var sizes [packCalls]int
+	for _, v := range k.kept {
+		sizes[k.keeper(v)] += aligned(v.size)
+	}
+	size := 0
+	for _, n := range sizes {
+		size = max(size, n)
+	}
+	l := k.lane
+	if cap(l.saved) < size {
+		p.heap.Give(l.saved)
+		l.saved = p.heap.Take(size)
+	}
+	if at, in := p.spaces.find(l.saved[:size]); in != nil {
+		k.safe = true
+		return at
+	}
+	return 0 // the heap is full
+}
+
+// restore makes what a sample's function was given what it was before; false: nobody knows.
+func (k *pack) restore(item int) bool {
+	if !k.safe {
+		return false
+	}
+	at := 0
+	for _, v := range k.kept {
+		if k.keeper(v) != item {
+			continue
+		}
+		if v.own != nil && !k.pool().o.Copy && !k.pool().o.Threads && !k.lane.process.all {
+			copy(v.own, k.lane.saved[at:][:v.size])
+		}
+		at += aligned(v.size)
+	}
+	return true
+}
+
+// keeper is the call that a value is of.
+func (k *pack) keeper(v keeping) int {
+	if k.pool().o.Kind == Collate {
+		return 0
+	}
+	return v.item
+}
+
+func aligned(n int) int { return (n + heapAlign - 1) &^ (heapAlign - 1) }
 
 func (k *pack) uses(number uint64) {
 	if number != heapSpace && !k.lane.known[number] {
@@ -629,6 +703,10 @@ func (k *pack) stream(r *results) error {
 			j.err = err
 			break
 		}
+		if k.seen++; k.seen <= j.given { // a worker before this one had given it
+			k.forfeit(&c)
+			continue
+		}
 		for n, same := range c.Same {
 			if same >= 0 { // each sample has memory of its own
 				own := p.heap.Take(len(c.Out[n].Data))
@@ -638,6 +716,7 @@ func (k *pack) stream(r *results) error {
 		}
 		k.values = c.Out
 		k.began = true
+		j.given++
 		j.call.Names = c.Names
 		j.call.Took += r.took(i)
 		j.err = j.yield(c.Out)

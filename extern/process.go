@@ -27,6 +27,7 @@ type keeper struct {
 	lanes   int
 	stop    chan struct{} // closed when the keeper is to end
 	retired bool          // the same, for who holds the queue's lock
+	fresh   bool          // its process has done nothing but suspects, or is still to come; for who holds the queue's lock
 	ready   chan struct{} // closed when a process of its has started, or none will
 	started sync.Once     // guards that
 	process atomic.Pointer[process]
@@ -41,7 +42,9 @@ func (k *keeper) keep() {
 	p := k.pool
 	defer p.done.Done()
 	defer k.begun()
+	defer func() { p.queue.update(func() { p.queue.spoil(k) }) }()
 	for {
+		p.queue.update(func() { p.queue.freshen(k) })
 		select {
 		case starts <- struct{}{}:
 		case <-k.stop:
@@ -105,6 +108,7 @@ const startTime = time.Second
 // process is one worker process. It has a lane for each of its threads.
 type process struct {
 	pool    *Pool
+	keeper  *keeper
 	cmd     *exec.Cmd
 	pid     int
 	lanes   []*lane
@@ -120,12 +124,15 @@ type process struct {
 	worked  atomic.Bool   // it came as far as a sample
 	random  bool          // the function wants random numbers; set before ready
 	all     bool          // it works on all samples of a pack at once; set before ready
-	begun   bool          // Aggregate: it has the object that calls are for; the lane's
+	object  bool          // Aggregate: it has the object that calls are for; the lane's
 	killing sync.Once
 	exit    syscall.WaitStatus // after exited
 	dump    string             // after exited
 
-	alone   sync.RWMutex // held for writing by who may be what kills the process
+	begun   bool // it was given something to do; guarded by the queue's lock
+	renewed bool // it ends so that another one can try suspects; guarded by the queue's lock
+	trial   *job // the suspect that it tries; guarded by the queue's lock
+
 	mu      sync.Mutex
 	limited *lane // whose call has taken too long
 	item    int   // and which of its pack
@@ -133,7 +140,7 @@ type process struct {
 
 // start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4 where it writes its stacks, 5 its log, and from 6 on its lanes.
 func (p *Pool) start(k *keeper) (*process, error) {
-	proc := &process{pool: p, ready: make(chan struct{}), exited: make(chan struct{})}
+	proc := &process{pool: p, keeper: k, ready: make(chan struct{}), exited: make(chan struct{})}
 	proc.oom, _ = machine.MemoryKills()
 	var theirs []*os.File // ends that only the child keeps
 	defer func() {
@@ -263,7 +270,7 @@ func (proc *process) run() {
 		}
 		<-starts
 	}()
-	keeper := proc.lanes[0].keeper
+	keeper := proc.keeper
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -366,7 +373,10 @@ func (proc *process) wait() {
 	for _, l := range proc.lanes {
 		l.conn.Shutdown() // a forked process may hold the other end; what was sent can still be read
 	}
-	proc.pool.queue.update(func() { proc.gone = true })
+	proc.pool.queue.update(func() {
+		proc.gone = true
+		proc.pool.queue.freshen(proc.keeper)
+	})
 	close(proc.exited)
 }
 
@@ -451,8 +461,8 @@ func (proc *process) ending() string {
 }
 
 // failure is what a sample is told that the process has died under.
-func (proc *process) failure() error {
-	e := &WorkerError{Stage: proc.pool.o.Stage, PID: proc.pid, Last: proc.last.String(), Stack: proc.dump}
+func (proc *process) failure(again bool) error {
+	e := &WorkerError{Stage: proc.pool.o.Stage, PID: proc.pid, Again: again, Last: proc.last.String(), Stack: proc.dump}
 	if !proc.exit.Signaled() {
 		e.Exit = proc.exit.ExitStatus()
 		return e
@@ -479,6 +489,7 @@ func (proc *process) close() {
 		l.conn.Close()
 		l.conn.CloseDescriptors()
 		proc.pool.heap.Give(l.cell)
+		proc.pool.heap.Give(l.saved)
 	}
 }
 

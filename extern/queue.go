@@ -2,6 +2,7 @@ package extern
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -14,7 +15,9 @@ type job struct {
 	err     error
 	place   place    // guarded by the queue's lock, as process is
 	process *process // that works on it
-	suspect bool     // it was in work when a process of several threads died
+	suspect bool     // it was in work when a process died: it is done again alone
+	first   bool     // its process has done nothing before
+	given   int      // of a stream: how many samples were handed on
 }
 
 type place uint8
@@ -41,6 +44,10 @@ type queue struct {
 	head    int
 	lanes   int // that the waiting are divided among
 	err     error
+
+	suspects []*job // that wait for a process which has done nothing else
+	trials   int    // of them, how many are in work
+	fresh    int    // keepers whose process has done nothing but suspects, or is still to come
 }
 
 const (
@@ -68,25 +75,53 @@ func (q *queue) put(j *job) {
 	}
 	j.place = waiting
 	q.waiting = append(q.waiting, j)
-	q.some.Signal()
+	q.wake()
+}
+
+// wake has somebody look at what waits. A lane beside a trial looks and must leave it, so then all do.
+func (q *queue) wake() {
+	if q.trials > 0 || len(q.suspects) > 0 {
+		q.some.Broadcast()
+	} else {
+		q.some.Signal()
+	}
+}
+
+// freshen notes that a keeper's next process, or the one that it has, may try suspects. The caller holds mu.
+func (q *queue) freshen(k *keeper) {
+	if !k.fresh && !k.retired {
+		k.fresh = true
+		q.fresh++
+	}
+}
+
+// spoil notes that it may not any more. The caller holds mu.
+func (q *queue) spoil(k *keeper) {
+	if k.fresh {
+		k.fresh = false
+		q.fresh--
+		q.some.Broadcast()
+	}
 }
 
 // putBack has jobs done again, before all others.
 func (q *queue) putBack(again []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var kept []*job
+	var kept, suspects []*job
 	for _, j := range again {
-		j.process = nil
+		q.endTrial(j)
 		if q.err != nil {
 			j.finish(q.err) // after which it may stand for another call already
 		} else if err := j.ctx.Err(); err != nil {
 			j.finish(err)
+		} else if j.place = waiting; j.suspect {
+			suspects = append(suspects, j)
 		} else {
-			j.place = waiting
 			kept = append(kept, j)
 		}
 	}
+	q.suspects = append(suspects, q.suspects...)
 	q.waiting = append(kept, q.waiting[q.head:]...)
 	q.head = 0
 	q.some.Broadcast()
@@ -102,6 +137,10 @@ func (q *queue) withdraw(j *job) bool {
 			q.waiting = q.waiting[:len(q.waiting)-1]
 			return true
 		}
+	}
+	if i := slices.Index(q.suspects, j); i >= 0 {
+		q.suspects = slices.Delete(q.suspects, i, i+1)
+		return true
 	}
 	return false
 }
@@ -125,24 +164,40 @@ func (q *queue) update(f func()) {
 }
 
 // take waits for jobs and appends a fair share of them to into, at most so many as are worth a pack. It returns none when leave says so; leave is called under the lock.
+//
+// Suspects go to a process that has done nothing else, one at a time and with nothing beside them. Where there is none and none is to come, the process that asks makes room for one.
 func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	k := p.keeper
 	for {
-		if leave() || q.err != nil {
+		if leave() || p.renewed || q.err != nil {
 			return into
 		}
-		if q.head < len(q.waiting) {
-			break
+		if p.trial == nil {
+			if len(q.suspects) > 0 && k.fresh {
+				return append(into, q.try(p))
+			}
+			if len(q.suspects) > 0 && q.fresh == 0 && !k.retired {
+				p.renewed = true
+				q.freshen(k)
+				q.some.Broadcast()
+				return into
+			}
+			if q.head < len(q.waiting) {
+				break
+			}
 		}
 		q.some.Wait()
 	}
+	q.spoil(k)
+	p.begun = true
 	n := len(q.waiting) - q.head
 	n = min((n+q.lanes-1)/q.lanes, most, packCalls)
 	bytes := 0
 	for len(into) < n {
 		j := q.waiting[q.head]
-		alone := j.yield != nil || j.suspect || j.call.Flush || j.call.State != nil || j.call.Rows > 0
+		alone := j.yield != nil || j.call.Flush || j.call.State != nil || j.call.Rows > 0
 		if len(into) > 0 && (alone || bytes > packBytes) {
 			break
 		}
@@ -158,9 +213,29 @@ func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*jo
 	if q.head == len(q.waiting) {
 		q.waiting, q.head = q.waiting[:0], 0
 	} else {
-		q.some.Signal() // there is something for another one
+		q.wake() // there is something for another one
 	}
 	return into
+}
+
+// try begins with a suspect. The caller holds mu.
+func (q *queue) try(p *process) *job {
+	j := q.suspects[0]
+	q.suspects = slices.Delete(q.suspects, 0, 1)
+	j.place, j.process, j.first = running, p, !p.begun
+	p.trial, p.begun = j, true
+	q.trials++
+	return j
+}
+
+// endTrial notes that a job's process does not have it any more. The caller holds mu.
+func (q *queue) endTrial(j *job) {
+	if p := j.process; p != nil && p.trial == j {
+		p.trial = nil
+		q.trials--
+		q.some.Broadcast()
+	}
+	j.process = nil
 }
 
 // small is the number of bytes that travel with the message.
@@ -182,17 +257,17 @@ func (q *queue) fail(err error) {
 	if q.err == nil {
 		q.err = err
 	}
-	for _, j := range q.waiting[q.head:] {
+	for _, j := range append(q.waiting[q.head:], q.suspects...) {
 		j.finish(q.err)
 	}
-	q.waiting, q.head = nil, 0
+	q.waiting, q.suspects, q.head = nil, nil, 0
 	q.some.Broadcast()
 }
 
 // complete ends a job that a worker had.
 func (q *queue) complete(j *job, err error) {
 	q.mu.Lock()
-	j.process = nil
+	q.endTrial(j)
 	j.finish(err)
 	q.mu.Unlock()
 }

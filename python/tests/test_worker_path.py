@@ -143,7 +143,9 @@ def test_no_python_of_the_current_folder(trapped, pictures):
     """An empty entry of PATH is the current folder, from which no program is started."""
     (trapped / "python3").write_text(f"#!/bin/sh\necho python3 >> {trapped.parent}/sprung\n")
     (trapped / "python3").chmod(0o755)
-    (trapped / "r.yaml").write_text(f"headrace: 1\nsteps:\n- files: {{root: {json.dumps(str(pictures))}, pattern: '**/*.png'}}\n- map: {{function: 'operator:truth', gives: {{said: text}}}}\n- batch: {{size: 2}}\n")
+    (trapped / "r.yaml").write_text(
+        f"headrace: 1\nsteps:\n- files: {{root: {json.dumps(str(pictures))}, pattern: '**/*.png'}}\n- map: {{function: 'operator:truth', gives: {{said: text}}}}\n- batch: {{size: 2}}\n"
+    )
     environment = {name: value for name, value in environment_of(PATH=":.").items() if name != "HEADRACE_PYTHON"}
     done = subprocess.run([find_program(), "run", "r.yaml"], cwd=trapped, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0

@@ -48,7 +48,14 @@ def _executable() -> str:
 
 def _flags() -> list[str]:
     """The flags that this interpreter was started with."""
-    letters = {"isolated": "I", "ignore_environment": "E", "no_user_site": "s", "no_site": "S", "safe_path": "P", "dont_write_bytecode": "B"}
+    letters = {
+        "isolated": "I",
+        "ignore_environment": "E",
+        "no_user_site": "s",
+        "no_site": "S",
+        "safe_path": "P",
+        "dont_write_bytecode": "B",
+    }
     flags = [f"-{letter}" for name, letter in letters.items() if getattr(sys.flags, name, 0)]
     flags += [f"-{letter * times}" for letter, times in (("O", sys.flags.optimize), ("b", sys.flags.bytes_warning)) if times]
     flags += [f"-W{option}" for option in sys.warnoptions]

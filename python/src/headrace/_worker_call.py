@@ -147,6 +147,8 @@ class Callee:
                 if writer.status and (each or now - sent > _SEND_AFTER or writer.end > FULL):
                     writer.send(False)
                     sent = now
+                if each:
+                    lane.save(item)
                 cell[1] = now
                 cell[0] = tag + item + 1
                 key = ""
@@ -246,6 +248,7 @@ class Callee:
             return [one[0] for one in values] if len(names) == 1 else list(values)
 
         def run(task: Any) -> None:
+            lane.save(0)
             begun = lane.working(0)
             row: tuple[Any, ...] = (None,) * len(names)
             writer.kept([False] * len(names))
@@ -414,6 +417,7 @@ class _Streams:
         row = tuple(column[0] for column in task.columns)
         writer.kept([False] * len(self.names))  # samples that come of one share nothing
         item = 0
+        lane.save(0)
         begun = lane.working(0)
         iterator = None
         try:

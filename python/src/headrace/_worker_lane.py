@@ -114,6 +114,8 @@ class Lane:
         self.cell = memoryview(process.heap)[at : at + 16].cast("Q")
         self.reader = Reader(process.setup, self.spaces)
         self.writer = Writer(process.setup, self)
+        self._views: dict[int, memoryview] = {}
+        self._saved: tuple[int, list[list[tuple[int, int, int]]]] | None = None
         self.run = process.callee.runner(self)
 
     # Frames.
@@ -201,7 +203,7 @@ class Lane:
     def pack(self, payload: memoryview) -> None:
         """Work on some samples."""
         words = payload[: len(payload) & -8].cast("q")
-        items, flags, credit, rooms, data_at, number, _, _ = words[:PACK_HEAD].tolist()
+        items, flags, credit, rooms, data_at, number, saved, _ = words[:PACK_HEAD].tolist()
         at = PACK_HEAD
         random = state = index = None
         if flags & WITH_RANDOM:
@@ -224,11 +226,31 @@ class Lane:
             item, field, place, size, must = words[i : i + 5].tolist()
             offered[item, field] = (place, size, must)
         words.release()
+        self._saved = (saved, self.reader.lent) if saved else None
         self.tag = number << 32
         self.credit = credit
         self.stopped = False
         self.writer.begin(offered, self.reader.keep)
         self.run(Task(items, flags, random, index, state, columns))
+
+    def save(self, item: int) -> None:
+        """Copy what the function is about to be given and may change, so that it can be given it again should this process die."""
+        if self._saved is None:
+            return
+        place, lent = self._saved
+        memory, at = self.saved_in(place >> 48), place & 0xFFFFFFFFFFFF
+        for column in lent:
+            for source, begin, size in column if self.process.callee.collate else (column[item],):
+                if size:
+                    memory[at : at + size] = self.saved_in(source)[begin : begin + size]
+                    at += size + 63 & -64
+
+    def saved_in(self, number: int) -> memoryview:
+        """The bytes of a space."""
+        view = self._views.get(number)
+        if view is None or view.obj is not self.spaces[number]:
+            view = self._views[number] = memoryview(self.spaces[number])
+        return view
 
     def working(self, item: int) -> int:
         """Note which sample is in work now, and since when."""

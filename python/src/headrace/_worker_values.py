@@ -41,12 +41,14 @@ class Reader:
     """Makes Python's values of a pack's columns.
 
     Attributes:
+        lent: for each column that the function may change the place of each value in memory of the engine's: space, offset and bytes, which are 0 where it lies elsewhere.
         keep: for each column, whether a result that is an input can be told so: the engine has its memory, or nobody can change it.
     """
 
     def __init__(self, setup: dict[str, Any], spaces: dict[int, Any]) -> None:
         self.spaces = spaces
         self.copy = setup["copy"]
+        self.lent: list[list[tuple[int, int, int]]] = []
         self.keep = [False] * len(setup["in"])
         self.names = [f["name"] for f in setup["in"]]
         self.fields = [(f["kind"], dtype_of(f["dtype"]) if f["kind"] == "tensor" else None, len(f.get("shape") or ())) for f in setup["in"]]
@@ -55,6 +57,7 @@ class Reader:
         """The columns, which begin at a word; and the word behind them. `base` is where data begins in the buffer."""
         columns: list[list[Any]] = []
         self.keep = keep = []
+        self.lent = lent = []
         for kind, dtype, dims in self.fields:
             mode = words[at]
             at += 1
@@ -67,6 +70,7 @@ class Reader:
                     columns.append(self._bytes(records, buffer, base))
                 else:
                     name = self.names[len(columns)]
+                    lent.append([_lent(*records[i : i + 2]) for i in range(0, len(records), 2)])
                     columns.append([Packed(name, view, self.copy) for view in self._views(records, buffer, base)])
                 keep.append(kind == "text" or (kind == "bytes" and not self.copy))
             elif mode & 3 == ROWS:
@@ -78,6 +82,7 @@ class Reader:
                 records = words[at : at + (1 + dims) * items].tolist()
                 at += (1 + dims) * items
                 columns.append(self._arrays(dtype, dims, records, buffer, base))
+                lent.append([_lent(place, array.nbytes) for place, array in zip(records[:: 1 + dims], columns[-1])])
                 keep.append(bool(mode & SHARED) and not self.copy)
         return columns, at
 
@@ -119,6 +124,10 @@ class Reader:
             memory, at = (self.spaces[space], place & OFFSET) if space else (buffer, base + place)
             views.append(memoryview(memory)[at : at + size])
         return views
+
+
+def _lent(place: int, size: int) -> tuple[int, int, int]:
+    return (place >> 48, place & OFFSET, size) if place >> 48 else (0, 0, 0)
 
 
 class Packed:
