@@ -93,7 +93,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 		if n := numbersOf(got); !slices.Equal(n, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
 			t.Errorf("%v came", n)
 		}
-		if i := slices.IndexFunc(l.Stats().Stages, func(s pipe.StageStats) bool { return s.Name == "map+batch" }); l.Stats().Stages[i].Retried != 4 || l.Stats().Stages[i].Workers != 2 {
+		if i := slices.IndexFunc(l.Stats().Stages, func(s pipe.StageStats) bool { return s.Name == "map+batch" }); l.Stats().Stages[i].Retried != 3 || l.Stats().Stages[i].Workers != 2 {
 			t.Errorf("%+v", l.Stats().Stages[i])
 		}
 		nothingHeld(t, l)

@@ -56,6 +56,12 @@ def run(folder: Path, program: list[str], flags: list[str], *arguments: object, 
     )
 
 
+def recipe(folder: Path, pictures: Path, function: str) -> None:
+    files = {"root": str(pictures), "pattern": "**/*.png"}
+    steps = [{"files": files}, {"map": {"function": function, "gives": {"said": "text"}}}, {"batch": {"size": 2}}]
+    (folder / "r.yaml").write_text(json.dumps({"headrace": 1, "steps": steps}))
+
+
 SAFE = ["-P"] if sys.version_info >= (3, 11) else ["-I"]
 
 
@@ -121,9 +127,7 @@ def test_site_runs_in_workers_as_in_the_program(tmp_path, trapped, pictures):
 def test_functions_of_a_recipe(trapped, pictures, command, safe, found):
     """The current folder is behind everything else, for functions that are found nowhere before."""
     (trapped / "own_steps.py").write_text("import json, numpy\ndef look(sample):\n    return {'said': json.dumps('own')}\n")
-    (trapped / "r.yaml").write_text(
-        f"headrace: 1\nsteps:\n- files: {{root: {json.dumps(str(pictures))}, pattern: '**/*.png'}}\n- map: {{function: 'own_steps:look', gives: {{said: text}}}}\n- batch: {{size: 2}}\n"
-    )
+    recipe(trapped, pictures, "own_steps:look")
     done = subprocess.run(
         [find_program(), command[0], "r.yaml", *command[1:]],
         cwd=trapped,
@@ -143,9 +147,7 @@ def test_no_python_of_the_current_folder(trapped, pictures):
     """An empty entry of PATH is the current folder, from which no program is started."""
     (trapped / "python3").write_text(f"#!/bin/sh\necho python3 >> {trapped.parent}/sprung\n")
     (trapped / "python3").chmod(0o755)
-    (trapped / "r.yaml").write_text(
-        f"headrace: 1\nsteps:\n- files: {{root: {json.dumps(str(pictures))}, pattern: '**/*.png'}}\n- map: {{function: 'operator:truth', gives: {{said: text}}}}\n- batch: {{size: 2}}\n"
-    )
+    recipe(trapped, pictures, "operator:truth")
     environment = {name: value for name, value in environment_of(PATH=":.").items() if name != "HEADRACE_PYTHON"}
     done = subprocess.run([find_program(), "run", "r.yaml"], cwd=trapped, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0

@@ -41,7 +41,8 @@ class Reader:
     """Makes Python's values of a pack's columns.
 
     Attributes:
-        lent: for each column that the function may change the place of each value in memory of the engine's: space, offset and bytes, which are 0 where it lies elsewhere.
+        lent: for each column that the function may change, the place of each value in memory of the engine's: space, offset and bytes;
+            these are 0 where it lies elsewhere.
         keep: for each column, whether a result that is an input can be told so: the engine has its memory, or nobody can change it.
     """
 
