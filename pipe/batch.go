@@ -1,24 +1,42 @@
 package pipe
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"time"
+)
 
 // BatchOpts are the settings of a Batch.
 type BatchOpts struct {
 	Name     string // of the stage; required, and unique in its flow
 	Buffer   int    // batches kept ready beyond the one in the making; 0: DefaultBuffer
 	DropLast bool   // leave out the last batch of an epoch when it is not full
+
+	// Within has a batch handed on when so long has passed since the stage took its first item, with what is there by then; 0: only when it is full.
+	Within time.Duration
 }
 
 // Batch gathers n items after the other into a slice of their own. An epoch's last batch may be shorter; no batch crosses an
-// epoch. A batch that nobody takes is disposed of item by item, unless Discard says otherwise.
+// epoch.
+//
+// With Within no item waits for others for long. Which items are together depends on time then, so another run has other batches: a state
+// has every item exactly once, as where no order is kept, and one in the middle of what was made of a batch is refused.
+//
+// A batch that nobody takes is disposed of item by item, unless Discard says otherwise.
 func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
 	nd := &node{name: o.Name, kind: kindBatch, joins: true, workers: 1, buffer: o.Buffer, ordered: true, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	nd.settle()
 	nd.boundBatch(n, "items")
+	if o.Within < 0 {
+		nd.mistake("Within is %v: it must be a time above 0, or 0 for none", o.Within)
+	}
+	if nd.timed = o.Within > 0; nd.timed {
+		nd.detail += fmt.Sprint(" within ", o.Within)
+	}
 	f := Flow[[]T]{node: nd, open: func(op *opening, below *stage) *ring[[]T] {
 		st := op.newStage(nd, below)
 		out := newRing[[]T](st, 1+nd.buffer)
-		b := &batchStage[T]{stage: st, in: in.into(op, st), out: out, n: n, dropLast: o.DropLast}
+		b := &batchStage[T]{stage: st, in: in.into(op, st), out: out, n: n, dropLast: o.DropLast, within: o.Within}
 		op.run(st, b.work)
 		return out
 	}}
@@ -42,6 +60,11 @@ type batchStage[T any] struct {
 	batch  []T // in the making
 	ticket ticket
 	before int // how many items the batch before had
+
+	within time.Duration
+	due    time.Duration // when the batch in the making is handed on, on the run's clock
+	alarm  *time.Timer   // has the worker look at it
+	late   func() bool   // whether it is time
 }
 
 // firstRoom is how many items there is room for when a run's first batch begins. It grows with what comes, so that a greatest size that is never reached costs
@@ -51,13 +74,19 @@ const firstRoom = 64
 // work holds a free place whenever it takes items, so that a batch can leave when it is full.
 func (b *batchStage[T]) work(w *worker) {
 	defer b.discardBatch()
+	defer b.unset()
 	inputs := make([]msg[T], maxRun)
 	for placed := false; ; {
 		if placed = placed || b.out.reserve(w); !placed {
 			return
 		}
 		// A run does not reach beyond the batch: what is behind it stays where it is counted.
-		h := b.in.take(w, inputs[:min(maxRun, b.n-len(b.batch))])
+		h, late := b.take(w, inputs[:min(maxRun, b.n-len(b.batch))])
+		if late {
+			b.emit(w)
+			placed = false
+			continue
+		}
 		if len(h.msgs) == 0 {
 			return
 		}
@@ -78,6 +107,31 @@ func (b *batchStage[T]) work(w *worker) {
 	}
 }
 
+// take waits for items. late is true when none is there and the batch in the making is due.
+func (b *batchStage[T]) take(w *worker, buf []msg[T]) (h haul[T], late bool) {
+	if b.within == 0 || len(b.batch) == 0 {
+		return b.in.take(w, buf), false
+	}
+	return b.in.takeBefore(w, buf, b.late)
+}
+
+// set begins the time of a batch.
+func (b *batchStage[T]) set() {
+	b.due = b.engine.now() + min(b.within, math.MaxInt64-b.engine.now())
+	if b.alarm == nil {
+		b.late = func() bool { return b.engine.now() >= b.due }
+		b.alarm = time.AfterFunc(b.within, b.in.rouse)
+	} else {
+		b.alarm.Reset(b.within)
+	}
+}
+
+func (b *batchStage[T]) unset() {
+	if b.alarm != nil {
+		b.alarm.Stop()
+	}
+}
+
 // accept deals with one message. It reports whether the place that it was given is still free.
 func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 	switch m.kind {
@@ -85,6 +139,9 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 		w.in.Add(1)
 		if b.batch == nil {
 			b.batch = make([]T, 0, min(b.n, max(b.before, firstRoom)))
+			if b.within > 0 {
+				b.set()
+			}
 		}
 		b.batch = append(b.batch, m.val)
 		b.ticket.add(m.ticket)

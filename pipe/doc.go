@@ -34,6 +34,9 @@
 // One thing it needs: batches that are taken apart again are the same in every run, as they are where the stages before them keep order. Elsewhere a
 // state between two items of such a batch is refused.
 //
+// A [Batch] with Within hands on what it has when the time is up. Another run has other batches then, and a state counts items as it does where
+// no order is kept. A [Fill] has no such time, and loaders of recipes have none: their batches are the same in every run.
+//
 // # Concurrency properties
 //
 // The queue between two stages hands out places before work begins: a worker first gets a place for its result, then takes

@@ -25,6 +25,7 @@ type node struct {
 	makes    bool    // it makes several items of one, which a state counts
 	joins    bool    // it puts several items together
 	abandons bool    // it may go on without an operation, in another order
+	timed    bool    // what it puts together depends on time
 	strict   bool    // every message that it takes becomes one message
 	mistakes []error
 }

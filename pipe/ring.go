@@ -261,6 +261,23 @@ func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[
 	return h
 }
 
+// takeBefore is take for a worker that waits no longer than until it is late; rouse has it look. late is true when it is, and nothing is there.
+func (r *ring[T]) takeBefore(w *worker, buf []msg[T], isLate func() bool) (h haul[T], late bool) {
+	r.mu.Lock()
+	if !r.takeable() && !isLate() {
+		w.beforeWait(&w.starved)
+		r.ready.wait(func() bool { return r.takeable() || isLate() })
+		r.meter.getWait += w.tick(&w.starved)
+	}
+	late = !r.takeable()
+	h, broken := r.haul(buf, w.last)
+	r.mu.Unlock()
+	if broken {
+		r.owner.halt()
+	}
+	return h, late
+}
+
 // tryTake is take without waiting. The haul is empty also when the head is not ready.
 func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
 	r.mu.Lock()

@@ -138,7 +138,7 @@ func (n *node) unordered() *node {
 	if n == nil {
 		return nil
 	}
-	if !n.ordered && (n.several() || n.abandons) {
+	if n.timed || !n.ordered && (n.several() || n.abandons) {
 		return n
 	}
 	for _, up := range n.ups {
@@ -147,6 +147,14 @@ func (n *node) unordered() *node {
 		}
 	}
 	return nil
+}
+
+// looseness says why another run puts the items of a stage together otherwise.
+func (n *node) looseness() string {
+	if n.timed {
+		return "makes batches by time"
+	}
+	return "keeps no order"
 }
 
 // A stateCheck compares a state with the stages of a flow.
@@ -207,7 +215,7 @@ func (c *stateCheck) checkParts() {
 		if maker := c.makers[part.Stage]; maker == nil {
 			c.wrong("has outputs of a stage %s, which the flow lacks", part.Stage)
 		} else if loose := maker.loose(); loose != nil {
-			c.wrong("has some of the outputs that stage %s makes of an item, and that may be put together of others now, because stage %s keeps no order", part.Stage, loose.label())
+			c.wrong("has some of the outputs that stage %s makes of an item, and that may be put together of others now, because stage %s %s", part.Stage, loose.label(), loose.looseness())
 		}
 		if err := part.check(); err != nil {
 			c.wrong("is not valid: outputs of stage %s: %w", part.Stage, err)
