@@ -6,7 +6,7 @@
 // [Batch], [Aggregate] and [Fill] extend it, [Merge] puts several together, [Route] and [RouteBatch]
 // divide one among branches, and nothing runs until [Start].
 //
-//	samples := pipe.From("train", source)
+//	samples := pipe.From("train", source) // or pipe.Slice(files), pipe.Count(n), pipe.Seq(lines)
 //	images := pipe.Map(samples, decode, pipe.Opts{Name: "decode", Workers: 16, Ordered: true})
 //	batches := pipe.Batch(images, 64, pipe.BatchOpts{Name: "batch", DropLast: true})
 //	run, err := pipe.Start(ctx, batches, pipe.Config{Resume: saved})
@@ -69,7 +69,7 @@
 // is the error [Skip]. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it,
 // joined with what has stopped other stages by then.
 //
-// [Retry], [Replace], [DeadLetters] and [Limit] are operations around an operation, and can be put around each other. Go cannot end an operation
+// [Retry], [Replace], [DeadLetters] and [Limit] are operations around an operation, and can be put around each other; [Wrap] names them from the outside in. Go cannot end an operation
 // that does not return: Limit, and the one of a [Fill], abandon it and go on, [Run.CloseWithin] goes without it, and all say which stage it is.
 //
 // # Numbers

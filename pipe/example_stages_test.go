@@ -57,14 +57,38 @@ func ExampleMerge() {
 }
 
 func ExampleRoute() {
-	even := func(_ context.Context, v int) (int, error) { return v % 2, nil }
-	asIs := func(f pipe.Flow[int]) pipe.Flow[int] { return f }
-	squares := func(f pipe.Flow[int]) pipe.Flow[int] {
-		return pipe.Map(f, func(_ context.Context, v int) (int, error) { return v * v, nil }, pipe.Opts{Name: "square", Workers: 2, Ordered: true})
-	}
-	numbers := pipe.From("numbers", pipetest.Numbers{N: 8})
-	show(pipe.Route(numbers, even, []func(pipe.Flow[int]) pipe.Flow[int]{asIs, squares}, pipe.RouteOpts{Name: "route", Ordered: true}))
+	parity := func(_ context.Context, v int) (int, error) { return v % 2, nil }
+	square := func(_ context.Context, v int) (int, error) { return v * v, nil }
+	squares := pipe.Mapped(square, pipe.Opts{Name: "square", Workers: 2, Ordered: true})
+	show(pipe.Route(pipe.From("numbers", pipe.Count(8)), parity, pipe.Branches(pipe.AsIs, squares), pipe.RouteOpts{Name: "route", Ordered: true}))
 	// Output: 0 1 2 9 4 25 6 49
+}
+
+func ExampleSlice() {
+	words := pipe.From("words", pipe.Slice([]string{"one", "two", "three"}))
+	show(pipe.Map(words, func(_ context.Context, w string) (int, error) { return len(w), nil }, pipe.Opts{Name: "length"}))
+	// Output: 3 3 5
+}
+
+func ExampleSeq() {
+	show(pipe.From("lines", pipe.Seq(strings.SplitSeq("one,two,three", ","))))
+	// Output: one two three
+}
+
+// Each try has a second, there are three more, and what still fails is replaced.
+func ExampleWrap() {
+	read := func(_ context.Context, v int) (string, error) {
+		if v == 1 {
+			return "", errors.New("broken")
+		}
+		return fmt.Sprint("item ", v), nil
+	}
+	missing := func(_ context.Context, v int, err error) (string, error) {
+		return fmt.Sprintf("%d is %v;", v, err), nil
+	}
+	op := pipe.Wrap(read).Replace(missing).Retry(pipe.Backoff{Times: 3}).Limit(time.Second, nil).Op()
+	show(pipe.Map(pipe.From("numbers", pipe.Count(3)), op, pipe.Opts{Name: "read"}))
+	// Output: item 0 1 is broken (tried 4 times); item 2
 }
 
 // Batches whose sum is at most 10.

@@ -10,10 +10,13 @@ import (
 // the run.
 type Policy struct {
 	Skip  bool
-	Count int     // losses tolerated per epoch; negative: any number
+	Count int     // losses tolerated per epoch; NoLimit, or any negative number: all
 	Rate  float64 // share of an epoch's items so far that may be lost, in (0, 1]; 0: no share is tolerated, only Count
 	After int     // Rate is judged from this many items on; until then it tolerates everything
 }
+
+// NoLimit is the Count of a [Policy] that tolerates any number of losses, and the Epochs of a [Config] without end.
+const NoLimit = -1
 
 // String says what the policy tolerates.
 func (p Policy) String() string {
@@ -39,7 +42,7 @@ func (p Policy) mistakes() []error {
 		all = append(all, fmt.Errorf("an After of %d", p.After))
 	}
 	if p.Skip && p.Count == 0 && p.Rate == 0 {
-		all = append(all, errors.New("with Skip, but without Count and Rate, it tolerates nothing: a Count of -1 tolerates any number"))
+		all = append(all, errors.New("with Skip, but without Count and Rate, it tolerates nothing: Count: NoLimit tolerates any number"))
 	}
 	if !p.Skip && (p.Count != 0 || p.Rate != 0 || p.After != 0) {
 		all = append(all, errors.New("without Skip, it has no use for Count, Rate and After"))

@@ -152,7 +152,7 @@ func (t *tape[T]) erase() {
 }
 
 // upTo is a source that plays the tape up to there. It is read once.
-func (t *tape[T]) upTo(end int) source[T] {
+func (t *tape[T]) upTo(end int) SourceFunc[T] {
 	return func(context.Context, int, int64) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
 			for t.played < end {
@@ -163,12 +163,6 @@ func (t *tape[T]) upTo(end int) source[T] {
 			}
 		}
 	}
-}
-
-type source[T any] func(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
-
-func (s source[T]) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
-	return s(ctx, epoch, pos)
 }
 
 // replay opens, in place of a flow, a source of what was recorded of it.

@@ -45,6 +45,17 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 	}}
 }
 
+// Branches lists branches for a [Route] or a [RouteBatch], whose types need not be written.
+func Branches[In, Out any](all ...func(Flow[In]) Flow[Out]) []func(Flow[In]) Flow[Out] { return all }
+
+// AsIs is a branch that does nothing.
+func AsIs[T any](f Flow[T]) Flow[T] { return f }
+
+// Mapped is a branch that is one [Map].
+func Mapped[In, Out any](f func(context.Context, In) (Out, error), o Opts) func(Flow[In]) Flow[Out] {
+	return func(in Flow[In]) Flow[Out] { return Map(in, f, o) }
+}
+
 // joinSuffix is what the name of a join ends with, behind that of its router.
 const joinSuffix = "/join"
 

@@ -16,7 +16,7 @@ type Source[T any] interface {
 	Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
 }
 
-// From begins a flow. The name is the source's key in State.
+// From begins a flow. The name is the source's key in State. [Slice], [Count], [Seq] and [SourceFunc] are sources for the simple cases.
 func From[T any](name string, s Source[T]) Flow[T] {
 	n := &node{name: name, kind: kindSource, workers: 1, buffer: SourceBuffer}
 	n.settle()
@@ -185,7 +185,7 @@ const maxDiscard = 100
 
 // items are the source's, with what hooks are told around them.
 func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
-	items := watchedItems(ctx, s.stage, s.source.Items(ctx, epoch, pos), pos, s.out.discard)
+	items := watchedItems(ctx, s.stage, s.from(ctx, epoch, pos), pos, s.out.discard)
 	if w.tracer == nil {
 		return items
 	}
@@ -201,6 +201,14 @@ func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos in
 			}
 		}
 	}
+}
+
+// from asks the source for its items from a position on.
+func (s *sourceStage[T]) from(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
+	if all, ok := s.source.(sequence[T]); ok {
+		return all.from(ctx, pos, s.out.discard)
+	}
+	return s.source.Items(ctx, epoch, pos)
 }
 
 func (s *sourceStage[T]) ticket(pos int64) ticket { return one(place(s.number, pos)) }

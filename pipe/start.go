@@ -11,7 +11,7 @@ import (
 type Config struct {
 	Resume   State  // where to go on; its zero value: at the beginning of Epoch
 	Epoch    int    // the first epoch; with Resume, that decides
-	Epochs   int    // how many epochs to run from here on, the first included, even when it was begun before; 0: 1, or up to Until; negative: without end
+	Epochs   int    // how many epochs to run from here on, the first included, even when it was begun before; 0: 1, or up to Until; NoLimit: without end
 	Until    int    // the epoch to end before, counted from 0: a resumed run ends where the first one would have; 0: Epochs decides
 	Failures Policy // for all stages that have no policy of their own, together; Count and Rate are of the source's items
 	Hooks    Hooks
