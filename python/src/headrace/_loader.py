@@ -19,7 +19,18 @@ from ._memory import Lease, Return
 from ._recovery import Recovery
 from ._session import Gone, Session, warn
 from ._stats import Stats
-from .errors import EpochsExhausted, ForkedLoader, HeadraceError, HeadraceWarning, LoaderClosed, LoopEnded, RecipeError, StateMismatch
+from .errors import (
+    EpochsExhausted,
+    ForkedLoader,
+    HeadraceError,
+    HeadraceWarning,
+    LoaderClosed,
+    LoopEnded,
+    RecipeError,
+    StateMismatch,
+    WrongType,
+    WrongValue,
+)
 
 if TYPE_CHECKING:
     import os
@@ -223,8 +234,8 @@ class Loader:
         if not self._opened["exact"]:
             why = "the number of batches is not known before they are made"
             if self.max_batches is None:
-                raise TypeError(f"{why}: nobody knows how many samples come of what is iterated over, or are made of one")
-            raise TypeError(f"{why}: bad samples may be skipped, or samples be grouped by what they are; loader.max_batches is its bound")
+                raise WrongType(f"{why}: nobody knows how many samples come of what is iterated over, or are made of one")
+            raise WrongType(f"{why}: bad samples may be skipped, or samples be grouped by what they are; loader.max_batches is its bound")
         return int(self._opened["batches_per_epoch"])
 
     @property
@@ -667,7 +678,7 @@ class Loader:
         self._refused = ForkedLoader
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a loader belongs to its process and cannot be pickled; send the pipeline, and call .loader() there")
+        raise WrongType("a loader belongs to its process and cannot be pickled; send the pipeline, and call .loader() there")
 
     # What it is and what it did.
 
@@ -750,12 +761,12 @@ class Loader:
 
     def _stats_since(self, since: dict[str, Any]) -> Stats:
         if not hasattr(since, "items") or "stages" not in since:
-            raise ValueError(f"headrace: stats(since={type(since).__name__}): takes what stats() gave before")
+            raise WrongValue(f"headrace: stats(since={type(since).__name__}): takes what stats() gave before")
         earlier = {key: value for key, value in since.items() if key != "text"}
         answer = self._ask("cannot ask for statistics", lambda session: session.statistics(earlier))
         assert answer is not None
         if "error" in answer:
-            raise ValueError(f"headrace: stats(since=…): these are no earlier statistics of this loader and its engine: {answer['error']}")
+            raise WrongValue(f"headrace: stats(since=…): these are no earlier statistics of this loader and its engine: {answer['error']}")
         return Stats(answer)
 
     def _glance(self) -> dict[str, Any]:

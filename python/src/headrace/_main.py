@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ._checks import takes_rng
 from ._functions import Function
-from .errors import HeadraceError
+from .errors import FunctionFailed, HeadraceError
 
 _SHOWN = 3  # keys of a batch that an error names
 
@@ -42,7 +42,7 @@ class MainSteps:
                 made = self._do(step, made, epoch, number)
             except StopIteration as error:
                 text = f"headrace: {step.name} raised StopIteration, which would have ended the loop as if there were no more batches"
-                wrong = RuntimeError(text)
+                wrong = FunctionFailed(text)
                 _note(wrong, f"headrace: {step.name} was given batch {number} of epoch {epoch}{_keys(batch)}")
                 raise wrong from error
             except Exception as error:

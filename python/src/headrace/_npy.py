@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from .errors import MediaError
+from .errors import MediaError, NoSuchArray, WrongType, opened
 
 if TYPE_CHECKING:
     import zipfile
@@ -70,7 +70,7 @@ def load_npy(
     """
     if isinstance(src, (str, os.PathLike)):
         about = repr(os.fsdecode(src))
-        with open(src, "rb", buffering=0) as file:
+        with opened(src, "rb", buffering=0) as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return _from_disk(file, out, about)
             return _from_stream(file, out, about)
@@ -152,7 +152,7 @@ class Npz(Mapping[str, "Array"]):
         try:
             info = self._members[self._names[name]]
         except KeyError:
-            raise KeyError(f"{name!r} is none of the arrays: {', '.join(map(repr, self._shown[:20]))}") from None
+            raise NoSuchArray(f"{name!r} is none of the arrays: {', '.join(map(repr, self._shown[:20]))}") from None
         return self._read(info)
 
     def __iter__(self) -> Iterator[str]:
@@ -336,7 +336,7 @@ class _Stream:
         while n > 0:
             piece = self._read(min(n, 64 * _PIECE))
             if isinstance(piece, str):
-                raise TypeError("headrace: load_npy: read() gives text: open the file with 'rb'")
+                raise WrongType("headrace: load_npy: read() gives text: open the file with 'rb'")
             if not piece:
                 break
             pieces.append(piece)
@@ -413,7 +413,7 @@ def _view(src: Any) -> memoryview | None:
     try:
         view = memoryview(src)
     except TypeError:
-        raise TypeError(f"headrace: io: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
+        raise WrongType(f"headrace: io: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
     if not view.c_contiguous:
         raise MediaError("headrace: io: the bytes do not lie side by side: give a contiguous array")
     return view.cast("B") if view.nbytes else memoryview(b"")
@@ -422,7 +422,7 @@ def _view(src: Any) -> memoryview | None:
 def _all_of(src: Any) -> bytes:
     data = src.read()
     if isinstance(data, str):
-        raise TypeError("headrace: load_npz: read() gives text: open the file with 'rb'")
+        raise WrongType("headrace: load_npz: read() gives text: open the file with 'rb'")
     return data  # type: ignore[no-any-return]
 
 

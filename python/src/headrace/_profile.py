@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._arguments import _integer, _is_several
 from ._engine import find_program
-from .errors import EngineFailed, HeadraceError, RecipeError
+from .errors import EngineFailed, HeadraceError, RecipeError, WrongValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,7 +203,7 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
         ValueError: if there is nothing to measure.
     """
     if batches < 1 or cached < 1:
-        raise ValueError(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
+        raise WrongValue(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
     place = loader.state_dict()
     errors, lost, replaced = loader.errors, set(loader._lost), set(loader._replaced)
     counts = len(errors), errors.total, errors.replaced
@@ -247,7 +247,7 @@ def _endless(loader: Loader) -> Any:
             yield batch
             del batch
         if empty:
-            raise ValueError("headrace: there is nothing to measure: the loader's epochs have no batches")
+            raise WrongValue("headrace: there is nothing to measure: the loader's epochs have no batches")
 
 
 def _settle() -> None:

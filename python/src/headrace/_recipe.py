@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from ._engine import find_program
-from .errors import EngineFailed, RecipeError
+from .errors import EngineFailed, RecipeError, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def read(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], variables: M
     """A recipe from a file, complete, each step as an object, and its section `loader`."""
     name = os.fsdecode(path)
     if name != "-":
-        with open(path, "rb"):  # OSError, as all that opens files has it
+        with opened(path, "rb"):
             pass
     given = [f"--set={variable}={_value(variable, value)}" for variable, value in variables.items()]
     text = _convert(["--to", "json", *given, "--", name], None)

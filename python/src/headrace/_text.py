@@ -7,6 +7,8 @@ from itertools import accumulate
 from struct import Struct
 from typing import overload
 
+from .errors import NoSuchRow
+
 _PAIR = Struct("<II")
 _ONE = Struct("<I")
 
@@ -50,7 +52,7 @@ class Texts(Sequence[str]):
         if i < 0:
             i += self._rows
         if not 0 <= i < self._rows:
-            raise IndexError(f"row {index} of a batch of {self._rows}")
+            raise NoSuchRow(f"row {index} of a batch of {self._rows}")
         return self._at(i)
 
     def _at(self, i: int) -> str:

@@ -6,7 +6,7 @@ import os
 import warnings
 
 from ._brief import outside
-from .errors import HeadraceWarning
+from .errors import FileError, HeadraceWarning, file_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def raise_if_refused(told: dict[str, object], path: str) -> None:
     if reason:
         text = f"headrace: the trace cannot be written: {reason}"
         number = told.get("errno")
-        raise OSError(number, text, path) if number else OSError(f"{text}: {path!r}")
+        raise file_error(number, text, path) if isinstance(number, int) and number else FileError(f"{text}: {path!r}")
 
 
 def absolute(path: str | os.PathLike[str] | bytes) -> str:

@@ -1,13 +1,15 @@
 """Every error that Headrace raises, and the category of its warnings.
 
-All of them derive from `HeadraceError`. A message says what failed, at which stage and sample, why, and what to do; the same facts
-stand in attributes, for programs.
+All of them derive from `HeadraceError`, and from the built-in exception that fits. A message says what failed, at which stage and
+sample, why, and what to do; the same facts stand in attributes, for programs.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ._crash import InFlight
 
 __all__ = [
@@ -16,7 +18,9 @@ __all__ = [
     "EngineNotFound",
     "EpochTooShort",
     "EpochsExhausted",
+    "FileError",
     "ForkedLoader",
+    "FunctionFailed",
     "HeadraceError",
     "HeadraceWarning",
     "HeldBatches",
@@ -24,12 +28,16 @@ __all__ = [
     "LoopEnded",
     "MediaError",
     "MemoryRefused",
+    "NoSuchArray",
+    "NoSuchRow",
     "ProtocolError",
     "RecipeError",
     "SampleError",
     "SourceError",
     "StateMismatch",
     "TooManyErrors",
+    "WrongType",
+    "WrongValue",
 ]
 
 
@@ -39,6 +47,67 @@ class HeadraceError(Exception):
 
 class HeadraceWarning(UserWarning):
     """The category of all warnings that Headrace gives."""
+
+
+class WrongType(HeadraceError, TypeError):
+    """An argument has a type that cannot be used, or an object cannot do what was asked of it."""
+
+
+class WrongValue(HeadraceError, ValueError):
+    """An argument has a value that cannot be used."""
+
+
+class NoSuchArray(HeadraceError, KeyError):
+    """An archive has no array of this name."""
+
+
+class NoSuchRow(HeadraceError, IndexError):
+    """A batch has no row of this number."""
+
+
+class FunctionFailed(HeadraceError, RuntimeError):
+    """A function of the program, called on a batch, raised what would have ended the loop without a word."""
+
+
+class FileError(HeadraceError, OSError):
+    """A file cannot be opened, read or written. It is a `FileNotFoundError` or `PermissionError` too where that is the cause."""
+
+
+class _FileMissing(FileError, FileNotFoundError):
+    __doc__ = FileError.__doc__
+
+
+class _FileForbidden(FileError, PermissionError):
+    __doc__ = FileError.__doc__
+
+
+class _FileIsFolder(FileError, IsADirectoryError):
+    __doc__ = FileError.__doc__
+
+
+class _FileInNoFolder(FileError, NotADirectoryError):
+    __doc__ = FileError.__doc__
+
+
+_KINDS_OF_FILE_ERROR = {
+    FileNotFoundError: _FileMissing,
+    PermissionError: _FileForbidden,
+    IsADirectoryError: _FileIsFolder,
+    NotADirectoryError: _FileInNoFolder,
+}
+
+
+def file_error(number: int, text: str, path: object) -> FileError:
+    """The error of the operating system with this number."""
+    return _KINDS_OF_FILE_ERROR.get(type(OSError(number, text)), FileError)(number, text, path)
+
+
+def opened(path: Any, mode: str, buffering: int = -1) -> Any:
+    """A file, as `open` opens it."""
+    try:
+        return open(path, mode, buffering)
+    except OSError as error:
+        raise file_error(error.errno, error.strerror, path) from None
 
 
 class RecipeError(HeadraceError, ValueError):

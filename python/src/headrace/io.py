@@ -30,7 +30,7 @@ from . import _io, _share
 from ._io import Input
 from ._npy import Npz, load_npy, load_npz
 from ._share import Share
-from .errors import EngineFailed, MediaError, MemoryRefused
+from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, opened
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -139,7 +139,7 @@ def decode_jpeg(
         MediaError: if it is no JPEG, or is damaged, or `out` does not fit.
     """
     if isinstance(data, (str, os.PathLike)):
-        raise TypeError(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
+        raise WrongType(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
     what = _decode(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg")
     return _one("decode_jpeg", what, _source("decode_jpeg", data), color, "uint8", width, height, out)
 
@@ -222,7 +222,7 @@ def load_image_batch(
     """
     name = "load_image_batch"
     if isinstance(srcs, (str, bytes, bytearray, memoryview, os.PathLike)):
-        raise TypeError(f"headrace: {name}: takes several sources, a list for example; load_image takes one")
+        raise WrongType(f"headrace: {name}: takes several sources, a list for example; load_image takes one")
     what = _decode(True, bool(strict), width, height, fit, filter, color, _triple(background), dtype, mode, orient, None)
     inputs: list[Input | None] = []
     failed: Failed = {}
@@ -314,7 +314,7 @@ def save_image(
     if path is None:
         return bytes(encoded)
     if isinstance(path, (str, os.PathLike)):
-        with open(path, "wb") as f:
+        with opened(path, "wb") as f:
             f.write(encoded)
     else:
         path.write(encoded)
@@ -415,7 +415,7 @@ def _check_out(name: str, out: Any, axes: int, dtype: str, shape: tuple[int, ...
     if out is None:
         return
     if not isinstance(out, numpy.ndarray):
-        raise TypeError(f"headrace: {name}: out is a {type(out).__name__}: takes a NumPy array")
+        raise WrongType(f"headrace: {name}: out is a {type(out).__name__}: takes a NumPy array")
     wrong = None
     if out.dtype != dtype:
         wrong = f"has dtype {out.dtype}: the result has {dtype}"
@@ -452,12 +452,12 @@ def _source(name: str, src: Any) -> Input:
         file = getattr(src, "name", None)
         src = read()
         if isinstance(src, str):
-            raise TypeError(f"headrace: {name}: read() gives text: open the file with 'rb'")
+            raise WrongType(f"headrace: {name}: read() gives text: open the file with 'rb'")
     try:
         view = memoryview(src)
     except TypeError:
         if not hasattr(src, "__array__"):
-            raise TypeError(f"headrace: {name}: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
+            raise WrongType(f"headrace: {name}: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
         read_only: Any = numpy.asarray(src)
         view = memoryview(read_only)
     if not view.c_contiguous:
@@ -465,13 +465,13 @@ def _source(name: str, src: Any) -> Input:
     return Input(view.cast("B") if view.nbytes else memoryview(b""), None, file if isinstance(file, str) else None)
 
 
-def _error(name: str, failure: dict[str, Any], at: int | None, source: Input | None) -> MediaError | OSError | MemoryRefused:
+def _error(name: str, failure: dict[str, Any], at: int | None, source: Input | None) -> MediaError | FileError | MemoryRefused:
     """What the engine says of an input, or of the task, as an exception."""
     message, code = failure["message"], failure["code"]
     number = failure.get("errno")
     key = source.name if source is not None else None
     if number and source is not None and source.path is not None:
-        return OSError(number, os.strerror(number), key)
+        return file_error(number, os.strerror(number), key)
     about = "" if at is None else f"input {at}: "
     if key is not None and source is not None and source.path is not None:
         about += f"{key!r}: "

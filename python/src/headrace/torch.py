@@ -8,7 +8,7 @@ import torch
 import torch.utils.data
 
 from ._loader import Loader
-from .errors import RecipeError
+from .errors import RecipeError, WrongType
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         if self._loader is not None:
-            raise TypeError(
+            raise WrongType(
                 "headrace: a data set whose loader runs cannot be pickled, as a DataLoader with num_workers above 0 does; write"
                 " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python"
             )
