@@ -107,7 +107,7 @@ def opened(path: Any, mode: str, buffering: int = -1) -> Any:
     try:
         return open(path, mode, buffering)
     except OSError as error:
-        raise file_error(error.errno, error.strerror, path) from None
+        raise file_error(error.errno or 0, error.strerror or str(error), path) from None
 
 
 class RecipeError(HeadraceError, ValueError):
