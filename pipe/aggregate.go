@@ -137,6 +137,12 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				return
 			}
 		}
+		if m.kind == gone || m.kind == failed {
+			if err := s.saved.spoilt(&m.ticket, h.segment.epoch); err != nil {
+				e.fail(fatal, m.ticket, err)
+				return
+			}
+		}
 		e.send(msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news})
 	}
 }
@@ -176,7 +182,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 	m := msg[Out]{kind: item, val: v}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			m.ticket.add(held.told())
+			held.joinTo(&m.ticket, e.stage.apart)
 		}
 	}
 	if len(of) == 0 {

@@ -144,7 +144,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 			}
 		}
 		b.batch = append(b.batch, m.val)
-		b.ticket.add(m.ticket)
+		b.ticket.join(m.ticket, b.apart)
 		if len(b.batch) < b.n {
 			return true
 		}

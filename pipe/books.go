@@ -9,6 +9,7 @@ import (
 // Books are what a run has finished: a ledger for each source, and what is half done.
 type books struct {
 	names []string  // of the sources
+	salts []uint64  // hashes of these
 	all   []*ledger // of the sources, by number
 	turns map[string]*family
 	open  []*family            // those with children of which some are finished, and not all, in the order of their items
@@ -211,13 +212,15 @@ func (b *books) parts() (all []PartState) {
 	for _, f := range b.stale {
 		if f.stale = false; f.open {
 			at, _ := slices.BinarySearchFunc(b.open, f, (*family).before)
-			b.half[at].Progress = f.done.progress()
+			if b.half[at].Progress = f.done.progress(); b.half[at].Of == nil {
+				b.half[at].Of = b.composition(&f.parent)
+			}
 		}
 	}
 	clear(b.stale)
 	b.stale = b.stale[:0]
-	all = slices.Clone(b.half)
-	if len(b.saved) == 0 {
+	all = append(slices.Clone(b.half), b.origins()...)
+	if len(b.saved) == 0 && len(all) == len(b.half) {
 		return all
 	}
 	for _, p := range b.saved {
@@ -226,5 +229,34 @@ func (b *books) parts() (all []PartState) {
 	slices.SortFunc(all, func(x, y PartState) int {
 		return cmp.Or(slices.Index(b.names, x.Source)-slices.Index(b.names, y.Source), slices.Compare(x.Item, y.Item), cmp.Compare(x.Stage, y.Stage))
 	})
+	return all
+}
+
+// origins are those items that were put together, and of which outputs are in what is half done, but none is finished: when they come again, they
+// have to be the same, too.
+func (b *books) origins() (all []PartState) {
+	var known map[*family]bool
+	var visit func(s share)
+	visit = func(s share) {
+		f := s.family
+		if known[f] {
+			return
+		}
+		if known == nil {
+			known = make(map[*family]bool)
+		}
+		known[f] = true
+		f.parent.own(visit)
+		if f.open || !f.parent.joined() {
+			return
+		}
+		source, item := f.parent.path()
+		if _, ok := b.saved[f.stage+partKey(b.names[source], item)]; !ok {
+			all = append(all, PartState{Stage: f.stage, Source: b.names[source], Item: item, Of: b.composition(&f.parent)})
+		}
+	}
+	for _, f := range b.open {
+		f.parent.own(visit)
+	}
 	return all
 }

@@ -78,7 +78,7 @@ func (f *filler[In, B]) hole(e entry[B]) {
 // gather adds a row to the next batch.
 func (f *filler[In, B]) gather(w *worker, e entry[B]) {
 	f.gathered = append(f.gathered, e.seat)
-	f.ticket.add(e.ticket)
+	f.ticket.join(e.ticket, f.apart)
 	f.of = e.epoch
 	if len(f.gathered) == f.n && f.ends == nil {
 		f.emit(w)
@@ -91,7 +91,7 @@ func (f *filler[In, B]) within(w *worker, e entry[B]) bool {
 	if f.ends == nil || e.seat.slot == nil {
 		return false
 	}
-	f.ticket.add(e.ticket)
+	f.ticket.aside(e.ticket, f.apart)
 	if e.news != nil {
 		f.ticket.lose(trouble{e.news, e.ticket})
 	}

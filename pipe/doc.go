@@ -31,8 +31,10 @@
 // A [FlatMap] hands on the outputs of an item one by one, and may begin with others meanwhile; a [Merge] goes by arrival, or by turns
 // that depend on nothing but the settings; a [Route] puts its branches together as they finish, or in the order of its
 // input. Whatever a flow is made of, a state is exact: a source item is finished when everything that was made of it is.
-// One thing it needs: batches that are taken apart again are the same in every run, as they are where the stages before them keep order. Elsewhere a
-// state between two items of such a batch is refused.
+//
+// A state may lie inside a batch that is taken apart again. It records what the batch was made of, and the resumed run must make the same batch:
+// it does where the stages before the batch keep order and their settings are the same. Start refuses such a state if a stage before the batch keeps
+// no order. If the batch comes out differently for another reason, Next returns an error before any of its items: no item is lost or repeated.
 //
 // A [Batch] with Within hands on what it has when the time is up. Another run has other batches then, and a state counts items as it does where
 // no order is kept. A [Fill] has no such time, and loaders of recipes have none: their batches are the same in every run.
@@ -65,7 +67,8 @@
 // # Failure
 //
 // An operation that returns an error, or panics, has failed for its item. Under the zero [Policy] the first failure stops
-// the run; otherwise items are lost within the policy's limits, counted, and told to [Hooks]. Dropping an item on purpose
+// the run; otherwise items are lost within the policy's limits, counted, and told to [Hooks]. The k-th item that is made of a batch counts, and is
+// listed, as the batch's k-th; a batch that is lost as a whole counts as all of its items. Dropping an item on purpose
 // is the error [Skip]. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it,
 // joined with what has stopped other stages by then.
 //

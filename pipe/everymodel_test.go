@@ -123,16 +123,7 @@ func (c construct) whole(list []note) []note {
 func (c construct) expectBuckets(in []note, make func([]note) []note) (out []note) {
 	var held [3][]note
 	flush := func(k int) {
-		var from []string
-		for _, m := range held[k] {
-			from = append(from, m.from...)
-		}
-		for _, m := range make(held[k]) {
-			if m.lost == "" {
-				m.from = from
-			}
-			out = append(out, m)
-		}
+		out = append(out, make(held[k])...)
 		held[k] = nil
 	}
 	for _, m := range in {
@@ -168,7 +159,7 @@ func (c construct) expectGroup(list []note) (out []note) {
 			out = append(out, note{from: m.from, lost: c.name})
 		}
 		for _, v := range made {
-			out = append(out, note{v: v})
+			out = append(out, note{v: v, from: m.from})
 		}
 	}
 	return out
@@ -192,7 +183,7 @@ func (c construct) made(v int) ([]int, error) {
 	return []int{out}, nil
 }
 
-// expectLists lets f make something of each batch. What comes out of a batch was made of all of it.
+// expectLists lets f make something of each batch. What is lost is all of it, and every other number is that of its element.
 func (c construct) expectLists(in []note, make func([]note) []note) (out []note) {
 	var list []note
 	f := func(list []note) (all []note) {
@@ -201,7 +192,10 @@ func (c construct) expectLists(in []note, make func([]note) []note) (out []note)
 			from = append(from, m.from...)
 		}
 		for _, m := range make(list) {
-			all = append(all, note{m.v, from, m.lost})
+			if m.lost != "" {
+				m.from = from
+			}
+			all = append(all, m)
 		}
 		return all
 	}

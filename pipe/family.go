@@ -20,6 +20,8 @@ type family struct {
 	number int64       // in it
 	state  string      // of the aggregator behind them
 
+	known bool // a state has told what the parent was put together of, and it is that
+
 	open   bool // some of it is finished, and not all
 	stale  bool // more of it is finished than the books say
 	source int  // the path of the parent, while it is open

@@ -65,8 +65,14 @@ func (s *flatStage[In, Out]) work(w *worker) {
 		if m.kind == mark && s.saved != nil && at.epoch == 0 {
 			s.await(w, at) // until then another worker may not have claimed its item
 			if err := s.saved.missing(); err != nil && !s.cutShort(at.epoch) {
-				m = msg[In]{kind: fatal, news: &news{stage: s.stage, err: err}}
-				s.haltAbove()
+				s.refuse(w, at, ticket{}, err)
+				return
+			}
+		}
+		if m.kind == gone || m.kind == failed {
+			if err := s.saved.spoilt(&m.ticket, at.epoch); err != nil {
+				s.refuse(w, at, m.ticket, err)
+				return
 			}
 		}
 		if !s.pass(w, at, msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}) {
@@ -92,7 +98,15 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		w.tracer.begin(in.val, &in.ticket, at.epoch)
 	}
 	before := w.busyTime()
-	brood := brood{stage: s.name, parent: in.ticket, skip: s.saved.claim(&in.ticket, at.epoch)}
+	done, err := s.saved.claim(&in.ticket, at.epoch)
+	if err != nil {
+		s.in.discard(in.val)
+		s.sequenceEnded()
+		w.leave()
+		w.has()
+		return s.refuse(w, at, in.ticket, err)
+	}
+	brood := brood{stage: s.name, parent: in.ticket, skip: done}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
 			if err != nil {
@@ -110,7 +124,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		}
 		return made, nil
 	}
-	_, err := call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
+	_, err = call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
 	s.sequenceEnded()
 	w.leave()
 	w.has()
@@ -120,6 +134,11 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 	w.settle()
 	w.tellSpans()
 	s.times.add(w.busyTime() - before)
+	if err == nil || errors.Is(err, Skip) {
+		if bad := brood.unmade(); bad != nil {
+			err = bad
+		}
+	}
 	end := msg[Out]{kind: gone, ticket: brood.end()}
 	switch {
 	case err == nil:
@@ -127,7 +146,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return false // what fails because the run was stopped has not failed
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
-	case brood.ended(): // it was lost before the run was resumed
+	case brood.ended() && !untolerable(err): // it was lost before the run was resumed
 	default:
 		end.kind, end.news = failed, &news{stage: s.stage, err: err, stops: untolerable(err)}
 		if s.raises || end.news.stops {
@@ -135,6 +154,13 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		}
 	}
 	return s.pass(w, at, end) && (end.kind != failed || !s.raises && !end.news.stops)
+}
+
+// refuse ends the run, because it cannot go on from the state that it was resumed from. It returns false.
+func (s *flatStage[In, Out]) refuse(w *worker, at turn, what ticket, why error) bool {
+	s.haltAbove()
+	s.pass(w, at, msg[Out]{kind: fatal, ticket: what, news: &news{stage: s.stage, err: why}})
+	return false
 }
 
 var errStopped = errors.New("pipe: the stage was stopped")

@@ -33,7 +33,8 @@ type part[T any] struct {
 // gather is what becomes of a batch: it is whole, or lost, or the end.
 func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool) {
 	var parts []part[T]
-	for _, branch := range set.parts {
+	var members []ticket
+	for i, branch := range set.parts {
 		in := j.inputs[branch]
 		m, ok := j.take(w, in)
 		switch {
@@ -42,6 +43,12 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 			return m, ok
 		case m.kind == item:
 			parts = append(parts, part[T]{in, m.val})
+			if set.members != nil && len(m.val) != len(set.members[i]) {
+				set.members = nil // who is who, nobody knows
+			}
+			if set.members != nil {
+				members = append(members, set.members[i]...)
+			}
 		case m.news != nil && whole.news == nil:
 			whole.news = m.news
 		case m.news != nil:
@@ -54,6 +61,9 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 		discardParts(parts)
 	case len(parts) > 0 || len(set.parts) == 0: // an empty batch is a batch
 		whole.kind, whole.val = item, joinParts(parts)
+		if set.members != nil {
+			whole.ticket = whole.ticket.of(members)
+		}
 	}
 	return whole, true
 }

@@ -81,6 +81,14 @@ func (l *ledger) end(pos int64) int64 {
 	return l.low
 }
 
+// top is the end of what is finished.
+func (l *ledger) top() int64 {
+	if n := len(l.ahead); n > 0 {
+		return l.ahead[n-1].hi
+	}
+	return l.low
+}
+
 // finished counts the positions.
 func (l *ledger) finished() int64 {
 	n := l.low

@@ -14,7 +14,7 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 	o := &Outputs[In, Out]{emitter: e}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			o.brood.parent.add(held.told())
+			held.joinTo(&o.brood.parent, true)
 			o.newest = held
 		}
 	}
@@ -22,7 +22,11 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 		e.wrong("outputs that are made of no item")
 	}
 	s := e.stage
-	o.brood.stage, o.brood.skip = s.name, s.saved.claim(&o.brood.parent, e.epoch)
+	done, err := s.saved.claim(&o.brood.parent, e.epoch)
+	if err != nil {
+		e.fail(fatal, o.brood.parent, err)
+	}
+	o.brood.stage, o.brood.skip = s.name, done
 	o.brood.begin()
 	o.brood.family.line, o.brood.family.number = e.line, e.groups
 	e.groups++
@@ -105,6 +109,15 @@ func (o *Outputs[In, Out]) Lose(err error) {
 func (e *Emitter[In, Out]) idle(err error) bool {
 	e.worker.failed(err)
 	return e.over || e.worker.ctx.Err() != nil
+}
+
+// joinTo makes an item that is used now a member of what is made of it, or notes that it is lost.
+func (h *holding[In]) joinTo(t *ticket, apart bool) {
+	if h.loss == nil {
+		t.join(h.ticket, apart)
+	} else {
+		t.aside(h.told(), apart)
+	}
 }
 
 // told is the ticket of an item that is used now, with its loss where it is lost.

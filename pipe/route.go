@@ -181,6 +181,7 @@ func (r *routeStage[In]) open(op *opening, n *node) {
 	for _, b := range r.branches[1:] {
 		b.owner.up = append(b.owner.up, r.stage)
 		r.rank = max(r.rank, b.owner.rank+1)
+		r.apart = r.apart || b.owner.apart || b.owner.makes
 	}
 	r.queue = noQueue{}
 	r.judge = r.newJudge()

@@ -41,14 +41,15 @@ func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int,
 // A branchSet is what the router tells the join about a message.
 type branchSet struct {
 	divided bool
-	parts   []int  // the branches that a batch was divided among
-	ticket  ticket // of that batch
-	through int    // where it went as it was, or allBranches
+	parts   []int      // the branches that a batch was divided among
+	ticket  ticket     // of that batch
+	members [][]ticket // and what the parts are made of; nil: nobody needs to know, or can
+	through int        // where it went as it was, or allBranches
 }
 
 // giveParts divides a batch.
 func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) msg[[]In] {
-	parts, err := divideBatch(r, w, m.val, pick)
+	parts, members, err := divideBatch(r, w, &m, pick)
 	if err != nil {
 		w.failed(err)
 	}
@@ -65,6 +66,9 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 	for to, part := range parts {
 		if len(part) > 0 {
 			set.parts = append(set.parts, to)
+			if members != nil {
+				set.members = append(set.members, members[to])
+			}
 		}
 	}
 	if set.parts == nil && len(m.val) > 0 {
@@ -85,7 +89,8 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 }
 
 // divideBatch picks a branch for every element. An error leaves the batch as it is.
-func divideBatch[In any](r *routeStage[[]In], w *worker, batch []In, pick func(context.Context, In) (int, error)) (parts [][]In, err error) {
+func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]ticket, err error) {
+	batch := m.val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
 	for i, v := range batch {
@@ -98,7 +103,7 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, batch []In, pick func(c
 			err = r.there(to[i])
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sizes[to[i]]++
 	}
@@ -113,5 +118,15 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, batch []In, pick func(c
 		}
 		parts[to[i]] = append(parts[to[i]], v)
 	}
-	return parts, nil
+	if r.apart && int64(len(batch)) == m.ticket.count() {
+		members = make([][]ticket, len(r.branches))
+		i := 0
+		m.ticket.all(func(t *ticket) {
+			if at := to[i]; at >= 0 {
+				members[at] = append(members[at], *t)
+			}
+			i++
+		})
+	}
+	return parts, members, nil
 }

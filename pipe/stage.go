@@ -12,6 +12,7 @@ type stage struct {
 	engine    *engine
 	rank      int  // steps from the consumer: the gate prefers those that are near
 	raises    bool // the first failure is the end
+	apart     bool // a stage behind makes several items of one, and has to know what that was put together of
 	ctx       context.Context
 	cancel    context.CancelFunc
 	below     *stage       // who takes its items; nil: the consumer

@@ -90,6 +90,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	s.hire(n.workers)
 	parent := o.ctx
 	if below != nil {
+		s.apart = below.makes || below.apart
 		parent = below.ctx
 		s.rank = below.rank + 1
 		below.up = append(below.up, s)
@@ -153,6 +154,7 @@ func (o *opening) newSource(s *stage) (number int, p plan) {
 	p.saved = saved
 	o.sources = append(o.sources, s)
 	o.books.names = append(o.books.names, s.name)
+	o.books.salts = append(o.books.salts, saltOf(s.name))
 	o.books.all = append(o.books.all, newLedger(saved))
 	return len(o.sources) - 1, p
 }

@@ -49,6 +49,10 @@ type PartState struct {
 	Source string  `json:"source"`
 	Item   []int64 `json:"item"`
 	Progress
+
+	// Of says what the item was put together of, as a batch is of its members; nil: of nothing else. It is compared with what comes after a resume. States
+	// of earlier versions lack it, and those within such an item are refused when it comes.
+	Of *Composition `json:"of,omitempty"`
 }
 
 func (s SourceState) check() error {

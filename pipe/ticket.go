@@ -12,6 +12,10 @@ type rest struct {
 	spans  []span    // in the order in which they were added
 	shares []share   // of what one item was made into several of
 	losses []trouble // of those, what was lost in the making; it is told when the rest is finished
+
+	// members are the items that it was put together of, in order, where these are not simply the positions of its spans. They are
+	// known only where a stage behind takes it apart again.
+	members []ticket
 }
 
 // A span is a half-open range of places of the epoch. A place is a position with the number of its source above it, so that
@@ -117,7 +121,7 @@ func (t *ticket) origins(f func(span)) {
 		return
 	}
 	for _, s := range t.rest.shares {
-		s.family.parent.origins(f)
+		s.origins(f)
 	}
 }
 

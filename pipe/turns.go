@@ -43,15 +43,7 @@ func (o MergeOpts) picker(inputs int) func(epoch int, turn int64) int {
 
 // unit is a number in [0, 1) that depends on its arguments alone.
 func unit(key ...uint64) float64 {
-	var h uint64
-	for _, k := range key {
-		// The steps of SplitMix64.
-		h += k + 0x9e3779b97f4a7c15
-		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-		h = (h ^ h>>27) * 0x94d049bb133111eb
-		h ^= h >> 31
-	}
-	return float64(h>>11) / (1 << 53)
+	return float64(mixed(key...)>>11) / (1 << 53)
 }
 
 // work takes turn after turn. It has a free place whenever it takes an item.
@@ -186,7 +178,7 @@ func (t *turnMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
 func (t *turnMerge[T]) withTurn(of ticket, turns span) ticket {
 	with := ticket{span: of.span, rest: new(rest)}
 	if of.rest != nil {
-		with.rest.spans, with.rest.losses = of.rest.spans, of.rest.losses
+		with.rest.spans, with.rest.losses, with.rest.members = of.rest.spans, of.rest.losses, of.rest.members
 		with.rest.shares = append(with.rest.shares, of.rest.shares...)
 	}
 	with.rest.shares = append(with.rest.shares, share{family: t.turns, span: turns})

@@ -1,0 +1,130 @@
+package pipe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+)
+
+// A Composition says what an item was put together of: how many members it had, a hash of what and where each of them was, and all that it had of the
+// sources. After a resume an item that has anything of it has to be the same again.
+type Composition struct {
+	Members int64       `json:"members"`
+	Hash    string      `json:"hash"` // of the members, in order
+	Items   []ItemRange `json:"items"`
+}
+
+// An ItemRange is a half-open range of positions of a source; with Item, of outputs of that item, which is named as in a [PartState].
+type ItemRange struct {
+	Source string   `json:"source"`
+	Item   []int64  `json:"item,omitempty"`
+	Range  [2]int64 `json:"range"`
+}
+
+// composition is what a state says of a parent; nil: it is one item, which its name says all about.
+func (b *books) composition(t *ticket) *Composition {
+	if !t.joined() {
+		return nil
+	}
+	c := &Composition{Members: t.count(), Hash: fmt.Sprintf("%016x", b.identity(t))}
+	b.leaves(t, func(source string, item []int64, s span) {
+		c.Items = append(c.Items, ItemRange{source, item, [2]int64{s.lo, s.hi}})
+	})
+	slices.SortFunc(c.Items, func(x, y ItemRange) int {
+		return cmp.Or(cmp.Compare(x.Source, y.Source), slices.Compare(x.Item, y.Item), cmp.Compare(x.Range[0], y.Range[0]))
+	})
+	all := c.Items
+	c.Items = all[:1]
+	for _, r := range all[1:] {
+		last := &c.Items[len(c.Items)-1]
+		if last.Range[1] == r.Range[0] && last.Source == r.Source && slices.Equal(last.Item, r.Item) {
+			last.Range[1] = r.Range[1]
+			continue
+		}
+		c.Items = append(c.Items, r)
+	}
+	return c
+}
+
+// leaves calls f with all that an item has of the sources, and of items that were made into several.
+func (b *books) leaves(t *ticket, f func(source string, item []int64, s span)) {
+	t.each(func(s span) { f(b.names[sourceOf(s.lo)], nil, span{posOf(s.lo), posOf(s.lo) + s.positions()}) })
+	t.own(func(s share) {
+		if source, item := s.family.parent.path(); source >= 0 {
+			f(b.names[source], item, s.span)
+		}
+	})
+}
+
+// identity is a hash of what an item is, that lasts from run to run.
+func (b *books) identity(t *ticket) uint64 {
+	if !t.joined() {
+		if t.lo < t.hi {
+			return mixed(b.salts[sourceOf(t.lo)], uint64(posOf(t.lo)))
+		}
+		h := uint64(0)
+		t.own(func(s share) { h = mixed(h+1, b.identity(&s.family.parent), uint64(s.lo)) })
+		return h
+	}
+	h := mixed(uint64(t.count()))
+	t.all(func(m *ticket) { h = mixed(h, b.identity(m)) })
+	return h
+}
+
+// saltOf is a hash of a source's name.
+func saltOf(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+// mixed is a hash of numbers, with the steps of SplitMix64.
+func mixed(numbers ...uint64) (h uint64) {
+	for _, n := range numbers {
+		h += n + 0x9e3779b97f4a7c15
+		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>27) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return h
+}
+
+// text names the members, for people.
+func (c *Composition) text() string {
+	const most = 8
+	var all []string
+	for _, r := range c.Items[:min(most, len(c.Items))] {
+		text := fmt.Sprintf("%d", r.Range[0])
+		if r.Range[1]-r.Range[0] > 1 {
+			text = fmt.Sprintf("%d–%d", r.Range[0], r.Range[1]-1)
+		}
+		if len(r.Item) > 0 {
+			text = fmt.Sprintf("%s of item %v", text, r.Item)
+		}
+		all = append(all, fmt.Sprintf("%s of %s", text, r.Source))
+	}
+	if len(c.Items) > most {
+		all = append(all, "others")
+	}
+	return fmt.Sprintf("%d items (%s)", c.Members, strings.Join(all, ", "))
+}
+
+// check says what is wrong with a composition.
+func (c *Composition) check() error {
+	var all []error
+	if c.Members < 1 || c.Members > maxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
+		all = append(all, fmt.Errorf("%d members, of %d ranges, with the hash %q", c.Members, len(c.Items), c.Hash))
+	}
+	for _, r := range c.Items {
+		if r.Range[0] < 0 || r.Range[0] >= r.Range[1] || r.Range[1] > maxPos {
+			all = append(all, fmt.Errorf("the range [%d, %d)", r.Range[0], r.Range[1]))
+		}
+		if len(r.Item) > 0 && slices.Min(r.Item) < 0 {
+			all = append(all, fmt.Errorf("the item %v", r.Item))
+		}
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,472 @@
+package pipe_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"headrace/pipe"
+	"headrace/pipe/pipetest"
+)
+
+// saved is a state as it comes out of a file, after so many items of a flow, whose stages are given other numbers of workers first.
+func saved[T any](t testing.TB, f pipe.Flow[T], items int, workers map[string]int) (s pipe.State, all []T) {
+	t.Helper()
+	run := start(t, f, pipe.Config{})
+	defer run.Close()
+	for stage, n := range workers {
+		if err := run.SetWorkers(stage, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range items {
+		v, err := run.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, v)
+	}
+	text, err := json.Marshal(run.State())
+	if err := errors.Join(err, json.Unmarshal(text, &s)); err != nil {
+		t.Fatal(err)
+	}
+	return s, all
+}
+
+// remains reads the rest of an epoch. Its end is no error.
+func remains[T any](run *pipe.Run[T]) ([]T, error) {
+	all, err := drain(run)
+	if err == io.EOF {
+		err = nil
+	}
+	return all, err
+}
+
+// late is an operation that takes long for some numbers.
+func late(numbers ...int) func(context.Context, int) (int, error) {
+	return func(ctx context.Context, v int) (int, error) {
+		if i := slices.Index(numbers, v); i >= 0 {
+			return v, pipetest.Sleep(ctx, time.Duration(i+1)*time.Second)
+		}
+		return v, nil
+	}
+}
+
+// A state within a batch is refused by a run that puts the batch together of other items, or of the same in another order, before anything of it is
+// handed on: whether the number of workers was changed in the definition or in the run.
+func TestStateWithinABatchOfOtherOrder(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			flow := func(workers int) pipe.Flow[int] {
+				f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 9}), late(0), pipe.Opts{Name: "map", Workers: workers})
+				return pipe.Unbatch(pipe.Batch(f, 3, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "flat"})
+			}
+			workers, change := 2, map[string]int(nil)
+			if live {
+				workers, change = 1, map[string]int{"map": 2}
+			}
+			s, all := saved(t, flow(workers), 2, change)
+			if slices.Equal(all, []int{0, 1}) {
+				t.Fatalf("the order of %v is that of the input", all)
+			}
+			run := start(t, flow(1), pipe.Config{Resume: s, Failures: pipe.Policy{Skip: true, Count: -1}})
+			defer run.Close()
+			got, err := remains(run)
+			if err == nil || !contains(err, "did not come again: it was made of 3 items") || len(got) > 0 {
+				t.Errorf("%v, then %v", got, err)
+			}
+		})
+	}
+}
+
+// The same for other changes than of an order: what comes in an item that was put together is compared, however that was done.
+func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 24})
+	flat := func(f pipe.Flow[[]int]) pipe.Flow[int] { return pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}) }
+	batch := func(f pipe.Flow[int], n int) pipe.Flow[[]int] {
+		return pipe.Batch(f, n, pipe.BatchOpts{Name: "batch"})
+	}
+	nested := func(inner, outer int) pipe.Flow[int] {
+		f := pipe.Batch(batch(numbers, inner), outer, pipe.BatchOpts{Name: "outer"})
+		return flat(pipe.Unbatch(f, pipe.UnbatchOpts{Name: "outer flat"}))
+	}
+	divided := func(of int) pipe.Flow[int] {
+		pick := func(_ context.Context, v int) (int, error) { return v / of % 2, nil }
+		same := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
+		return flat(pipe.RouteBatch(batch(numbers, 4), pick, batchBranches{same, same}, pipe.RouteBatchOpts{Name: "divide"}))
+	}
+	mixed := func(weights ...float64) pipe.Flow[int] {
+		twos := pipe.FlatMap(pipe.From("others", pipetest.Numbers{N: 12, Value: func(_ int, pos int64) int { return 100 + int(pos) }}), twice, pipe.Opts{Name: "twice"})
+		return flat(batch(pipe.Merge([]pipe.Flow[int]{numbers, twos}, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: weights, Seed: 1}), 6))
+	}
+	without := func(bad int) pipe.Flow[int] {
+		keep := func(_ context.Context, v int) (bool, error) { return v != bad, nil }
+		return flat(batch(pipe.Filter(numbers, keep, pipe.Opts{Name: "filter"}), 4))
+	}
+	groups := func(every int) pipe.Flow[int] {
+		f := pipe.FillGroups(numbers, 6, multipleOf(every), &spyStore{n: 6}, func(_ context.Context, v int, b *numbered, row int) error {
+			b.rows[row] = v
+			return nil
+		}, pipe.FillOpts{Name: "fill"})
+		return pipe.FlatMap(f, func(_ context.Context, b *numbered) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) {
+				for _, v := range b.rows {
+					if !yield(v, nil) {
+						return
+					}
+				}
+			}
+		}, pipe.Opts{Name: "flat"})
+	}
+	for name, c := range map[string]struct {
+		items        int
+		before, then pipe.Flow[int]
+	}{
+		"size":      {6, flat(batch(numbers, 4)), flat(batch(numbers, 5))},
+		"larger":    {6, flat(batch(numbers, 4)), flat(batch(numbers, 8))},
+		"aggregate": {6, flat(pipe.Aggregate(numbers, func() pipe.Aggregator[int, []int] { return &pairs{n: 4} }, pipe.AggregateOpts{Name: "batch"})), flat(pipe.Aggregate(numbers, func() pipe.Aggregator[int, []int] { return &pairs{n: 3} }, pipe.AggregateOpts{Name: "batch"}))},
+		"filter":    {5, without(-1), without(6)},
+		"nested":    {3, nested(2, 3), nested(3, 2)},
+		"turns":     {8, mixed(1, 1), mixed(1, 3)},
+		"divided":   {6, divided(1), divided(2)},
+		"groups":    {5, groups(3), groups(4)},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, all := saved(t, c.before, c.items, nil)
+			if len(s.Parts) == 0 {
+				t.Fatalf("%s: it does not lie within anything: %+v", name, s)
+			}
+			again := start(t, c.before, pipe.Config{Resume: s})
+			rest, err := remains(again)
+			again.Close()
+			whole, _ := saved(t, c.before, 0, nil)
+			uncut := start(t, c.before, pipe.Config{Resume: whole})
+			want, _ := remains(uncut)
+			uncut.Close()
+			if err != nil || !slices.Equal(append(slices.Clone(all), rest...), want) {
+				t.Errorf("%s: %v and %v, not %v: %v", name, all, rest, want, err)
+			}
+			run, err := pipe.Start(context.Background(), c.then, pipe.Config{Resume: s})
+			if err != nil {
+				return
+			}
+			defer run.Close()
+			got, err := remains(run)
+			if !contains(err, "did not come again") {
+				t.Errorf("%s: after %v: %v, %v", name, all, got, err)
+			}
+			for _, v := range got {
+				if slices.Contains(all, v) {
+					t.Errorf("%s: %d comes twice", name, v)
+				}
+			}
+		})
+	}
+}
+
+// A state of an engine that did not say what items were put together of is read where that does not matter, and refused where it does.
+func TestStatesThatDoNotSayWhatOf(t *testing.T) {
+	numbers := pipe.From("numbers", pipetest.Numbers{N: 12})
+	batches := pipe.Unbatch(pipe.Batch(numbers, 4, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "flat"})
+	for name, c := range map[string]struct {
+		flow pipe.Flow[int]
+		bad  bool
+	}{
+		"items":            {pipe.FlatMap(numbers, twice, pipe.Opts{Name: "twice"}), false},
+		"batches":          {batches, true},
+		"items of batches": {pipe.FlatMap(batches, twice, pipe.Opts{Name: "twice"}), true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, all := saved(t, c.flow, 5, nil)
+			some := false
+			for i := range s.Parts {
+				some = some || s.Parts[i].Of != nil
+				s.Parts[i].Of = nil
+			}
+			run := start(t, c.flow, pipe.Config{Resume: s})
+			defer run.Close()
+			got, err := remains(run)
+			if some != c.bad || c.bad && (!contains(err, "the state does not say of which") || len(got) > 0) || !c.bad && (err != nil || len(all)+len(got) != 24) {
+				t.Errorf("%s: %v, then %v: %v", name, all, got, err)
+			}
+		})
+	}
+}
+
+// An item that is made into fewer outputs than were finished is refused.
+func TestFewerOutputsThanBefore(t *testing.T) {
+	flow := func(n int) pipe.Flow[int] {
+		f := func(_ context.Context, v int) iter.Seq2[int, error] {
+			return func(yield func(int, error) bool) {
+				for k := range n {
+					if !yield(10*v+k, nil) {
+						return
+					}
+				}
+			}
+		}
+		return pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 3}), f, pipe.Opts{Name: "many"})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := saved(t, flow(5), 4, nil)
+		run := start(t, flow(2), pipe.Config{Resume: s})
+		defer run.Close()
+		if got, err := remains(run); !contains(err, "more outputs of this item were finished") || len(got) > 0 {
+			t.Errorf("%v, then %v", got, err)
+		}
+	})
+}
+
+// A shape is a random flow in which items are put together and taken apart again, with settings that may change between save and resume.
+type shape struct {
+	*rapid.T
+	kinds []string
+	n     []int
+}
+
+var shapeKinds = []string{"map", "map", "merge", "route", "filter", "flat", "batch", "batch", "aggregate", "fill", "divide", "nested", "opened"}
+
+func drawShape(rt *rapid.T) shape {
+	s := shape{T: rt}
+	for i := range rapid.IntRange(2, 4).Draw(rt, "stages") {
+		s.kinds = append(s.kinds, rapid.SampledFrom(shapeKinds).Draw(rt, fmt.Sprint("kind ", i)))
+		s.n = append(s.n, rapid.IntRange(1, 4).Draw(rt, fmt.Sprint("n ", i)))
+	}
+	return s
+}
+
+// A setting is what may change: how many workers each stage has, whether they keep order, how long operations take, and what is drawn anew of sizes.
+type setting struct {
+	workers []int
+	ordered []bool
+	n       []int
+	salt    int
+}
+
+func (s shape) setting(what string, sizes bool) (c setting) {
+	c.salt = rapid.IntRange(0, 1000).Draw(s.T, what+" salt")
+	for i := range s.kinds {
+		c.workers = append(c.workers, rapid.IntRange(1, 3).Draw(s.T, fmt.Sprint(what, " workers ", i)))
+		c.ordered = append(c.ordered, rapid.Bool().Draw(s.T, fmt.Sprint(what, " ordered ", i)))
+		n := s.n[i]
+		if sizes {
+			n = rapid.IntRange(1, 4).Draw(s.T, fmt.Sprint(what, " n ", i))
+		}
+		c.n = append(c.n, n)
+	}
+	return c
+}
+
+func (s shape) flow(c setting) pipe.Flow[int] {
+	f := pipe.From("numbers", pipetest.Numbers{N: 9})
+	slow := func(i int) func(ctx context.Context, v int) (int, error) {
+		return func(ctx context.Context, v int) (int, error) {
+			return v, pipetest.Sleep(ctx, time.Duration((v*31+c.salt*(i+1)*17)%11)*time.Millisecond)
+		}
+	}
+	list := func(v []int) []int { return v }
+	for i, kind := range s.kinds {
+		name := fmt.Sprint(kind, i)
+		o := pipe.Opts{Name: name, Workers: c.workers[i], Ordered: c.ordered[i]}
+		apart := func(f pipe.Flow[[]int]) pipe.Flow[int] {
+			if c.n[i]%2 == 0 {
+				return pipe.Unbatch(f, pipe.UnbatchOpts{Name: name + " apart"})
+			}
+			return pipe.FlatMap(f, func(ctx context.Context, all []int) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) {
+					for _, v := range list(all) {
+						if !yield(slow(i)(ctx, v)) {
+							return
+						}
+					}
+				}
+			}, pipe.Opts{Name: name + " apart", Workers: c.workers[i], Ordered: c.ordered[i]})
+		}
+		switch kind {
+		case "map":
+			f = pipe.Map(f, slow(i), o)
+		case "filter":
+			f = pipe.Filter(f, func(ctx context.Context, v int) (bool, error) {
+				_, err := slow(i)(ctx, v)
+				return v%7 != 3, err
+			}, o)
+		case "merge":
+			from := pipetest.Numbers{N: 5, Value: func(_ int, pos int64) int { return 1000*(i+1) + int(pos) }}
+			f = pipe.Merge([]pipe.Flow[int]{f, pipe.Map(pipe.From(name+" source", from), slow(i), pipe.Opts{Name: name + " map"})}, pipe.MergeOpts{Name: name})
+		case "route":
+			branch := func(k int) func(pipe.Flow[int]) pipe.Flow[int] {
+				return func(f pipe.Flow[int]) pipe.Flow[int] {
+					return pipe.Map(f, slow(i+k), pipe.Opts{Name: fmt.Sprint(name, " branch ", k), Workers: c.workers[i], Ordered: true})
+				}
+			}
+			f = pipe.Route(f, func(_ context.Context, v int) (int, error) { return v % 2, nil }, branches{branch(0), branch(1)}, pipe.RouteOpts{Name: name, Ordered: c.ordered[i]})
+		case "flat":
+			f = pipe.FlatMap(f, func(ctx context.Context, v int) iter.Seq2[int, error] {
+				return func(yield func(int, error) bool) {
+					for k := range v % 4 {
+						if !yield(slow(i)(ctx, 10*v+100000*(i+1)+k)) {
+							return
+						}
+					}
+				}
+			}, o)
+		case "batch":
+			f = apart(pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name}))
+		case "aggregate":
+			f = apart(pipe.Aggregate(f, func() pipe.Aggregator[int, []int] { return &pairs{n: c.n[i]} }, pipe.AggregateOpts{Name: name}))
+		case "opened":
+			f = pipe.Aggregate(f, func() pipe.Aggregator[int, int] { return &opener{pairs{n: c.n[i]}} }, pipe.AggregateOpts{Name: name})
+		case "fill":
+			filled := pipe.Fill(f, c.n[i], &spyStore{n: c.n[i]}, func(ctx context.Context, v int, b *numbered, row int) error {
+				_, err := slow(i)(ctx, v)
+				b.rows[row] = v
+				return err
+			}, pipe.FillOpts{Name: name, Workers: c.workers[i], Ordered: c.ordered[i]})
+			f = apart(pipe.Map(filled, func(_ context.Context, b *numbered) ([]int, error) { return b.rows, nil }, pipe.Opts{Name: name + " rows"}))
+		case "divide":
+			same := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
+			f = apart(pipe.RouteBatch(pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name + " batch"}), func(_ context.Context, v int) (int, error) { return v / c.n[i] % 2, nil }, batchBranches{same, same}, pipe.RouteBatchOpts{Name: name}))
+		case "nested":
+			inner := pipe.Batch(f, c.n[i], pipe.BatchOpts{Name: name + " inner"})
+			f = apart(pipe.Unbatch(pipe.Batch(inner, 2, pipe.BatchOpts{Name: name}), pipe.UnbatchOpts{Name: name + " outer"}))
+		}
+	}
+	return f
+}
+
+// opener hands on each of several by itself, as outputs of all of them.
+type opener struct{ pairs }
+
+func (p *opener) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int, int]) error {
+	if p.held = append(p.held, v); len(p.held) == p.n {
+		return p.Flush(ctx, e)
+	}
+	return nil
+}
+
+func (p *opener) Flush(_ context.Context, e *pipe.Emitter[int, int]) error {
+	if len(p.held) == 0 {
+		return nil
+	}
+	out := e.Open(p.held...)
+	for _, h := range p.held {
+		out.Emit(h.Value)
+	}
+	p.held = nil
+	out.Close("{}")
+	return nil
+}
+
+func (p *opener) Resume(pipe.Memory) error { return nil }
+
+// Whatever a flow is made of, wherever it is cut, and whatever has changed when it goes on: every item comes once, or the run ends with a reason, and
+// nothing has come twice by then. Where all stages keep order and nothing has changed, it always goes on.
+func TestCutsWithOtherSettings(t *testing.T) {
+	outcomes := make(map[string]int)
+	rapid.Check(t, func(rt *rapid.T) {
+		s := drawShape(rt)
+		before := s.setting("before", false)
+		then := before
+		if rapid.Bool().Draw(rt, "change") {
+			then = s.setting("then", rapid.IntRange(0, 3).Draw(rt, "sizes") == 0)
+		}
+		sure := rapid.IntRange(0, 3).Draw(rt, "in order") == 0 && !slices.Contains(s.kinds, "merge")
+		if sure {
+			then.salt, then.n = before.salt, before.n
+			for i := range s.kinds {
+				before.ordered[i], then.ordered[i] = true, true
+			}
+		}
+		live := make(map[string]int) // workers in the run before
+		if !sure && rapid.Bool().Draw(rt, "live") {
+			for i, kind := range s.kinds {
+				if kind == "map" && before.workers[i] > 1 {
+					live[fmt.Sprint(kind, i)] = before.workers[i]
+					before.workers[i] = 1
+				}
+			}
+			then.workers = slices.Repeat([]int{1}, len(s.kinds))
+		}
+		found := &findings{TB: t}
+		synctest.Test(t, func(*testing.T) {
+			defer func() {
+				if p := recover(); p != nil && p != any(found) {
+					panic(p)
+				}
+			}()
+			cutWith(found, s.flow(before), s.flow(then), live, sure, outcomes)
+		})
+		if found.message != "" {
+			rt.Fatalf("%s\n%v\n%v", found.message, s.flow(before), s.flow(then))
+		}
+	})
+	for _, outcome := range []string{"exact", "refused at the start", "refused on the way"} {
+		if outcomes[outcome] < 20 {
+			t.Errorf("%v: it tests nothing", outcomes)
+		}
+	}
+}
+
+func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sure bool, outcomes map[string]int) {
+	whole := start(t, before, pipe.Config{})
+	defer whole.Close()
+	for stage, n := range live {
+		if err := whole.SetWorkers(stage, n); err != nil {
+			t.Fatalf("%v", err)
+		}
+	}
+	var all []int
+	var states []pipe.State
+	for {
+		states = append(states, whole.State())
+		v, err := whole.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		all = append(all, v)
+	}
+	want := slices.Sorted(slices.Values(all))
+	for cut, s := range states {
+		var back pipe.State
+		text, err := json.Marshal(s)
+		if err := errors.Join(err, json.Unmarshal(text, &back)); err != nil {
+			t.Fatalf("%v", err)
+		}
+		run, err := pipe.Start(context.Background(), then, pipe.Config{Resume: back})
+		if err != nil {
+			outcomes["refused at the start"]++
+			if sure {
+				t.Fatalf("cut after %v: %v", all[:cut], err)
+			}
+			continue
+		}
+		rest, err := remains(run)
+		run.Close()
+		got := slices.Concat(all[:cut], rest)
+		slices.Sort(got)
+		switch {
+		case err == nil && slices.Equal(got, want):
+			outcomes["exact"]++
+		case err == nil:
+			t.Fatalf("cut after %v: then come %v\n%s", all[:cut], rest, text)
+		case sure:
+			t.Fatalf("cut after %v: then come %v, and %v\n%s", all[:cut], rest, err, text)
+		case !pipe.Stops(err) || len(slices.Compact(got)) != cut+len(rest):
+			t.Fatalf("cut after %v: it ends with %v, after %v\n%s", all[:cut], err, rest, text)
+		default:
+			outcomes["refused on the way"]++
+		}
+	}
+}
