@@ -83,7 +83,7 @@ func (t *ticket) between(lo, hi int64, f func(span)) {
 // member about that one, and what is lost with the end about all members from there on. Several outputs of an aggregator were made of all
 // members together, and so is their end.
 func (s share) origins(f func(span)) {
-	parent := &s.family.parent
+	parent := s.family.parent.element()
 	n := parent.count()
 	if !parent.joined() || n == 0 || s.closes && s.family.line != nil {
 		parent.origins(f)
@@ -94,6 +94,29 @@ func (s share) origins(f func(span)) {
 		hi = n
 	}
 	parent.between(lo, max(hi, lo+1), f)
+}
+
+// element is what an item is of that it was taken out of: of the k-th child of a batch of batches, the k-th of these.
+func (t *ticket) element() *ticket {
+	for !t.joined() && t.lo == t.hi {
+		var in share
+		t.own(func(s share) { in = s })
+		if in.family == nil || in.lo >= in.family.parent.count() || !in.family.parent.joined() {
+			break
+		}
+		t = in.family.parent.nth(in.lo)
+	}
+	return t
+}
+
+// nth is a member.
+func (t *ticket) nth(k int64) *ticket {
+	if t.rest != nil && t.rest.members != nil {
+		return &t.rest.members[k]
+	}
+	var m ticket
+	t.between(k, k+1, func(s span) { m = ticket{span: s} })
+	return &m
 }
 
 // all calls f with every member, as a ticket.
