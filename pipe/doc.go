@@ -86,9 +86,12 @@
 //
 // # Ownership
 //
-// Sending an item gives it away. An operation that is called with an item owns it, also when it fails. Items that were made
-// but never reach an operation or the consumer, because the run was closed, cancelled or failed, go to the function
-// given with [Discard], or to [Store].Drop.
+// Sending an item gives it away. An operation that makes something of an item owns it, even if it fails: those of [Map], [MapWith], [FlatMap] and
+// [Fill]. A function that only decides about an item does not: the stage still owns the item when keep of a [Filter], pick of a [Route] or a [RouteBatch],
+// last of a [FillGroups], or Add of an [Aggregator] has failed or dropped it. An aggregator owns what it has given to Emit or Open.
+//
+// Items that a stage owns and does not hand on, because they were dropped or have failed there, or because the run was closed, cancelled or failed, go to the
+// function given with [Discard], each once; a batch that was sealed goes to [Store].Drop.
 //
 // # Reading the code
 //

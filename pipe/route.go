@@ -16,6 +16,7 @@ type RouteOpts struct {
 }
 
 // Route gives every item to one of several branches, the one whose number pick says, and puts together again what comes out of them.
+// pick only looks at its item: one that it drops, or for which it fails, is disposed of as Discard says.
 // A branch is any number of stages on the flow that it is given: none, batches, other routes. A pick of a branch that is not
 // there has failed for its item. Picking goes on one item at a time, and waits for a branch that is full.
 //

@@ -5,10 +5,14 @@ import (
 	"iter"
 )
 
-// Unbatch makes the elements of every slice items of their own, in their order. Those that nobody takes are disposed of as the slices are.
+// Unbatch makes the elements of every slice items of their own, in their order. Those that nobody takes are disposed of as the slices are: one by one, as
+// slices of one.
 func Unbatch[T any](in Flow[[]T], o UnbatchOpts) Flow[T] {
 	f := FlatMap(in, elements(in.drop), Opts{Name: o.Name, Buffer: o.Buffer, Ordered: true})
 	f.node.kind = kindUnbatch
+	if in.drop != nil {
+		f.drop = func(v T) { in.drop([]T{v}) }
+	}
 	return f
 }
 
@@ -25,8 +29,8 @@ func elements[T any](drop func([]T)) func(context.Context, []T) iter.Seq2[T, err
 				if yield(v, nil) {
 					continue
 				}
-				if drop != nil {
-					drop(slice[i+1:])
+				if rest := slice[i+1:]; drop != nil && len(rest) > 0 {
+					drop(rest)
 				}
 				return
 			}
