@@ -112,19 +112,24 @@ func (c *Composition) text() string {
 	return fmt.Sprintf("%d items (%s)", c.Members, strings.Join(all, ", "))
 }
 
-// check says what is wrong with a composition.
-func (c *Composition) check() error {
+// check says what is wrong with the composition of an item.
+func (c *Composition) check(p PartState) error {
 	var all []error
 	if c.Members < 1 || c.Members > maxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
 		all = append(all, fmt.Errorf("%d members, of %d ranges, with the hash %q", c.Members, len(c.Items), c.Hash))
 	}
+	last, mine := len(p.Item)-1, false
 	for _, r := range c.Items {
+		mine = mine || r.Source == p.Source && slices.Equal(r.Item, p.Item[:last]) && r.Range[0] <= p.Item[last] && p.Item[last] < r.Range[1]
 		if r.Range[0] < 0 || r.Range[0] >= r.Range[1] || r.Range[1] > maxPos {
 			all = append(all, fmt.Errorf("the range [%d, %d)", r.Range[0], r.Range[1]))
 		}
 		if len(r.Item) > 0 && slices.Min(r.Item) < 0 {
 			all = append(all, fmt.Errorf("the item %v", r.Item))
 		}
+	}
+	if !mine {
+		all = append(all, errors.New("it is made of others than its name says"))
 	}
 	return errors.Join(all...)
 }

@@ -69,9 +69,16 @@ func (s SourceState) check() error {
 	for _, pos := range s.Open {
 		if !slices.Contains(s.Lost, pos) {
 			all = append(all, fmt.Errorf("the open position %d, of which nothing was lost", pos))
+		} else if s.finished(pos) {
+			all = append(all, fmt.Errorf("the open position %d, which is finished", pos))
 		}
 	}
 	return errors.Join(all...)
+}
+
+// finished tells whether a position is one of Low and Ahead.
+func (s SourceState) finished(pos int64) bool {
+	return pos < s.Low || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
 func (p Progress) check() error {
@@ -79,10 +86,15 @@ func (p Progress) check() error {
 	if p.Low < 0 || p.Low > maxPos {
 		all = append(all, fmt.Errorf("position %d", p.Low))
 	}
+	end := p.Low
 	for _, r := range p.Ahead {
-		if r[0] < 0 || r[0] >= r[1] || r[1] > maxPos {
+		switch {
+		case r[0] < 0 || r[0] >= r[1] || r[1] > maxPos:
 			all = append(all, fmt.Errorf("the range [%d, %d)", r[0], r[1]))
+		case r[0] < end:
+			all = append(all, fmt.Errorf("the range [%d, %d) is not beyond %d: ranges must be in order and may not overlap", r[0], r[1], end))
 		}
+		end = max(end, r[1])
 	}
 	return errors.Join(all...)
 }
@@ -214,7 +226,7 @@ func (c *stateCheck) checkMerges() {
 }
 
 func (c *stateCheck) checkParts() {
-	known := make(map[string]bool)
+	known, taken := make(map[string]bool), make(map[string][]claimed)
 	for _, part := range c.Parts {
 		if maker := c.makers[part.Stage]; maker == nil {
 			c.wrong("has outputs of a stage %s, which the flow lacks", part.Stage)
@@ -226,14 +238,52 @@ func (c *stateCheck) checkParts() {
 		}
 		key := part.Stage + partKey(part.Source, part.Item)
 		switch {
-		case !c.sources[part.Source] || len(part.Item) == 0 || slices.Min(part.Item) < 0:
+		case !c.sources[part.Source] || len(part.Item) == 0 || slices.Min(part.Item) < 0 || slices.Max(part.Item) > maxPos:
 			c.wrong("has outputs of stage %s of an item %v of source %s, which cannot be", part.Stage, part.Item, part.Source)
 		case newLedger(c.Sources[part.Source]).has(part.Item[0]):
 			c.wrong("has outputs of stage %s of the item %v of source %s as if there were more, and the item as finished", part.Stage, part.Item, part.Source)
 		case known[key]:
 			c.wrong("has outputs of stage %s of the item %v of source %s twice", part.Stage, part.Item, part.Source)
+		default:
+			c.checkItems(part, taken)
 		}
 		known[key] = true
+	}
+	for _, all := range taken {
+		slices.SortFunc(all, func(a, b claimed) int { return cmp.Compare(a.lo, b.lo) })
+		for i := 1; i < len(all); i++ {
+			if a, b := all[i-1], all[i]; b.lo < a.hi {
+				c.wrong("has outputs of stage %s of two items that are made of the same: %v and %v of source %s", b.by.Stage, a.by.Item, b.by.Item, b.by.Source)
+			}
+		}
+	}
+}
+
+// A claimed range is what an item of a state was made of.
+type claimed struct {
+	span
+	by PartState
+}
+
+// checkItems compares what an item was made of with what is finished, and notes it.
+func (c *stateCheck) checkItems(part PartState, taken map[string][]claimed) {
+	if part.Of != nil {
+		if err := part.Of.check(part); err != nil {
+			c.wrong("is not valid: the item %v of source %s in stage %s: %w", part.Item, part.Source, part.Stage, err)
+			return
+		}
+	}
+	for _, r := range part.items() {
+		if !c.sources[r.Source] {
+			c.wrong("has outputs of stage %s of an item of source %s, which the flow lacks", part.Stage, r.Source)
+			continue
+		}
+		whole := SourceState{Low: c.Sources[r.Source].Low, Ahead: c.Sources[r.Source].Ahead}
+		if len(r.Item) == 0 && part.Of != nil && slices.ContainsFunc(append(whole.Ahead, [2]int64{0, whole.Low}), func(a [2]int64) bool { return a[0] < r.Range[1] && r.Range[0] < a[1] }) {
+			c.wrong("has outputs of stage %s of the item %v of source %s, of which positions %v are finished", part.Stage, part.Item, part.Source, r.Range)
+		}
+		key := part.Stage + partKey(r.Source, r.Item)
+		taken[key] = append(taken[key], claimed{span{r.Range[0], r.Range[1]}, part})
 	}
 }
 
@@ -253,7 +303,7 @@ func (c *stateCheck) checkMemories() {
 		if !c.aggregates[name] {
 			c.wrong("has a memory of a stage %s, and no aggregate has that name", name)
 		}
-		if m.Groups < 0 || m.Groups > maxPos {
+		if m.Groups < 0 || m.Groups > maxPos || m.Groups == 0 && m.State != "" {
 			c.wrong("is not valid: %d groups of the stage %s", m.Groups, name)
 		}
 	}
