@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headrace/extern"
+	"headrace/internal/machine"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -33,6 +34,10 @@ func named(a attempt) attempt {
 
 func (it *item) blamed(err error) error {
 	if start := (*extern.StartError)(nil); errors.As(err, &start) {
+		return stopping(err)
+	}
+	err = stopping(err)
+	if short := (*machine.Shortage)(nil); errors.As(err, &short) {
 		return err
 	}
 	return &sample.Error{Key: it.key, Index: it.id.Index, Output: it.id.Output, Err: err}
@@ -165,7 +170,7 @@ func (it *item) again() *item {
 // caught makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
 func caught(ctx context.Context, it *item, do doing) (err error) {
 	defer catch(&err)
-	return do(ctx, it)
+	return stopping(do(ctx, it))
 }
 
 // try makes a try of an operation, with a time limit where that is not 0. It reports whether the sample is still the caller's: one whose operation was abandoned

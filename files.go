@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"headrace/internal/machine"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/store"
@@ -23,7 +24,7 @@ type files struct {
 func listFiles(ctx context.Context, f recipe.Files, suffixes []string) (*files, error) {
 	t, err := table(ctx, f, suffixes)
 	if err != nil {
-		return nil, err
+		return nil, machine.Short(err)
 	}
 	l := &files{store: store.Local{MaxBytes: f.MaxBytes}, table: t}
 	if f.Pairs != nil {
@@ -73,6 +74,14 @@ func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
 
 // fetch implements contents.
 func (f *files) fetch(ctx context.Context, w *work, it *item) (int64, error) {
+	n, err := w.patiently(ctx, it, func() (int64, error) { return f.read(ctx, w, it) })
+	if err != nil && f.placeGone(it.id.Index, err) {
+		err = machine.ShortPlace(err)
+	}
+	return n, err
+}
+
+func (f *files) read(ctx context.Context, w *work, it *item) (int64, error) {
 	file, err := f.store.Open(f.table.Path(int(it.id.Index)))
 	if err != nil {
 		return 0, err

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"headrace/budget"
 	"headrace/internal/scratch"
@@ -31,6 +32,8 @@ type work struct {
 	values     sync.Pool    // of *values
 	buffers    scratch.Pool // files
 	pictures   scratch.Pool // pictures between stages
+
+	reads atomic.Int64 // samples that were read
 
 	gate *pipe.Gate // of what computes
 	host *host      // of Python's functions; nil: the recipe has none

@@ -21,6 +21,15 @@ type CallError struct {
 	Field     string `json:"field"`     // of a result that does not fit: which
 	Ends      bool   `json:"ends"`      // it is no matter of a sample: the object's state_dict() has failed
 	Key       string `json:"key"`       // the name of the sample, where Options.Keys tells it
+	Errno     int    `json:"errno"`     // of an OSError that no sample is to blame for: descriptors, memory or space are used up; 0: none
+}
+
+// Unwrap returns the system's error where no sample is to blame.
+func (e *CallError) Unwrap() error {
+	if e.Errno == 0 {
+		return nil
+	}
+	return syscall.Errno(e.Errno)
 }
 
 // Error is like "augment (train.py:12): ValueError: no such crop".

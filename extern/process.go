@@ -50,7 +50,7 @@ func (k *keeper) keep() {
 		case <-k.stop:
 			return
 		}
-		proc, err := p.start(k)
+		proc, err := p.startPatiently(k)
 		if err != nil {
 			<-starts
 			p.fail(&StartError{Stage: p.o.Stage, Cause: err})
@@ -75,6 +75,27 @@ func (k *keeper) keep() {
 		}
 	}
 }
+
+// startPatiently starts a process, and waits a while where the machine lacks what that takes: processes, memory and descriptors come back.
+func (p *Pool) startPatiently(k *keeper) (*process, error) {
+	for wait := startWait; ; wait *= 2 {
+		proc, err := p.start(k)
+		if err == nil || machine.BlameOf(err) != machine.BlameMachine || wait > mostStartWait {
+			return proc, machine.Short(err)
+		}
+		select {
+		case <-k.stop:
+			return nil, ErrClosed
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Two and a half seconds in all.
+const (
+	startWait     = 20 * time.Millisecond
+	mostStartWait = 64 * startWait
+)
 
 func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
 

@@ -3,11 +3,13 @@ package serve
 import (
 	"errors"
 	"strings"
+	"syscall"
 
 	"headrace"
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/extern"
+	"headrace/internal/machine"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -56,10 +58,15 @@ func code(err error) wire.Code {
 	var bad *sample.Error
 	var mistake *recipe.Error
 	var start *extern.StartError
+	var short *machine.Shortage
 	var setting *headrace.Mistake
 	switch {
 	case errors.As(err, &known):
 		return known.code
+	case errors.As(err, &short) && errors.Is(err, syscall.ENOMEM):
+		return wire.CodeMemory
+	case errors.As(err, &short):
+		return wire.CodeSource
 	case errors.As(err, &start), errors.As(err, &mistake), errors.As(err, &setting):
 		return wire.CodeRecipe
 	case errors.Is(err, wire.ErrProtocol):

@@ -139,6 +139,19 @@ func (f File) Read(buf []byte) ([]byte, error) {
 	}
 }
 
+// Touch reads the first byte, to find out whether the file can be read at all.
+func (f File) Touch() error {
+	var one [1]byte
+	err := again(func() error {
+		_, err := unix.Read(f.fd, one[:])
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store: read %q: %w", f.name, err)
+	}
+	return nil
+}
+
 // Close gives the file back. A file that was only read has nothing to lose by it.
 func (f File) Close() { unix.Close(f.fd) }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _OURS = os.path.dirname(__file__) + os.sep
 _MOST = 64 << 10  # characters of a message
+_USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}  # no sample is to blame for it
 
 
 class Misfit(Exception):
@@ -38,7 +40,10 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
         message = str(e)
     except Exception as worse:
         message = f"(its text cannot be had: {type(worse).__name__})"
-    return {"where": _where(shown), "type": _type_name(type(e)), "message": _cut(message), "traceback": _cut(text), "field": ""}
+    told = {"where": _where(shown), "type": _type_name(type(e)), "message": _cut(message), "traceback": _cut(text), "field": ""}
+    if isinstance(e, OSError) and e.errno in _USED_UP:
+        told["errno"] = e.errno
+    return told
 
 
 def _type_name(kind: type[BaseException]) -> str:

@@ -1,0 +1,74 @@
+"""What the machine lacks is no sample's fault: none is skipped for it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+
+import pytest
+
+import headrace as hr
+from conftest import engine_pid
+from own import COUNT, images
+
+
+def take_descriptors(pid: int) -> tuple[int, int]:
+    """Leave a process no descriptor more than it has; tell what it had."""
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, before[1]))
+    return before
+
+
+@pytest.mark.parametrize("on_error", ["skip", "replace", "raise"])
+def test_an_engine_without_descriptors(pictures, tmp_path, on_error):
+    letters = tmp_path / "letters"
+    loader = images(pictures).batch(1).loader(epochs=None, workers=2, on_error=on_error, dead_letters=letters)
+    with loader, pytest.raises(hr.SourceError, match=r"ulimit -n") as caught:
+        next(iter(loader))
+        take_descriptors(engine_pid())
+        for _ in range(5):
+            list(loader)
+    assert not isinstance(caught.value, hr.SampleError)
+    assert not letters.exists() or not letters.read_text()
+
+
+def test_it_goes_on_when_descriptors_come_back(pictures, tmp_path):
+    letters = tmp_path / "letters"
+    loader = images(pictures).batch(1).loader(epochs=1, workers=2, on_error="skip", dead_letters=letters)
+    with loader:
+        batches = iter(loader)
+        got = [next(batches)["key"][0]]
+        pid = engine_pid()
+        before = take_descriptors(pid)
+        timer = threading.Timer(0.5, resource.prlimit, (pid, resource.RLIMIT_NOFILE, before))
+        timer.start()
+        got += [batch["key"][0] for batch in batches]
+        timer.join()
+    assert got == sorted(got)
+    assert len(got) == COUNT
+    assert not letters.exists() or not letters.read_text()
+
+
+def test_a_folder_that_is_gone(tmp_path):
+    from own import make_pictures
+
+    (tmp_path / "data").mkdir()
+    folder = make_pictures(tmp_path / "data")
+    loader = images(folder).batch(1).loader(epochs=None, workers=1, on_error="skip", max_errors=1000)
+    with loader, pytest.raises(hr.SourceError, match=r"whether the folder is still there"):
+        next(iter(loader))
+        os.rename(folder, tmp_path / "gone")
+        for _ in range(3):
+            list(loader)
+
+
+def test_functions_that_have_no_descriptors_left(pictures):
+    def leaks(image):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        open("/dev/null").close()
+        return image
+
+    with pytest.raises(hr.SourceError, match=r"Too many open files[\s\S]*ulimit -n"):
+        with images(pictures).map(leaks, fields="image").batch(1).loader(epochs=1, on_error="skip", max_errors=1000) as loader:
+            list(loader)

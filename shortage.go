@@ -1,0 +1,94 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"headrace/arena"
+	"headrace/internal/machine"
+	"headrace/pipe"
+)
+
+// stopping ends the run where an error is the machine's, and no sample's: whatever the policy, nothing is skipped, replaced or listed as bad for it.
+func stopping(err error) error {
+	if err == nil || pipe.Stops(err) {
+		return err
+	}
+	short := machine.Short(err)
+	var lack *machine.Shortage
+	if errors.As(short, &lack) || errors.Is(err, arena.ErrMemory) { // which says itself what to do
+		return pipe.Stop(short)
+	}
+	return err
+}
+
+// Waits for what the machine lacks: others give descriptors and memory back, servers come back.
+const (
+	firstWait  = time.Millisecond
+	longWait   = 100 * time.Millisecond
+	lackForAll = 3 * time.Second // in which no sample at all could be read
+)
+
+// patiently reads a sample, and tries again while the machine lacks something, as long as other samples get through.
+func (w *work) patiently(ctx context.Context, it *item, read func() (int64, error)) (int64, error) {
+	n, err := read()
+	if err == nil {
+		w.reads.Add(1)
+		return n, nil
+	}
+	last, since := w.reads.Load(), time.Now()
+	for wait := firstWait; err != nil && machine.BlameOf(err) == machine.BlameMachine; wait = min(2*wait, longWait) {
+		if now := w.reads.Load(); now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) > lackForAll {
+			return 0, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		w.drop(it)
+		if n, err = read(); err == nil {
+			w.reads.Add(1)
+		}
+	}
+	return n, err
+}
+
+// othersTried is how many other files tell whether one alone is missing.
+const othersTried = 16
+
+// placeGone tells whether it is not the one file that has this error, but the place where they all are: a folder that was removed, a mount that has gone, a disk. Files from all over the listing have the
+// same kind of error then, every one of those that are tried; of one or two files in all the folder decides.
+func (f *files) placeGone(index int64, err error) bool {
+	if machine.BlameOf(err) != machine.BlamePlace {
+		return false
+	}
+	n := f.len()
+	if n <= 2 {
+		_, err := os.Stat(filepath.Dir(f.table.Path(int(index))))
+		return machine.BlameOf(err) == machine.BlamePlace
+	}
+	tries := min(n-1, othersTried)
+	for k := range tries {
+		if other := (index + 1 + k*(n-1)/tries) % n; machine.BlameOf(f.touch(other)) == machine.BlameItem {
+			return false
+		}
+	}
+	return true
+}
+
+// touch reads a little of a file.
+func (f *files) touch(index int64) error {
+	file, err := f.store.Open(f.table.Path(int(index)))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Touch()
+}

@@ -1,0 +1,114 @@
+//go:build cgo
+
+package headrace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"headrace/arena"
+	"headrace/internal/machine"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// What the machine lacks ends the run; what is wrong with a sample is the sample's.
+func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
+	it := &item{source: &listing{}, key: "x"}
+	for _, number := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.ETIMEDOUT, syscall.ENOTCONN, syscall.ENODEV} {
+		err := it.blamed(&os.PathError{Op: "open", Path: "x", Err: number})
+		var short *machine.Shortage
+		var bad *sample.Error
+		if !pipe.Stops(err) || !errors.As(err, &short) || short.Remedy == "" || errors.As(err, &bad) || !errors.Is(err, number) {
+			t.Errorf("%v: %v", number, err)
+		}
+	}
+	for _, number := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EIO, syscall.ELOOP, syscall.EISDIR, syscall.EFBIG, syscall.ESTALE} {
+		err := it.blamed(&os.PathError{Op: "open", Path: "x", Err: number})
+		var bad *sample.Error
+		if pipe.Stops(err) || !errors.As(err, &bad) {
+			t.Errorf("%v: %v", number, err)
+		}
+	}
+	if err := it.blamed(&arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
+		t.Error(err)
+	}
+}
+
+// Reading waits for what others give back, and gives up only when no sample at all gets through.
+func TestReadingWaitsForTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, it := &work{}, &item{}
+		began := time.Now()
+		tries := 0
+		n, err := w.patiently(t.Context(), it, func() (int64, error) {
+			if tries++; time.Since(began) < 20*time.Second {
+				if tries%20 == 0 {
+					w.reads.Add(1) // another sample
+				}
+				return 0, syscall.EMFILE
+			}
+			return 7, nil
+		})
+		if n != 7 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		began = time.Now()
+		if _, err := w.patiently(t.Context(), it, func() (int64, error) { return 0, syscall.ENOMEM }); err != syscall.ENOMEM {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < lackForAll || took > lackForAll+time.Second {
+			t.Errorf("gave up after %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.patiently(ctx, it, func() (int64, error) { return 0, syscall.ENFILE }); err != context.DeadlineExceeded {
+			t.Error(err)
+		}
+		if _, err := w.patiently(t.Context(), it, func() (int64, error) { return 0, syscall.ENOENT }); err != syscall.ENOENT {
+			t.Error(err)
+		}
+	})
+}
+
+// One missing file is a bad sample. Where all are missing, the folder is, and that is no sample's fault.
+func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 40} {
+		root, paths := pictureFolder(t, max(2, n))
+		if n == 1 {
+			os.Remove(paths[1])
+			paths = paths[:1]
+		}
+		var f recipe.Files
+		for _, path := range paths {
+			f.Paths = append(f.Paths, recipe.Path(path))
+		}
+		list, err := listFiles(t.Context(), f, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		missing := func(i int64) error {
+			_, err := list.store.Open(list.table.Path(int(i)))
+			return err
+		}
+		os.Remove(paths[n/2])
+		err = missing(int64(n / 2))
+		if err == nil || list.placeGone(int64(n/2), err) {
+			t.Errorf("one of %d files: %v", n, err)
+		}
+		if err := os.Rename(root, root+"-gone"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(n) {
+			if err := missing(i); !list.placeGone(i, err) {
+				t.Errorf("all of %d files: %v", n, err)
+			}
+		}
+	}
+}
