@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"slices"
 
 	"headrace/internal/machine"
@@ -13,11 +14,13 @@ import (
 
 // files are contents that lie in files.
 type files struct {
-	store  store.Local
-	table  *store.Table
-	labels []int64 // by index; nil: none
+	store   store.Local
+	table   *store.Table
+	labels  []int64 // by index; nil: none
+	columns recipe.Columns
 
 	bytes, label, name place
+	beside             []place // of the columns
 }
 
 // listFiles finds the files of a recipe's step. Their labels, where folders give them, are set when those of all sources are known.
@@ -26,7 +29,7 @@ func listFiles(ctx context.Context, f recipe.Files, suffixes []string) (*files, 
 	if err != nil {
 		return nil, machine.Short(err)
 	}
-	l := &files{store: store.Local{MaxBytes: f.MaxBytes}, table: t}
+	l := &files{store: store.Local{MaxBytes: f.MaxBytes}, table: t, columns: f.Columns}
 	if f.Pairs != nil {
 		l.labels = make([]int64, len(f.Pairs))
 		for i, pair := range f.Pairs {
@@ -34,6 +37,19 @@ func listFiles(ctx context.Context, f recipe.Files, suffixes []string) (*files, 
 		}
 	}
 	return l, nil
+}
+
+// List returns the names of the files that the operation files reads by a pattern or a folder of images, in their order.
+func List(ctx context.Context, root, pattern string) ([]string, error) {
+	t, err := store.List(ctx, root, pattern, imageSuffixes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	all := make([]string, t.Len())
+	for i := range all {
+		all[i] = t.Key(i)
+	}
+	return all, nil
 }
 
 func table(ctx context.Context, f recipe.Files, suffixes []string) (*store.Table, error) {
@@ -68,7 +84,14 @@ func (f *files) key(index int64) string { return f.table.Key(int(index)) }
 // link implements contents.
 func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
 	at := c.trail.places.of
-	f.bytes, f.label, f.name = at["bytes"], at["label"], at["key"]
+	f.bytes, f.name = at["bytes"], at["key"]
+	if f.labels != nil {
+		f.label = at["label"]
+	}
+	f.beside = nil
+	for i := range f.columns {
+		f.beside = append(f.beside, at[f.columns[i].Name])
+	}
 	return nil
 }
 
@@ -106,6 +129,13 @@ func (f *files) read(ctx context.Context, w *work, it *item) (int64, error) {
 	v.texts[f.name.at] = it.key
 	if f.label.in == numbers {
 		binary.NativeEndian.PutUint64(v.numbers[f.label.at:], uint64(f.labels[it.id.Index]))
+	}
+	for i, at := range f.beside {
+		if at.in == texts {
+			v.texts[at.at] = f.columns[i].Text(int(it.id.Index))
+		} else {
+			copy(v.numbers[at.at:], f.columns[i].Number(int(it.id.Index)))
+		}
 	}
 	return n, nil
 }

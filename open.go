@@ -152,7 +152,7 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
 				return err
 			}
 			s.contents = files
-			unnamed = unnamed || f.Files.Pairs != nil
+			unnamed = unnamed || f.Files.Pairs != nil || f.Files.Columns != nil && f.Files.Label == ""
 			if f.Files.Label == "parent" {
 				parents = append(parents, files)
 			}

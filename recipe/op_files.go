@@ -23,12 +23,13 @@ var filesOp = Op{
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs is given.
 type Files struct {
-	Pattern  Path   `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
-	Paths    []Path `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
-	Pairs    []Pair `json:"pairs,omitzero" doc:"[path, label] pairs"`
-	Root     Path   `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
-	Label    string `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
-	MaxBytes int64  `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
+	Pattern  Path    `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
+	Paths    []Path  `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
+	Pairs    []Pair  `json:"pairs,omitzero" doc:"[path, label] pairs"`
+	Columns  Columns `json:"columns,omitzero" doc:"with paths: more fields of each file, as {\"score\": {\"float32\": [0.5, 1]}, \"caption\": {\"text\": [\"one\", \"two\"]}}; the types are int64, float32, float64, bool and text"`
+	Root     Path    `json:"root,omitempty" doc:"the folder in which relative paths start; by default the engine's own"`
+	Label    string  `json:"label,omitempty" choices:"parent" doc:"\"parent\": label each file with the number of its folder's name, in bytewise order"`
+	MaxBytes int64   `json:"max_bytes,omitempty" min:"1" doc:"the largest file that is read, others are bad samples; by default 1 GiB"`
 }
 
 // Pair is a path with its label; in JSON [path, label].
@@ -65,6 +66,8 @@ func (f Files) identity(Recipe) Args {
 	for _, p := range f.Pairs {
 		add(p.Path, p.Label)
 	}
+	f.Columns.digest(h)
+	f.Columns = nil
 	digest := Path(hex.EncodeToString(h.Sum(nil)))
 	if f.Paths != nil {
 		f.Paths = []Path{digest}
@@ -81,8 +84,16 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	if f.Label != "" || f.Pairs != nil {
 		s = s.With("label", sample.TensorType(tensor.Int64))
 	}
-	s = s.With("key", sample.TextType)
-	return s, errors.Join(f.checkGiven(), f.checkPaths(), f.checkRest())
+	errs := []error{f.checkGiven(), f.checkPaths(), f.checkRest()}
+	if f.Columns != nil && f.Paths == nil {
+		errs = append(errs, arg("columns", "is for a list of paths"))
+	} else {
+		errs = append(errs, f.Columns.check(len(f.Paths), s.With("key", sample.TextType))...)
+	}
+	for i := range f.Columns {
+		s = s.With(f.Columns[i].Name, f.Columns[i].Type())
+	}
+	return s.With("key", sample.TextType), errors.Join(errs...)
 }
 
 func (f *Files) checkGiven() error {

@@ -171,6 +171,14 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 		return several(some(0, 1, 3, 30), path)
 	case []recipe.Pair:
 		return several(some(0, 1, 20), func() recipe.Pair { return recipe.Pair{Path: path(), Label: rapid.Int64().Draw(t, "label")} })
+	case recipe.Columns:
+		return recipe.Columns{
+			recipe.ColumnOf("text", several(some(0, 1, 3), func() string { return strings.ToValidUTF8(drawText(t), "") })),
+			recipe.ColumnOf("int64", several(some(0, 1, 3), func() int64 { return rapid.Int64().Draw(t, "int64") })),
+			recipe.ColumnOf("float64", several(some(0, 1, 3), number)),
+			recipe.ColumnOf("float32", several(some(0, 1, 3), func() float32 { return rapid.Float32().Draw(t, "float32") })),
+			recipe.ColumnOf(strings.ToValidUTF8(drawText(t), ""), several(some(0, 1, 3), func() bool { return rapid.Bool().Draw(t, "bool") })),
+		}
 	case *recipe.Padding:
 		return &recipe.Padding{Left: whole(), Top: whole(), Right: whole(), Bottom: whole()}
 	case recipe.Fill:

@@ -54,7 +54,7 @@ lose; 130 interrupted.`,
 	root.AddCommand(
 		benchCommand(),
 		benchWorkerCommand(),
-		convertCommand(),
+		convertCommand(), listCommand(),
 		docsCommand(),
 		doctorCommand(),
 		previewCommand(),

@@ -328,6 +328,7 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
     if collates and to and not writer.probing and set(to) != set(names):
         to = None
     what = "a batch" if collates else "a sample"
+    named = setup["kind"] in ("index", "iterate")
 
     def of_dict(result: Any) -> Any:
         if type(result) is not dict:
@@ -342,6 +343,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
                     hint = f"; fields= of source names {'its values' if several else 'such a value'}"
                 raise Misfit("", f"returned {given}, not {what} (a dict of fields){hint}")
             result = dict(result)
+        if named and "key" in names and "key" not in result and "__key__" in result:
+            result = {**result, "key": result["__key__"]}  # as WebDataset calls its samples
         try:
             if len(result) == len(names):
                 return [result[name] for name in names]
@@ -390,6 +393,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             if not isinstance(name, str):
                 raise Misfit(repr(name), f"returned a field whose name is {told(name)}, not a str")
         values = [result[name] for name in found]
+        if named and "__key__" in found and "key" not in found:
+            found, values = [*found, "key"], [*values, result["__key__"]]
         writer.find(found, values)
         return values
 

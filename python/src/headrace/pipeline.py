@@ -16,7 +16,6 @@ from ._arguments import (
     _numbers,
     _optional,
     _padding,
-    _path,
     _range,
     _seconds,
     _size,
@@ -62,30 +61,34 @@ DEFAULT: Any = _Default()
 
 @briefly
 def files(
-    source: Path | Iterable[Path] | Iterable[tuple[Path, int]],
+    source: Path | Iterable[Any],
     *,
-    label: str | None = None,
+    label: str | Callable[[str], Any] | None = None,
+    fields: Some | None = None,
+    path: str = "path",
     seed: int = 0,
 ) -> Pipeline:
     """Read files: the first step of a pipeline.
 
     Args:
         source: a pattern (`*`, `?`, `[…]`, and `**` for any number of folders); or a folder, for all images below it; or a list of
-            paths; or a list of (path, label) pairs. Relative paths start at the current directory.
-        label: `"parent"` labels each file with the number of its folder's name, in bytewise order; `loader.classes` has the names.
+            paths, of (path, label) pairs, or of tuples with more values; or a list of dicts or a DataFrame, whose columns become fields.
+            Relative paths start at the current directory.
+        label: `"parent"` labels each file with the number of its folder's name, in bytewise order; `loader.classes` has the names. Or a
+            function of the path as text, which returns the label. It is called here, for all files; of a folder, for all images.
+        fields: the names of the values behind the path in tuples, by default `"label"` for pairs; of dicts and a DataFrame, which
+            columns become fields, by default all.
+        path: the column of dicts or a DataFrame that has the paths.
         seed: of all random operations. The same seed gives the same pixels, whatever the number of workers.
 
     Returns:
-        A pipeline with the fields `key` and, where there are labels, `label`.
+        A pipeline with the fields `key` and, where there are labels, `label`. Values become fields of one type: whole numbers int64,
+        fractions float64 (float32 where NumPy or pandas says so), truth values bool, and text. Missing values are refused.
     """
-    args: dict[str, Any] = {}
-    if isinstance(source, (str, bytes, os.PathLike)):
-        args["pattern"] = _path(source)
-    else:
-        args.update(_listed(source))
+    from ._table import files_arguments
+
+    args = files_arguments(source, label, fields, path)
     args["root"] = os.fsdecode(os.getcwdb())
-    if label is not None:
-        args["label"] = label
     return Pipeline(_integer("seed", seed), ({"files": args},), _format.NUMPY)
 
 
@@ -120,7 +123,7 @@ def source(
         gives: the types of the fields, as for `Pipeline.map`; by default they are those of the first sample.
         keys: the names of samples that are read by number, a list or a function of the number: what they are called in the field `key`, in
             errors and in the list of lost ones. Workers ask for a name before they read the sample. By default it is the sample's own
-            field `key`, a str, once it was read; else its number: `"12"`.
+            field `key`, or `__key__` as WebDataset has it, a str, once it was read; else its number: `"12"`.
         seed: of all random operations, as for `files`.
         generators: which global generators are seeded before each sample, so that an object which draws from them gives the same with any
             number of workers: `"random"`, `"numpy"` (its old functions), `"torch"`, or several. It is what `seed` is of `Pipeline.map`.
@@ -220,19 +223,6 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
             step["files"].setdefault("root", root)
     said = {name: value for name, value in recipe.get("loader", {}).items() if value is not None}
     return Pipeline(recipe["seed"], tuple(recipe["steps"]), _format.NUMPY, said)
-
-
-def _listed(source: Iterable[Any]) -> dict[str, Any]:
-    """The argument that a list of paths or pairs becomes."""
-    listed = list(source)
-    if not any(isinstance(item, tuple) for item in listed):
-        return {"paths": [_path(item) for item in listed]}
-    pairs = []
-    for i, item in enumerate(listed):
-        if not isinstance(item, tuple) or len(item) != 2:
-            raise RecipeError(f"headrace: files: item {i} is {item!r}: takes paths only, or (path, label) pairs only")
-        pairs.append([_path(item[0]), _integer(f"the label of item {i}", item[1])])
-    return {"pairs": pairs}
 
 
 @all_briefly
