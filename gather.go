@@ -13,13 +13,21 @@ import (
 // Gather returns the record with which this loader goes on where a run stood whose ranks saved these records, under whatever world size. Under the
 // same one, that is this rank's own. Otherwise the records of all ranks are needed, in any order; where all ranks have the same batches at every moment
 // and nothing was lost ([State.InStep]), one of them is enough. What the ranks had not finished is divided anew. An [ErrState] says why it cannot be gone
-// on with, and whose records are missing. Nothing is changed: [Loader.Start] begins there.
+// on with, and whose records are missing. Records that cannot be of one run are refused, also where one of them is this rank's own. Nothing is changed:
+// [Loader.Start] begins there.
 func (l *Loader) Gather(records []State) (State, error) {
 	if len(records) == 0 {
 		return State{}, fmt.Errorf("%w: there is no record", ErrState)
 	}
+	g := gathering{loader: l, world: records[0].WorldSize}
 	if own := slices.IndexFunc(records, l.owns); own >= 0 {
-		return records[own], l.Check(records[own])
+		if err := l.Check(records[own]); err != nil || len(records) == 1 {
+			return records[own], err
+		}
+		if err := g.add(records); err != nil {
+			return State{}, fmt.Errorf("%w: %w", ErrState, err)
+		}
+		return records[own], nil
 	}
 	if s := l.iterated(); s != nil {
 		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.name)
@@ -27,7 +35,6 @@ func (l *Loader) Gather(records []State) (State, error) {
 	if !allBegin(records) && l.gathers != nil {
 		return State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", ErrState, l.gathers[0])
 	}
-	g := gathering{loader: l, world: records[0].WorldSize}
 	err := g.add(records)
 	if err == nil {
 		var s State
@@ -64,7 +71,7 @@ func (g *gathering) add(records []State) error {
 			return fmt.Errorf("the records are of different runs: world_size is %d in one and %d in another", g.world, r.WorldSize)
 		}
 		if slices.ContainsFunc(g.ranks, func(other ranked) bool { return other.Rank == r.Rank }) {
-			return fmt.Errorf("there are two records of rank %d", r.Rank)
+			return fmt.Errorf("there are two records of rank %d: give the one that the run is to go on from", r.Rank)
 		}
 		e, err := g.loader.extentOf(r.WorldSize, r.Rank)
 		if err == nil {
@@ -77,7 +84,28 @@ func (g *gathering) add(records []State) error {
 		s.Decoder, s.Order = r.Decoder, r.Order
 		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.loader.extent.begin.InStep && s.whole()})
 	}
+	return g.apart()
+}
+
+// apart says which records cannot be of one run: all ranks have as many batches in an epoch, so none is more than one epoch ahead, and all have begun with the same part of it.
+func (g *gathering) apart() error {
+	first := g.first()
+	for _, r := range g.ranks {
+		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !r.begins() {
+			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: these records are not of one moment of one run", r.Rank, r.Epoch, first.Rank, first.Epoch)
+		}
+		for name, at := range r.Sources {
+			if r.Epoch == first.Epoch && !slices.Equal(at.Done, first.Sources[name].Done) {
+				return fmt.Errorf("the records of ranks %d and %d are of different runs: they began with different parts of the epoch", first.Rank, r.Rank)
+			}
+		}
+	}
 	return nil
+}
+
+// first is the record of the rank that is the furthest behind.
+func (g *gathering) first() ranked {
+	return slices.MinFunc(g.ranks, func(a, b ranked) int { return a.Epoch - b.Epoch })
 }
 
 // whole tells whether all that the record counts as finished are samples yielded, and there are none beyond its positions.
@@ -87,12 +115,12 @@ func (s State) whole() bool {
 			return false
 		}
 	}
-	return s.Dropped == 0
+	return s.Dropped == 0 && len(s.Parts) == 0
 }
 
 // join makes one record of all.
 func (g *gathering) join() (State, error) {
-	first := slices.MinFunc(g.ranks, func(a, b ranked) int { return a.Epoch - b.Epoch })
+	first := g.first()
 	together := g.together()
 	if !together {
 		if err := g.complete(first); err != nil {
@@ -166,9 +194,6 @@ func (g *gathering) complete(first ranked) error {
 			g.world, first.Rank, g.loader.config.Rank, g.loader.config.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {
-		if r.Epoch > first.Epoch+1 || r.Epoch == first.Epoch+1 && !r.begins() {
-			return fmt.Errorf("rank %d was in epoch %d and rank %d still in epoch %d: what is left is divided within one epoch", r.Rank, r.Epoch, first.Rank, first.Epoch)
-		}
 		if len(r.Parts) > 0 || r.opens() {
 			return fmt.Errorf("rank %d has samples of which something is finished and something not, and these cannot be given to another rank", r.Rank)
 		}
@@ -210,9 +235,6 @@ func (g *gathering) finished(name string, share order.Share, first ranked) ([][2
 			own.Rank = r.Rank
 			frontiers[r.Rank].Position = own.Len()
 			continue
-		}
-		if !slices.Equal(at.Done, share.Done()) {
-			return nil, fmt.Errorf("the records of ranks %d and %d are of different runs: they began with different parts of the epoch", first.Rank, r.Rank)
 		}
 		frontiers[r.Rank] = order.Frontier{Position: at.Position, Ahead: at.Ahead, Lost: at.Lost}
 	}

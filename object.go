@@ -124,7 +124,7 @@ func (h *host) openSource(s *fuse.Source, kind extern.Kind, rank, world int) (*e
 	return h.open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields, Seed: s.Object.Seed}, o, s.Failures)
 }
 
-// object finds out what the samples of an object are, where its step does not say so: those of the first one, of which all extents are taken to be those of all.
+// object finds out what the samples of an object are, where its step does not say so: those of the first one.
 func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args *recipe.Object) error {
 	if args.Gives.Schema != nil {
 		return nil
@@ -173,5 +173,6 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 	case len(args.Gives.Schema) == 0:
 		return mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
+	f.remember(args.Gives.Schema)
 	return nil
 }

@@ -24,6 +24,7 @@ type found struct {
 	listed   map[string]*files // by source
 	suffixes []string          // of files in folders
 	room     int               // bytes of a batch that a function makes; 0: nobody has seen one
+	guesses  []guess           // extents that first samples have told
 }
 
 // files lists a source, once.
@@ -73,8 +74,13 @@ func unknown(r recipe.Recipe) bool {
 // ranks. So the first samples are worked on once more than the run does.
 func (f *found) probe(ctx context.Context, r recipe.Recipe) (recipe.Recipe, error) {
 	steps, err := f.chain(ctx, r, r.Steps, false)
-	r.Steps = steps
-	return r, err
+	if r.Steps = steps; err != nil {
+		return r, err
+	}
+	if _, err := r.Check(); err == nil {
+		f.loosen(func() error { _, err := r.Check(); return err })
+	}
+	return r, nil
 }
 
 func (f *found) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, branch bool) (recipe.Chain, error) {
@@ -158,6 +164,7 @@ func (f *found) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, 
 		return err
 	}
 	args.Gives.Schema = p.gives
+	f.remember(args.Gives.Schema)
 	return nil
 }
 
@@ -171,6 +178,11 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
 	only := *f
 	only.config, only.options = c, o
+	if _, err := prefix.Check(); err != nil {
+		return nil, err
+	}
+	f.loosen(func() error { _, err := prefix.Check(); return err }) // the one that comes to the step need not be the first
+	defer f.tighten()
 	schema, err := prefix.Check()
 	if err != nil {
 		return nil, err
@@ -217,6 +229,7 @@ type probing struct {
 	args     *recipe.Map
 	held     recipe.Args // of which args is a copy, or of which it has all there is to know
 	failures *recipe.Failures
+	in       sample.Schema               // what comes to it, with the extents that first samples told; nil: not checked yet
 	gives    sample.Schema               // nil: no sample has come
 	flush    func(context.Context) error // ends what gathers samples, where some have come; nil: none have
 }
@@ -239,6 +252,12 @@ func (p *probing) MarshalJSON() ([]byte, error) { return json.Marshal(p.held) }
 func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 	if _, err := p.args.Check(in); err != nil {
 		return nil, err
+	}
+	if p.in == nil {
+		p.in = slices.Clone(in)
+		for i := range in {
+			p.in[i].Type.Shape = slices.Clone(in[i].Type.Shape)
+		}
 	}
 	return sample.Schema{{Name: "key", Type: sample.TextType}}, nil
 }
@@ -347,17 +366,17 @@ func (p *probe) note(it *item, c *extern.Call, out []extern.Value) error {
 	return nil
 }
 
-// typeOf is the type of a value. An extent is that of all samples, unless it differs between the samples that come and the function has left it as it was.
+// typeOf is the type of a value. An extent is that of all samples, unless it is known to differ between those that come and the function has left it as it was.
 func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.Type {
 	if v.Kind != sample.Tensor {
 		return sample.Type{Kind: v.Kind}
 	}
-	t := sample.TensorType(v.DType, v.Shape...)
+	t := sample.TensorType(v.DType, slices.Clone(v.Shape)...)
 	i := slices.IndexFunc(p.in, func(s slot) bool { return s.name == name })
 	if i < 0 || len(in) == 0 || len(p.in[i].typ.Shape) != len(t.Shape) {
 		return t
 	}
-	for axis, extent := range p.in[i].typ.Shape {
+	for axis, extent := range p.what.in[p.what.in.Find(name)].Type.Shape {
 		if extent == tensor.Unknown && in[i].Shape[axis] == t.Shape[axis] {
 			t.Shape[axis] = tensor.Unknown
 		}

@@ -83,7 +83,7 @@ func (o *Object) schema() sample.Schema {
 	}
 	out := sample.Schema{}
 	for _, f := range o.Gives.Schema {
-		if f.Name == "image" && couldBeImage(f.Type) {
+		if f.Name == "image" && CouldBeImage(f.Type) {
 			f.Type.Axes = "HWC"
 		}
 		out = append(out, f)

@@ -145,7 +145,7 @@ func checkTo(fields, to []string) error {
 // likeBefore is the type of a field that a function gives. What was an image and could be one is an image again, so that operations on images may follow.
 func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 	i := in.Find(f.Name)
-	if i < 0 || in[i].Type.Axes != "HWC" || !couldBeImage(f.Type) {
+	if i < 0 || in[i].Type.Axes != "HWC" || !CouldBeImage(f.Type) {
 		return f.Type
 	}
 	f.Type.Axes = "HWC"

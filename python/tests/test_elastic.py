@@ -138,6 +138,32 @@ def test_every_sample_comes_once(photos, tmp_path, order, batch):
     assert again <= {row[0] for row in rows_of(photos, {"global_size": 4})[0][:3]}
 
 
+def test_states_that_are_not_of_one_run_are_refused(photos):
+    """Also where one of them is the loader's own, which alone it could go on from."""
+    build = pipeline(photos, 2)
+    with build.loader(epochs=3) as loader:
+        states = []
+        for epoch in range(3):
+            loader.set_epoch(epoch)
+            next(iter(loader))
+            states.append(loader.state_dict())
+        for given, why in (
+            (states[:2], "two states of rank 0"),
+            ([states[0], states[0]], "two states of rank 0"),
+            ([states[0], states[1] | {"rank": 1}], "a state of rank 1, and the world_size is 1"),
+            ([states[0], states[0] | {"rank": 1, "world_size": 2}], "world_size is 1 in one and 2 in another"),
+            ([states[0], states[0] | {"rank": 1, "recipe": "00"}], "recipe"),
+        ):
+            with pytest.raises(hr.StateMismatch, match=why):
+                loader.load_state_dict(given)
+        loader.load_state_dict(states[1])
+    two = [state | {"world_size": 2, "rank": rank} for rank, state in enumerate((states[0], states[2]))]
+    with build.loader(epochs=3, world_size=2) as loader:
+        with pytest.raises(hr.StateMismatch, match="rank 1 was in epoch 2 and rank 0 still in epoch 0"):
+            loader.load_state_dict(two)
+        loader.load_state_dict([two[0], two[0] | {"rank": 1}])
+
+
 def test_missing_ranks_are_named(photos):
     states = []
     for rank in range(4):

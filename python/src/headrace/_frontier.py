@@ -110,6 +110,21 @@ class Identity:
         return warnings
 
 
+def together(states: list[dict[str, Any]]) -> None:
+    """Raise StateMismatch where states are not one for each rank of one world. Where these stood, the engine compares."""
+    if not states:
+        return
+    worlds = sorted({state["world_size"] for state in states})
+    if len(worlds) > 1:
+        raise StateMismatch(f"headrace: the states are of different runs: world_size is {worlds[0]} in one and {worlds[1]} in another")
+    ranks = [state["rank"] for state in states]
+    twice = next((rank for rank in ranks if ranks.count(rank) > 1), None)
+    if twice is not None:
+        raise StateMismatch(f"headrace: there are two states of rank {twice}: give the one that the run is to go on from")
+    if not 0 <= min(ranks) <= max(ranks) < worlds[0]:
+        raise StateMismatch(f"headrace: there is a state of rank {max(ranks)}, and the world_size is {worlds[0]}")
+
+
 def plain(state: Any, read: Iterable[str]) -> dict[str, Any]:
     """These keys of a state, as JSON has them: NumPy's numbers are plain ones, and nothing is shared."""
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 from . import _arrays, _failures, _fork, _format, _log, _wire
 from ._brief import all_briefly, brief, briefly, outside
 from ._engine import manager
-from ._frontier import Frontier, Identity, lost_in
+from ._frontier import Frontier, Identity, lost_in, together
 from ._functions import is_main
 from ._memory import Lease, Return
 from ._recovery import Recovery
@@ -307,11 +307,12 @@ class Loader:
         with self._lock:
             for warning in dict.fromkeys(chain.from_iterable(map(self._identity.check, states))):
                 warnings.warn(warning, HeadraceWarning, stacklevel=outside())
+            together(states)
             record = next((s for s in states if self._identity.own(s)), None)
             if record is None:
                 record = self._gather(states)
             else:
-                self._hold_against(record)
+                self._hold_against(states)
             before = self._frontier, self._failure, self._lost, self._replaced, self._recovery.quarantine
             self._lost, self._replaced = lost_in(record), set()
             self._recovery.quarantine = list(record.get("quarantine") or ())
@@ -323,12 +324,12 @@ class Loader:
                 self._frontier, self._failure, self._lost, self._replaced, self._recovery.quarantine = before
                 raise StateMismatch(str(error)) from None
 
-    def _hold_against(self, record: dict[str, Any]) -> None:
-        """Raise StateMismatch if the engine would not go on from a record of this rank. Without an engine, opening one tells."""
+    def _hold_against(self, states: list[dict[str, Any]]) -> None:
+        """Raise StateMismatch if the engine would not go on from states, one of which is this rank's. Without one, opening it tells."""
         if self._session is None or self._inside:
             return
         try:
-            answer = self._session.gather([record])
+            answer = self._session.gather(states)
         except Gone:
             return  # the next batch will tell
         if "error" in answer:

@@ -530,7 +530,9 @@ class _Arrays:
             return ""
         shape = tuple(want if want == n else None for n, want in zip(array.shape, self.shape))
         more = ", …" if len(self.writer.names) > 1 else ""
-        return f"; extents that differ are None: gives={{{self.name!r}: ({str(self.dtype)!r}, {shape}){more}}}"
+        image = len(shape) == 3 and shape[2] in (1, 3, 4) and self.dtype.kind == "u"
+        batched = "; images of different sizes must be resized or cropped to one before batch" if image else ""
+        return f"{batched}; extents that differ are None: gives={{{self.name!r}: ({str(self.dtype)!r}, {shape}){more}}}"
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
         places = self.places

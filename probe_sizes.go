@@ -1,0 +1,61 @@
+package headrace
+
+import (
+	"slices"
+
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// guess is an extent that the first sample alone has told.
+type guess struct {
+	shape  tensor.Shape // of the field; the recipe has the same memory
+	axis   int
+	extent int
+}
+
+// remember notes what of the types that a first sample told may differ in others: height and width of what may be an image.
+func (f *found) remember(gives sample.Schema) {
+	for i := range gives {
+		t := &gives[i].Type
+		t.Shape = slices.Clone(t.Shape)
+		if !recipe.CouldBeImage(*t) {
+			continue
+		}
+		for axis, extent := range t.Shape[:2] {
+			if extent != tensor.Unknown {
+				f.guesses = append(f.guesses, guess{t.Shape, axis, extent})
+			}
+		}
+	}
+}
+
+// loosen leaves open every such extent without which a recipe is right: a later step makes one size of whatever comes.
+func (f *found) loosen(check func() error) {
+	for _, g := range f.guesses {
+		g.shape[g.axis] = tensor.Unknown
+	}
+	pinned := 0
+	for at := len(f.guesses); at > 0 && check() != nil; {
+		at--
+		f.guesses[at].pin()
+		pinned++
+	}
+	// Those that were pinned before the one that mattered may not have to be.
+	for i := len(f.guesses) - pinned; i < len(f.guesses); i++ {
+		g := f.guesses[i]
+		if g.shape[g.axis] = tensor.Unknown; check() != nil {
+			g.pin()
+		}
+	}
+}
+
+// tighten makes the extents what the first sample told.
+func (f *found) tighten() {
+	for _, g := range f.guesses {
+		g.pin()
+	}
+}
+
+func (g guess) pin() { g.shape[g.axis] = g.extent }
