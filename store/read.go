@@ -47,7 +47,7 @@ func (l Local) Open(name string) (File, error) {
 		f.limit = math.MaxInt64
 	}
 	var err error
-	f.fd, err = openRegular(under(l.Root, name), &f.size)
+	f.fd, err = openRegular(under(l.Root, name), &f)
 	if err == nil && f.size > f.limit {
 		f.Close()
 		err = f.tooLarge(f.size)
@@ -60,7 +60,7 @@ func (l Local) Open(name string) (File, error) {
 
 // openRegular uses the system's calls and not package os: its files are registered with the network poller, which regular files have
 // no use for, and take several allocations each.
-func openRegular(path string, size *int64) (fd int, err error) {
+func openRegular(path string, f *File) (fd int, err error) {
 	// Without O_NONBLOCK, opening a pipe would wait for somebody to write into it; without O_NOCTTY a terminal could become ours.
 	err = again(func() error {
 		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
@@ -81,7 +81,7 @@ func openRegular(path string, size *int64) (fd int, err error) {
 		unix.Close(fd)
 		return -1, err
 	}
-	*size = st.Size
+	f.size, f.stored = st.Size, st.Blocks*512
 	return fd, nil
 }
 
@@ -100,10 +100,11 @@ func kindOf(mode uint32) string {
 
 // File is an open file. Whoever opened it closes it.
 type File struct {
-	name  string
-	fd    int
-	size  int64
-	limit int64
+	name   string
+	fd     int
+	size   int64
+	stored int64 // bytes that are on the disk: a size costs nothing to claim
+	limit  int64
 }
 
 // Size returns the file's size when it was opened. The file may have changed since.
@@ -112,31 +113,44 @@ func (f File) Size() int64 { return f.size }
 // Read returns the file's content up to its end, in the memory of buf where it fits. A file that was cut short meanwhile gives what is left
 // of it, one that grew all of it, as far as the reader's limit allows.
 func (f File) Read(buf []byte) ([]byte, error) {
-	// One byte more than the size: the end is found by reading nothing, and that needs room.
-	if f.size < math.MaxInt-1 {
-		buf = slices.Grow(buf[:0], int(f.size)+1)
-	}
-	buf = buf[:0]
-	for {
+	buf, _, err := f.ReadOn(buf[:0], math.MaxInt64)
+	return buf, err
+}
+
+// mostTrusted is how much memory a file of holes gets before anything of it has come.
+const mostTrusted = 1 << 20
+
+// ReadOn appends to buf, which holds what has been read so far, until it has at least n bytes or the file ends. Memory is made for what is
+// on the disk, and beyond that, as in a sparse file, for what comes.
+func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
+	for int64(len(buf)) < n {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, max(len(buf), 4096))
+			buf = slices.Grow(buf, f.room(len(buf), n))
 		}
-		var n int
+		var got int
 		err := again(func() (err error) {
-			n, err = unix.Read(f.fd, buf[len(buf):cap(buf)])
+			got, err = unix.Read(f.fd, buf[len(buf):cap(buf)])
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("store: read %q: %w", f.name, err)
+			return nil, false, fmt.Errorf("store: read %q: %w", f.name, err)
 		}
-		if n <= 0 {
-			return buf, nil
+		if got <= 0 {
+			return buf, true, nil
 		}
-		buf = buf[:len(buf)+n]
+		buf = buf[:len(buf)+got]
 		if int64(len(buf)) > f.limit {
-			return nil, fmt.Errorf("store: read %q: %w", f.name, f.tooLarge(int64(len(buf))))
+			return nil, false, fmt.Errorf("store: read %q: %w", f.name, f.tooLarge(int64(len(buf))))
 		}
 	}
+	return buf, false, nil
+}
+
+// room is how many bytes to make room for behind the first have. One more than the size: the end is found by reading nothing, and that needs room.
+func (f File) room(have int, n int64) int {
+	rest := min(f.size, n-1) + 1 - int64(have)
+	trusted := max(f.stored, mostTrusted, 2*int64(have)) + 1 - int64(have)
+	return int(max(min(rest, trusted), 4096))
 }
 
 // Touch reads the first byte, to find out whether the file can be read at all.
@@ -156,7 +170,7 @@ func (f File) Touch() error {
 func (f File) Close() { unix.Close(f.fd) }
 
 func (f File) tooLarge(size int64) error {
-	return fmt.Errorf("%w: %d bytes, of which %d are allowed", ErrTooLarge, size, f.limit)
+	return fmt.Errorf("%w: %d bytes; the limit is %d, raise it with max_bytes", ErrTooLarge, size, f.limit)
 }
 
 // again calls f until no signal interrupts it: the Go runtime sends signals to its own threads.

@@ -145,7 +145,7 @@ func TestFilesThatChangeTheirSize(t *testing.T) {
 		f.Close()
 		switch {
 		case c.fails:
-			if !errors.Is(err, store.ErrTooLarge) || !strings.Contains(err.Error(), "of which 5000 are allowed") {
+			if !errors.Is(err, store.ErrTooLarge) || !strings.Contains(err.Error(), "the limit is 5000, raise it with max_bytes") {
 				t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
 			}
 		case err != nil || len(got) != c.after:
@@ -164,7 +164,7 @@ func TestSizeLimit(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	_, err := store.Local{MaxBytes: 999}.Read(context.Background(), path, nil)
-	if want := `store: read "` + path + `": store: file too large: 1000 bytes, of which 999 are allowed`; err == nil || err.Error() != want {
+	if want := `store: read "` + path + `": store: file too large: 1000 bytes; the limit is 999, raise it with max_bytes`; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	// The size of what a system makes up is said to be 0.
@@ -183,6 +183,33 @@ func TestReadAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := (store.Local{}).Read(ctx, "/proc/self/status", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A file of holes is as large as anybody likes, and takes nothing on the disk. Its beginning can be read without memory for all of it.
+func TestAFileOfHolesIsNotTakenAtItsWord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "holes")
+	if err := os.WriteFile(path, []byte("a header"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skip(err)
+	}
+	f, err := store.Local{}.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	buf, ended, err := f.ReadOn(nil, 1<<16)
+	if err != nil || ended || len(buf) < 1<<16 || cap(buf) > 1<<20 || !bytes.HasPrefix(buf, []byte("a header\x00")) {
+		t.Errorf("%d bytes in memory of %d, %v, %v", len(buf), cap(buf), ended, err)
+	}
+	buf, ended, err = f.ReadOn(buf, 5<<20)
+	if err != nil || ended || len(buf) < 5<<20 || cap(buf) > 16<<20 {
+		t.Errorf("%d bytes in memory of %d, %v, %v", len(buf), cap(buf), ended, err)
+	}
+	if _, err := (store.Local{MaxBytes: 1 << 30}).Read(context.Background(), path, nil); !errors.Is(err, store.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 }

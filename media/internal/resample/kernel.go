@@ -41,16 +41,29 @@ func rowRGB(dst, src []byte, lo int, t *Table) {
 	}
 }
 
+// lane is how many sums a column works on at a time. Its input is read row by row, as it lies in memory: a tall picture has thousands of
+// rows for one of the result, and going down them for each byte would miss the cache at every step.
+const lane = 256
+
 // Column computes one row of bytes out of the rows below each other in src, of which the first is row lo of the picture.
 func Column(dst, src []byte, stride, lo int, s Span, weights []int32) {
-	w := weights[s.At : s.At+s.Len]
+	weights = weights[s.At : s.At+s.Len]
 	src = src[(int(s.Start)-lo)*stride:]
-	for i := range dst {
-		sum := int32(Half)
-		for k, w := range w {
-			sum += w * int32(src[k*stride+i])
+	var sums [lane]int32
+	for at := 0; at < len(dst); at += lane {
+		out := dst[at:min(at+lane, len(dst))]
+		for i := range out {
+			sums[i] = Half
 		}
-		dst[i] = clip(sum)
+		for k, w := range weights {
+			sums := sums[:len(out)]
+			for i, v := range src[k*stride+at:][:len(sums)] {
+				sums[i] += w * int32(v)
+			}
+		}
+		for i := range out {
+			out[i] = clip(sums[i])
+		}
 	}
 }
 
@@ -72,14 +85,24 @@ func WideRow(dst, src []byte, channels, lo int, t *Table) {
 
 // WideColumn is Column for rows of 16 bits in the machine's byte order, whose table must be wide.
 func WideColumn(dst, src []byte, stride, lo int, s Span, weights []int32) {
-	w := weights[s.At : s.At+s.Len]
+	weights = weights[s.At : s.At+s.Len]
 	src = src[(int(s.Start)-lo)*stride:]
-	for i := 0; i < len(dst); i += 2 {
-		sum := int64(wideHalf)
-		for k, w := range w {
-			sum += int64(w) * int64(binary.NativeEndian.Uint16(src[k*stride+i:]))
+	var sums [lane]int64
+	for at := 0; at < len(dst); at += 2 * lane {
+		out := dst[at:min(at+2*lane, len(dst))]
+		n := len(out) / 2
+		for i := range n {
+			sums[i] = wideHalf
 		}
-		binary.NativeEndian.PutUint16(dst[i:], wideClip(sum))
+		for k, w := range weights {
+			in, w := src[k*stride+at:][:2*n], int64(w)
+			for i := range sums[:n] {
+				sums[i] += w * int64(binary.NativeEndian.Uint16(in[2*i:2*i+2]))
+			}
+		}
+		for i := range n {
+			binary.NativeEndian.PutUint16(out[2*i:], wideClip(sums[i]))
+		}
 	}
 }
 
