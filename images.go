@@ -87,8 +87,7 @@ func (p *images) draw(ctx context.Context, it *item, t *tool, dst []byte, stride
 	})
 }
 
-// foresee implements part. It is an upper estimate of what the decoder takes, and of all pictures on the way to the result: they may be enlarged before
-// they are cut. Colours and axes may be changed in a picture of their own.
+// foresee implements part. It is an upper estimate of what the decoder takes, and of all pictures on the way to the result.
 func (p *images) foresee(it *item, t *tool) (bytes int64) {
 	before := t.forms[p.image.at]
 	t.forms[p.image.at] = media.Form{}
@@ -96,15 +95,9 @@ func (p *images) foresee(it *item, t *tool) (bytes int64) {
 		return 0 // nothing is known of the picture, or the operation will fail before it needs any
 	}
 	if p.decodes() {
-		bytes = it.info.WorkingBytes()
-	}
-	pixel := int64(p.what.Decode.Form().Color.Channels() * p.what.Decode.Form().DType.Size())
-	for _, s := range t.plan.Stages {
-		n := int64(s.Window.Width) * int64(s.Window.Height) * pixel
-		if s.Turn >= 5 {
-			n *= 2
-		}
-		bytes += n
+		bytes = t.plan.WorkingBytes(&it.info, it.values.data[p.bytes.at])
+	} else {
+		bytes = t.plan.WorkingBytes(nil, nil)
 	}
 	if !p.last {
 		t.forms[p.image.at] = t.plan.Form()

@@ -79,6 +79,9 @@ func (f Form) Shape() tensor.Shape {
 	return tensor.Shape{f.Height, f.Width, f.Color.Channels()}
 }
 
+// pixelBytes is the number of bytes of one pixel.
+func (f Form) pixelBytes() int { return f.Color.Channels() * f.DType.Size() }
+
 // RowBytes is the number of bytes of a row of pixels: in CHW, of a row of one plane.
 func (f Form) RowBytes() int {
 	n := f.Width * f.DType.Size()

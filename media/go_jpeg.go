@@ -41,7 +41,12 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 	}
 	s := goScratches.Get().(*goScratch)
 	defer s.giveBack()
-	return s.run(dst, stride, plan, func(to Pixels, part Rect) { upright(to, img, plan.Orientation, part) })
+	return s.run(dst, stride, plan, func(part Rect) Pixels {
+		f := plan.Options.Form()
+		to := packed(&s.in, part.Width, part.Height, f.Color, f.DType)
+		upright(to, img, plan.Orientation, part)
+		return to
+	})
 }
 
 // goError says in this package's words what image/jpeg says in its own.

@@ -14,6 +14,11 @@ func (GoRunner) Name() string { return "go" }
 
 // Run implements [Runner].
 func (GoRunner) Run(dst []byte, stride int, src Pixels, plan *Plan) error {
+	return goRun(dst, stride, src, plan, false)
+}
+
+// goRun is GoRunner.Run. Where spare says that nobody needs the pixels of src any more, it may change them.
+func goRun(dst []byte, stride int, src Pixels, plan *Plan, spare bool) error {
 	if err := CheckTarget(dst, stride, plan); err != nil {
 		return err
 	}
@@ -28,7 +33,15 @@ func (GoRunner) Run(dst []byte, stride int, src Pixels, plan *Plan) error {
 	}
 	s := goScratches.Get().(*goScratch)
 	defer s.giveBack()
-	return s.run(dst, stride, plan, func(to Pixels, part Rect) { turned(to, src, plan.Orientation, part) })
+	// A picture that stands upright is worked on where it is. Only colours with an alpha channel are changed by that.
+	return s.run(dst, stride, plan, func(part Rect) Pixels {
+		if plan.Orientation <= 1 && (spare || src.Color != RGBA) {
+			return src.part(part)
+		}
+		to := packed(&s.in, part.Width, part.Height, src.Color, src.DType)
+		turned(to, src, plan.Orientation, part)
+		return to
+	})
 }
 
 // checkSource refuses stored pictures of a size that the plan was not made for.

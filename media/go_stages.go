@@ -22,23 +22,22 @@ var goScratches = sync.Pool{New: func() any { return new(goScratch) }}
 func (s *goScratch) giveBack() {
 	for _, b := range [...]*[]byte{&s.in, &s.out, &s.rows, &s.unturned} {
 		if cap(*b) > scratch.Keep {
+			scratch.Free(*b)
 			*b = nil
 		}
 	}
 	goScratches.Put(s)
 }
 
-// run carries the stages out and writes what comes of them. load gives a part of the upright picture, in the form that the plan's options ask for, to
-// pixels of its size.
-func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(to Pixels, part Rect)) error {
+// run carries the stages out and writes what comes of them. load gives a part of the upright picture, in the form that the plan's options ask for.
+func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect) Pixels) error {
 	f := plan.Options.Form()
 	var now Pixels
 	for i := range plan.Stages {
 		stage := &plan.Stages[i]
 		part := s.tables(stage, f.DType)
 		if i == 0 {
-			now = packed(&s.in, part.Width, part.Height, f.Color, f.DType)
-			load(now, part)
+			now = load(part)
 		} else {
 			now = now.part(part)
 			s.in, s.out = s.out, s.in

@@ -40,39 +40,6 @@ func (i Info) Oriented() (width, height int) {
 	return i.Width, i.Height
 }
 
-// WorkingBytes is an upper estimate, for byte budgets, of the memory that decoding takes besides its result, whichever the decoder
-// and whatever the plan. Most pictures take far less.
-func (i Info) WorkingBytes() int64 {
-	pixels := int64(i.Width+16) * int64(i.Height+16)
-	return pixels*i.bytesPerPixel() + 1<<18
-}
-
-// bytesPerPixel is what stays in memory for every pixel while a picture is decoded.
-func (i Info) bytesPerPixel() int64 {
-	const (
-		upright = 6 // the part that is needed, turned, and rows between the passes
-		whole   = 8 // the decoded picture, of four channels with 16 bits
-	)
-	stored := int64(i.Components) * int64((i.Bits+7)/8)
-	switch i.Format {
-	case JPEG:
-		const coefficient = 4 // of a picture in several scans, all are held until the last is read
-		if i.Scans {
-			return whole + stored + int64(i.Components)*coefficient
-		}
-		return whole + stored
-	case PNG:
-		return whole + upright + stored + 8 // as inflated, and as an image of Go
-	case WebP:
-		return whole + upright + 2*4 // a canvas, and one frame on it
-	case AVIF:
-		return whole + upright + 2*8 // planes of the frame and of what it is predicted from
-	case GIF, BMP:
-		return whole + upright + stored
-	}
-	return whole + upright + stored + 8
-}
-
 // String describes the picture for people.
 func (i Info) String() string {
 	s := fmt.Sprintf("%s %d×%d, %d components", i.Format, i.Width, i.Height, i.Components)

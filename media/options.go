@@ -36,6 +36,8 @@ type Options struct {
 	Background *[3]uint8
 	// DType is Uint8 (or Invalid, which means the same) or Uint16. Of 16 bits, the upper 8 are kept for Uint8; 8 bits v become 257·v for Uint16.
 	DType tensor.DType
+	// MaxPixels is the largest picture that is decoded, in pixels; 0: as large as [MaxPixels] allows. MakePlan refuses larger ones.
+	MaxPixels int
 }
 
 // Form is that of the decoded picture, whose size is not known.
@@ -56,6 +58,8 @@ func (o Options) Check() error {
 		return fmt.Errorf("%w: %v", ErrUnsupported, o.Color)
 	case o.Background != nil && o.Color == RGBA:
 		return fmt.Errorf("%w: a background for rgba, which keeps what is transparent", ErrUnsupported)
+	case o.MaxPixels < 0 || o.MaxPixels > MaxPixels:
+		return fmt.Errorf("%w: max_pixels %d: takes 1 to %d", ErrUnsupported, o.MaxPixels, MaxPixels)
 	case o.DType != tensor.Invalid && o.DType != tensor.Uint8 && o.DType != tensor.Uint16:
 		return fmt.Errorf("%w: decoding to %v: takes uint8 or uint16", ErrUnsupported, o.DType)
 	}

@@ -111,8 +111,8 @@ func MakePlan(info Info, o Options, steps []Step, r Rand, plan *Plan) error {
 	if info.Width <= 0 || info.Height <= 0 {
 		return fmt.Errorf("%w: a picture of %d×%d pixels", ErrGeometry, info.Width, info.Height)
 	}
-	if info.Width > MaxPixels/info.Height {
-		return fmt.Errorf("%w: %d×%d pixels", ErrTooLarge, info.Width, info.Height)
+	if err := checkPixels(info.Width, info.Height, o.MaxPixels); err != nil {
+		return err
 	}
 	plan.begin(info, o)
 	for i := range steps {

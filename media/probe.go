@@ -66,11 +66,19 @@ func isTIFF(data []byte) bool {
 
 // checkSize refuses what has no pixels, and what has too many.
 func checkSize(title string, width, height int) error {
-	switch {
-	case width <= 0 || height <= 0:
+	if width <= 0 || height <= 0 {
 		return fmt.Errorf("%w: %s of %d×%d pixels", ErrCorrupt, title, width, height)
+	}
+	return checkPixels(width, height, 0)
+}
+
+// checkPixels refuses a picture of more pixels than most; 0 stands for MaxPixels.
+func checkPixels(width, height, most int) error {
+	switch {
+	case most > 0 && width > most/height:
+		return fmt.Errorf("%w: %d×%d pixels; the limit is %d, raise it with max_pixels", ErrTooLarge, width, height, most)
 	case width > MaxPixels/height:
-		return fmt.Errorf("%w: %d×%d pixels, more than %d", ErrTooLarge, width, height, MaxPixels)
+		return fmt.Errorf("%w: %d×%d pixels; no image may have more than %d", ErrTooLarge, width, height, MaxPixels)
 	}
 	return nil
 }

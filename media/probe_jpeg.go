@@ -110,7 +110,7 @@ func frame(info *Info, marker byte, body []byte) (refused, err error) {
 	}
 	switch {
 	case info.Width*info.Height > MaxPixels:
-		return fmt.Errorf("%w: %d×%d pixels, more than %d", ErrTooLarge, info.Width, info.Height, MaxPixels), nil
+		return checkPixels(info.Width, info.Height, 0), nil
 	case info.Height == 0:
 		return fmt.Errorf("%w: JPEG that tells its height after its pixels", ErrUnsupported), nil
 	case marker != sof0 && marker != sof1 && marker != sof2 && !info.Arithmetic:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"headrace/internal/scratch"
+	"headrace/tensor"
 )
 
 // PixelDecoder decodes whole pictures of one format, without regard to what becomes of them.
@@ -40,6 +41,9 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	}
 	f := o.Form()
 	f.Width, f.Height = info.Width, info.Height
+	if plan.plain() && f.Width == plan.Width && f.Height == plan.Height {
+		return w.d.DecodePixels(Pixels{dst, stride, f.Width, f.Height, f.Color, f.DType}, src, info)
+	}
 	// Runners may read Slack bytes behind the last row.
 	buffer := wholes.Take(f.RowBytes()*f.Height + Slack)
 	defer wholes.Give(buffer)
@@ -50,18 +54,22 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	if blend {
 		p = onto(p, *plan.Options.Background, plan.Options.Color)
 	}
+	if r := CurrentRunner(); r.Name() == (GoRunner{}).Name() || f.Color != RGB || f.DType != tensor.Uint8 {
+		return goRun(dst, stride, p, plan, true)
+	}
 	return CurrentRunner().Run(dst, stride, p, plan)
 }
 
 // Slack is the number of bytes behind the last row that a [Runner] is faster for being allowed to read.
 const Slack = 1024
 
-var wholes scratch.Pool
+var wholes = scratch.Pool{Brief: true}
 
 // grow returns memory of n bytes: b's, where that is enough.
 func grow(b []byte, n int) []byte {
 	if cap(b) < n {
-		return make([]byte, n)
+		scratch.Free(b)
+		return scratch.Make(n)
 	}
 	return b[:n]
 }

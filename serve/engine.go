@@ -28,6 +28,7 @@ type Options struct {
 // engine is what the sessions of one process share.
 type engine struct {
 	gate     *headrace.Gate
+	larder   larder
 	page     *page
 	cpus     int
 	parent   int    // the process that started this one; 0: nobody watches

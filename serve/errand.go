@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"headrace/media"
 	"headrace/tensor"
@@ -25,7 +26,10 @@ type errand struct {
 	Height     int          `json:"height"`
 	Fit        string       `json:"fit"`
 	Filter     media.Filter `json:"filter"`
-	Format     string       `json:"format"` // that the input must have; of encoding, the one to make
+	Format     string       `json:"format"`     // that the input must have; of encoding, the one to make
+	MaxBytes   int64        `json:"max_bytes"`  // of a file; 0: the default, as with those that follow
+	MaxPixels  int          `json:"max_pixels"` // of a picture
+	TimeLimit  float64      `json:"time_limit"` // seconds that an input may take; 0: any time
 
 	// Of encoding.
 	Shape       []int  `json:"shape"`
@@ -36,12 +40,16 @@ type errand struct {
 	Effort      int    `json:"effort"`
 
 	encode   bool
+	limit    time.Duration
 	options  media.Options
 	steps    []media.Step
 	form     media.Form // of one result; its size may be unknown
 	pixels   media.Pixels
 	encoding media.EncodeOptions
 }
+
+// maxTimeLimit is longer than anything lasts, in seconds, and fits a [time.Duration].
+const maxTimeLimit = 1e9
 
 // sized reports whether the size of results is known before a picture is.
 func (e *errand) sized() bool { return e.form.Height > 0 }
@@ -79,7 +87,14 @@ func (e *errand) prepareDecode() (err error) {
 	default:
 		return fmt.Errorf(`serve: mode %q: takes "exact" or "fast"`, e.Mode)
 	}
-	o.Orient, o.Background = e.Orient, e.Background
+	o.Orient, o.Background, o.MaxPixels = e.Orient, e.Background, e.MaxPixels
+	if e.MaxBytes < 0 || e.TimeLimit < 0 || e.TimeLimit > maxTimeLimit {
+		return fmt.Errorf("serve: max_bytes %d, time_limit %v: takes a number of bytes, and of seconds", e.MaxBytes, e.TimeLimit)
+	}
+	e.limit = time.Duration(e.TimeLimit * float64(time.Second))
+	if e.TimeLimit > 0 {
+		e.limit = max(e.limit, 1)
+	}
 	if err := o.Check(); err != nil {
 		return err
 	}

@@ -20,11 +20,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headrace/arena"
+	"headrace/budget"
 	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/sample"
-	"headrace/store"
 	"headrace/tensor"
 	"headrace/wire"
 )
@@ -227,16 +227,18 @@ func failure(index *int, err error) wire.Failure {
 
 // picture is an input of a task, as far as it has been looked at.
 type picture struct {
-	data *[]byte // borrowed; nil: not read, or given back
-	info media.Info
-	err  error
+	input
+	grant budget.Grant // for what is read, and what decoding it takes
+	clock clock
+	err   error
 }
 
+var nothing budget.Grant
+
 func (p *picture) forget() {
-	if p.data != nil {
-		files.Give(p.data)
-		p.data = nil
-	}
+	p.input.forget()
+	p.grant.Release()
+	p.grant = nothing
 }
 
 // decode makes one array of all inputs. Those that fail leave zeros in it, where its shape is known without them; under strict, nothing is made then.
@@ -246,10 +248,13 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
 	}
 	pictures := make([]picture, n)
+	for i := range pictures {
+		pictures[i].clock = clock{w.limit, w.limit}
+	}
 	s.takeTurns()
 	form := w.form
 	if !w.sized() {
-		s.each(ctx, pictures, func(i int, h hand) error { return s.look(i, &pictures[i], h) })
+		s.each(ctx, pictures, func(i int, h hand) error { return s.look(ctx, i, &pictures[i], h) })
 		defer func() {
 			for i := range pictures {
 				pictures[i].forget()
@@ -282,11 +287,6 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	to := func(i int) []byte { return slot.Bytes()[i*row:][:row:row] }
 	s.each(ctx, pictures, func(i int, h hand) error {
 		p := &pictures[i]
-		if p.data == nil {
-			if err := s.look(i, p, h); err != nil {
-				return err
-			}
-		}
 		defer p.forget()
 		return s.draw(ctx, i, p, h, to(i), form)
 	})
@@ -401,22 +401,90 @@ func failuresOf(pictures []picture) (failures []wire.Failure) {
 	return failures
 }
 
-// look reads an input and its header.
-func (s *errands) look(i int, p *picture, h hand) (err error) {
-	thread, before := waits()
-	if p.data, err = s.read(i); err != nil {
+// look finds out what an input is, and keeps it for its turn as far as there is room: it is the size of the first that decides what is made of all.
+func (s *errands) look(ctx context.Context, i int, p *picture, h hand) error {
+	if err := s.fetch(ctx, i, p, h); err != nil {
 		return err
 	}
-	if same, after := waits(); same == thread && after > before {
-		h.waited()
+	p.grant.Release()
+	p.grant = nothing
+	if l := &s.engine.larder; l.keep(int64(len(*p.data))) {
+		p.kept = l
+	} else {
+		p.input.forget()
 	}
-	if p.info, err = media.Probe(*p.data); err != nil {
+	return nil
+}
+
+// fetch reads an input, for which memory is asked first, as is for decoding it.
+func (s *errands) fetch(ctx context.Context, i int, p *picture, h hand) error {
+	p.input = s.input(i)
+	if err := s.reading(ctx, p, h, func(in *input) error { return in.begin(s.what.MaxBytes) }); err != nil {
 		return err
 	}
 	if f := s.what.Format; f != "" && p.info.Format != f {
 		return fmt.Errorf("%w: it is %s: takes %s", media.ErrFormat, p.info.Format, f)
 	}
+	var err error
+	if p.grant, err = s.engine.larder.ask(ctx, s.needs(p, h)); err != nil {
+		return err
+	}
+	if err := s.reading(ctx, p, h, (*input).finish); err != nil {
+		return err
+	}
+	p.grant.Resize(s.needs(p, h))
 	return nil
+}
+
+// needs is how many bytes an input takes, and decoding it. What cannot be decoded needs none for that.
+func (s *errands) needs(p *picture, h hand) int64 {
+	n, plan := p.size, &s.plans[h.number]
+	var data []byte
+	if p.data != nil {
+		data = *p.data
+		n = max(n, int64(len(data)))
+	}
+	if media.MakePlan(p.info, s.what.options, s.what.steps, nil, plan) == nil {
+		n += plan.WorkingBytes(&p.info, data)
+		if s.what.limit > 0 {
+			n += int64(plan.Form().RowBytes()) * int64(plan.Height)
+		}
+	}
+	return n
+}
+
+// reading carries out a part of reading an input. A file may lie on a disk that does not answer; what is in the inbox is there.
+func (s *errands) reading(ctx context.Context, p *picture, h hand, read func(*input) error) error {
+	if p.clock.limit > 0 && p.path != "" {
+		own := p.input
+		p.input = input{}
+		var failed error
+		err := p.clock.run(ctx, func(begun func()) {
+			begun()
+			failed = guarded(func() error { return read(&own) })
+		}, func() { own.forget() })
+		if err != nil {
+			return err
+		}
+		p.input = own
+		return failed
+	}
+	thread, before := waits()
+	if err := read(&p.input); err != nil {
+		return err
+	}
+	if same, after := waits(); same == thread && after > before {
+		h.waited()
+	}
+	return nil
+}
+
+func (s *errands) input(i int) input {
+	in := s.task.Inputs[i]
+	if in.Path {
+		return input{path: string(s.task.Text[in.At:][:in.Length])}
+	}
+	return input{inbox: s.inbox, place: in}
 }
 
 // waits tells which thread this is, and how often it has waited for something. That others were given its core does not count, as a clock would count it.
@@ -426,54 +494,6 @@ func waits() (thread int, n int64) {
 		return 0, 0
 	}
 	return unix.Gettid(), int64(usage.Nvcsw)
-}
-
-// read returns the bytes of an input, in borrowed memory.
-func (s *errands) read(i int) (*[]byte, error) {
-	in := s.task.Inputs[i]
-	buffer := files.Take(0)
-	var err error
-	if in.Path {
-		*buffer, err = readFile(string(s.task.Text[in.At:][:in.Length]), *buffer)
-	} else {
-		err = readInbox(s.inbox, in, buffer)
-	}
-	if err != nil {
-		files.Give(buffer)
-		return nil, err
-	}
-	return buffer, nil
-}
-
-func readFile(path string, buffer []byte) ([]byte, error) {
-	f, err := store.Local{}.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Read(buffer)
-}
-
-// readInbox copies: what lies there is the client's, and may change while a decoder looks at it.
-func readInbox(inbox int, in wire.Input, buffer *[]byte) error {
-	if uint64(cap(*buffer)) < in.Length {
-		*buffer = make([]byte, in.Length)
-	}
-	*buffer = (*buffer)[:in.Length]
-	for got := 0; got < len(*buffer); {
-		n, err := unix.Pread(inbox, (*buffer)[got:], int64(in.At)+int64(got))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("serve: inbox: %w", err)
-		}
-		if n == 0 {
-			return fmt.Errorf("serve: inbox: %w", io.ErrUnexpectedEOF)
-		}
-		got += n
-	}
-	return nil
 }
 
 // agree returns the form that the pictures of a batch come out in when nothing is said of their size: that of the first. Others have failed.
@@ -505,40 +525,52 @@ func (s *errands) agree(ctx context.Context, pictures []picture) (form media.For
 }
 
 // draw decodes one picture to where it belongs.
-func (s *errands) draw(ctx context.Context, i int, p *picture, h hand, dst []byte, form media.Form) error {
-	decoder, err := media.DecoderFor(p.info.Format)
+func (s *errands) draw(ctx context.Context, i int, p *picture, h hand, dst []byte, form media.Form) (err error) {
+	if p.data == nil {
+		err = s.fetch(ctx, i, p, h)
+	} else {
+		p.grant, err = s.engine.larder.ask(ctx, s.needs(p, h)-int64(len(*p.data)))
+	}
 	if err != nil {
 		return err
 	}
-	var failed error
-	err = s.engine.gate.Do(ctx, func(permit int) {
-		plan := &s.plans[h.number]
-		if failed = media.MakePlan(p.info, s.what.options, s.what.steps, nil, plan); failed != nil {
-			return
+	if p.clock.limit > 0 {
+		return s.drawLimited(ctx, i, p, dst, form)
+	}
+	decode := s.decoding(i, &p.input, &s.plans[h.number], dst, form)
+	waited := s.engine.gate.Do(ctx, func(permit int) { err = decode(permit) })
+	return cmp.Or(waited, err)
+}
+
+// decoding returns what decodes an input to dst.
+func (s *errands) decoding(i int, in *input, plan *media.Plan, dst []byte, form media.Form) func(permit int) error {
+	key, engine, number, what := fmt.Sprintf("input %d", i), s.engine, s.number, &s.what
+	if in.path != "" {
+		key = in.path
+	}
+	options, steps := what.options, what.steps
+	return func(permit int) error {
+		decoder, err := media.DecoderFor(in.info.Format)
+		if err != nil {
+			return err
+		}
+		if err := media.MakePlan(in.info, options, steps, nil, plan); err != nil {
+			return err
 		}
 		if got := plan.Form(); got != form {
-			failed = fmt.Errorf("serve: the picture comes out as %v, not %v", got, form)
-			return
+			return fmt.Errorf("serve: the picture comes out as %v, not %v", got, form)
 		}
-		defer s.inFlight(permit, i)()
-		failed = decoder.DecodeInto(dst, form.RowBytes(), *p.data, &p.info, plan)
-	})
-	if err != nil {
-		return err
+		defer engine.inFlight(number, permit, i, key)()
+		return decoder.DecodeInto(dst, form.RowBytes(), *in.data, &in.info, plan)
 	}
-	return failed
 }
 
 // inFlight notes that C code works on an input, until the function that it returns is called.
-func (s *errands) inFlight(permit, i int) (end func()) {
-	if s.engine.page == nil {
+func (e *engine) inFlight(session uint32, permit, i int, key string) (end func()) {
+	if e.page == nil {
 		return func() {}
 	}
-	key := fmt.Sprintf("input %d", i)
-	if in := s.task.Inputs[i]; in.Path {
-		key = string(s.task.Text[in.At:][:in.Length])
-	}
-	w := inFlight(cellWriter{page: s.engine.page, session: s.number})
+	w := inFlight(cellWriter{page: e.page, session: session})
 	w.Begin(permit, sample.ID{Index: int64(i)}, key)
 	return func() { w.End(permit) }
 }
@@ -548,17 +580,24 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	if n := len(s.task.Inputs); n != 1 || s.task.Inputs[0].Path {
 		return nil, fmt.Errorf("%w: encoding of %d inputs", wire.ErrProtocol, n)
 	}
-	pixels := s.what.pixels
-	data, err := s.read(0)
+	in, pixels := s.input(0), s.what.pixels
+	in.size = int64(in.place.Length)
+	// The pixels, the file that is made of them, and what the encoder has in between.
+	grant, err := s.engine.larder.ask(ctx, 3*in.size)
 	if err != nil {
 		return nil, err
 	}
-	defer files.Give(data)
-	pixels.Data = *data
+	defer grant.Release()
+	in.data = files.Take(0)
+	defer in.forget()
+	if _, err := in.readInbox(in.size); err != nil {
+		return nil, err
+	}
+	pixels.Data = *in.data
 	var file []byte
 	var failed error
 	err = s.engine.gate.Do(ctx, func(permit int) {
-		defer s.inFlight(permit, 0)()
+		defer s.engine.inFlight(s.number, permit, 0, "input 0")()
 		failed = guarded(func() (err error) {
 			file, err = media.Encode(nil, pixels, s.what.encoding)
 			return err

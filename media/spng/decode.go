@@ -82,7 +82,7 @@ func checksums(src []byte) error {
 	return nil
 }
 
-var buffers scratch.Pool
+var buffers = scratch.Pool{Brief: true}
 
 // choose returns the form nearest to that of dst that libspng has for a picture.
 func choose(dst media.Pixels, info *media.Info) (form C.int, has samples.Kind) {

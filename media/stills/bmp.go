@@ -158,62 +158,79 @@ func (b *bitmap) unpack(line, row []byte) {
 	}
 }
 
-// runs decodes what is run-length encoded. Pixels that are jumped over have the first colour.
+// runs decodes what is run-length encoded. Pixels that are jumped over have the first colour. Runs go from row to row and never back, so that there is
+// one row at a time.
 func (b *bitmap) runs(dst media.Pixels) error {
-	// As many pixels as a file may announce in a header cost it nothing; in rows, they cost a little for each.
-	indexes := make([]byte, b.width*b.height)
-	if err := b.run(indexes); err != nil {
+	r := runs{bitmap: b, dst: dst, line: make([]byte, b.width)}
+	if err := r.run(); err != nil {
 		return err
 	}
-	for n := range b.height {
-		y := b.height - 1 - n
-		if b.topDown {
-			y = n
-		}
-		b.palette.row(dst, y, indexes[n*b.width:][:b.width])
-	}
+	r.down(b.height - r.y)
 	return nil
 }
 
-func (b *bitmap) run(indexes []byte) error {
-	x, y := 0, 0
-	put := func(v byte) {
-		if x < b.width && y < b.height {
-			indexes[y*b.width+x] = v
+// runs is where run-length decoding has come to.
+type runs struct {
+	*bitmap
+	dst  media.Pixels
+	line []byte
+	x, y int
+}
+
+// down goes so many rows on.
+func (r *runs) down(n int) {
+	for range min(n, r.height-r.y) {
+		y := r.height - 1 - r.y
+		if r.topDown {
+			y = r.y
 		}
-		x++
+		r.palette.row(r.dst, y, r.line)
+		clear(r.line)
+		r.y++
 	}
-	for data := b.pixels; ; {
+}
+
+func (r *runs) put(v byte) {
+	if r.x < r.width && r.y < r.height {
+		r.line[r.x] = v
+	}
+	r.x++
+}
+
+func (r *runs) run() error {
+	for data := r.pixels; ; {
 		if len(data) < 2 {
-			if y >= b.height || y == b.height-1 && x >= b.width {
+			if r.y >= r.height || r.y == r.height-1 && r.x >= r.width {
 				return nil // all is there but the mark of the end
 			}
-			return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, y, b.height)
+			return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, r.y, r.height)
 		}
 		count, v := int(data[0]), data[1]
 		data = data[2:]
 		switch {
 		case count > 0:
 			for i := range count {
-				put(b.nibble(v, i))
+				r.put(r.nibble(v, i))
 			}
 		case v == 0: // end of the row
-			x, y = 0, y+1
+			r.x = 0
+			r.down(1)
 		case v == 1: // end of the picture
 			return nil
 		case v == 2: // jump
 			if len(data) < 2 {
 				return fmt.Errorf("%w: bmp ends within a jump", media.ErrTruncated)
 			}
-			x, y = x+int(data[0]), y+int(data[1])
+			r.x += int(data[0])
+			r.down(int(data[1]))
 			data = data[2:]
 		default: // so many pixels as they are, filled up to an even number of bytes
-			n := (int(v)*b.bits + 7) / 8
+			n := (int(v)*r.bits + 7) / 8
 			if len(data) < n {
-				return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, y, b.height)
+				return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, r.y, r.height)
 			}
 			for i := range int(v) {
-				put(b.nibble(data[i*b.bits/8], i))
+				r.put(r.nibble(data[i*r.bits/8], i))
 			}
 			data = data[min(n+n&1, len(data)):]
 		}

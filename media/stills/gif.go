@@ -1,7 +1,6 @@
 package stills
 
 import (
-	"bytes"
 	"compress/lzw"
 	"encoding/binary"
 	"errors"
@@ -68,42 +67,62 @@ func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
 		p.rgba[transparent][3] = 0
 		background = byte(transparent)
 	}
-	indexes, err := uncompress(data, width*height)
+	line := make([]byte, dst.Width)
+	for i := range line {
+		line[i] = background
+	}
+	r, err := uncompress(data)
 	if err != nil {
 		return err
 	}
-	line := make([]byte, dst.Width)
+	defer r.Close()
+	for n := range height {
+		if err := fillRow(r, line[left:][:width]); err != nil {
+			return fmt.Errorf("%w (row %d of %d)", err, n, height)
+		}
+		y := n
+		if flags&0x40 != 0 {
+			y = interlaced(n, height)
+		}
+		p.row(dst, top+y, line)
+	}
+	for i := range line {
+		line[i] = background
+	}
 	for y := range dst.Height {
-		for i := range line {
-			line[i] = background
+		if y < top || y >= top+height {
+			p.row(dst, y, line)
 		}
-		if y >= top && y < top+height {
-			n := y - top
-			if flags&0x40 != 0 {
-				n = interlaced(n, height)
-			}
-			copy(line[left:], indexes[n*width:][:width])
-		}
-		p.row(dst, y, line)
 	}
 	return nil
 }
 
-// interlaced is the place of row y among rows that come in four passes: every eighth, those between, and so on.
-func interlaced(y, height int) int {
+// fillRow reads the indexes of a row.
+func fillRow(r io.Reader, row []byte) error {
+	_, err := io.ReadFull(r, row)
 	switch {
-	case y%8 == 0:
-		return y / 8
-	case y%8 == 4:
-		return (height+7)/8 + y/8
-	case y%4 == 2:
-		return (height+3)/4 + y/4
+	case err == nil:
+		return nil
+	case errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF:
+		return fmt.Errorf("%w: gif ends before its last pixel", media.ErrTruncated)
 	}
-	return (height+1)/2 + y/2
+	return fmt.Errorf("%w: gif: %w", media.ErrCorrupt, err)
 }
 
-// uncompress returns n indexes, which begin with the width of a code and lie in blocks.
-func uncompress(data []byte, n int) ([]byte, error) {
+// interlaced is where the n-th row of a picture belongs whose rows come in four passes: every eighth, those between, and so on.
+func interlaced(n, height int) int {
+	for _, pass := range [...]struct{ from, step int }{{0, 8}, {4, 8}, {2, 4}} {
+		rows := (height - pass.from + pass.step - 1) / pass.step
+		if n < rows {
+			return pass.from + n*pass.step
+		}
+		n -= max(rows, 0)
+	}
+	return 1 + 2*n
+}
+
+// uncompress reads indexes, which begin with the width of a code and lie in blocks.
+func uncompress(data []byte) (io.ReadCloser, error) {
 	if len(data) == 0 {
 		return nil, fmt.Errorf("%w: gif ends before its pixels", media.ErrTruncated)
 	}
@@ -111,17 +130,7 @@ func uncompress(data []byte, n int) ([]byte, error) {
 	if bits < 2 || bits > 8 {
 		return nil, fmt.Errorf("%w: gif with codes of %d bits", media.ErrCorrupt, bits)
 	}
-	r := lzw.NewReader(&blocks{data: data[1:]}, lzw.LSB, bits)
-	defer r.Close()
-	var pixels bytes.Buffer // grows as there are data: a small file may announce a large frame
-	got, err := io.Copy(&pixels, io.LimitReader(r, int64(n)))
-	switch {
-	case int(got) == n:
-		return pixels.Bytes(), nil
-	case err == nil || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%w: gif with %d of %d pixels", media.ErrTruncated, got, n)
-	}
-	return nil, fmt.Errorf("%w: gif: %w", media.ErrCorrupt, err)
+	return lzw.NewReader(&blocks{data: data[1:]}, lzw.LSB, bits), nil
 }
 
 // blocks reads what lies in blocks, each behind its length, up to an empty one.

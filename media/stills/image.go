@@ -81,8 +81,9 @@ func divide(row []byte, wide bool) {
 
 // palette holds RGBA of 256 colours. Those that a file does not have are black, as in Pillow.
 type palette struct {
-	rgba    [256][4]byte
-	scratch []byte
+	rgba  [256][4]byte
+	drawn [256][8]byte // the same as pixels of dst, once there are any
+	ready bool
 }
 
 func (p *palette) black() {
@@ -106,13 +107,31 @@ func (p *palette) set(colors color.Palette) {
 	}
 }
 
-// row writes one row of dst.
+// row writes one row of dst. Colours do not change any more from the first on.
 func (p *palette) row(dst media.Pixels, y int, indexes []byte) {
-	if len(p.scratch) < 4*len(indexes) {
-		p.scratch = make([]byte, 4*len(indexes))
+	to := kind(dst)
+	n := to.PixelBytes()
+	if !p.ready {
+		p.ready = true
+		for i := range p.rgba {
+			samples.Convert(p.drawn[i][:], to, p.rgba[i][:], samples.Kind{Channels: 4}, 1)
+		}
 	}
-	for i, index := range indexes {
-		copy(p.scratch[4*i:], p.rgba[index][:])
+	row := dst.Row(y)
+	switch n {
+	case 1:
+		for i, index := range indexes {
+			row[i] = p.drawn[index][0]
+		}
+	case 3:
+		for _, index := range indexes {
+			c := &p.drawn[index]
+			row[0], row[1], row[2] = c[0], c[1], c[2]
+			row = row[3:]
+		}
+	default:
+		for i, index := range indexes {
+			copy(row[i*n:][:n], p.drawn[index][:])
+		}
 	}
-	samples.Convert(dst.Row(y), kind(dst), p.scratch, samples.Kind{Channels: 4}, len(indexes))
 }

@@ -12,8 +12,9 @@
 #error "media/turbo needs the headers of libjpeg-turbo: apt-get install libjpeg-turbo8-dev (Ubuntu) or libjpeg62-turbo-dev (Debian)"
 #endif
 
-// More scans than any real picture has: each costs a pass over all coefficients, and a few bytes can ask for one.
-enum { max_scans = 500 };
+// More scans than any real picture has: each costs a pass over all coefficients, and a few bytes can ask for one. Encoders make a dozen; of a large picture,
+// no more are read than pass over so many blocks.
+enum { max_scans = 500, usual_scans = 32, max_visits = 1 << 26 };
 
 // Where a row begins in memory that is aligned: libjpeg-turbo writes aligned rows past the caches, and reading them back at once
 // would wait for main memory.
@@ -34,6 +35,7 @@ struct hr_decoder {
 	hr_stream stream;
 	hr_planes planes;
 	JSAMPIMAGE delivery;    // rows of all planes that libjpeg has just decoded
+	int64_t blocks;         // of coefficients, in all components
 	size_t left;            // bytes of the source behind the header that hr_open has read
 	hr_buffer rows;         // as they come out of libjpeg
 	hr_buffer part, turned; // for pictures that are turned
@@ -112,8 +114,9 @@ static void skip_input_data(j_decompress_ptr c, long n) {
 static void term_source(j_decompress_ptr c) { (void)c; }
 
 static void progress(j_common_ptr c) {
-	if (((j_decompress_ptr)c)->input_scan_number > max_scans) {
-		hr_decoder *d = owner(c);
+	hr_decoder *d = owner(c);
+	const int scans = ((j_decompress_ptr)c)->input_scan_number;
+	if (scans > max_scans || (scans > usual_scans && scans * d->blocks > max_visits)) {
 		d->status = HR_CORRUPT;
 		strcpy(d->message, "More scans than any picture needs");
 		longjmp(d->failed, 1);
@@ -193,6 +196,9 @@ static void read_header(hr_decoder *d, const hr_job *job, const uint8_t *src, si
 		strcpy(d->message, "Two headers of different size");
 		longjmp(d->failed, 1);
 	}
+	d->blocks = 0;
+	for (int i = 0; i < c->num_components; i++)
+		d->blocks += (int64_t)c->comp_info[i].width_in_blocks * c->comp_info[i].height_in_blocks;
 	c->out_color_space = c->num_components == 4 ? JCS_CMYK : JCS_RGB;
 	c->dct_method = JDCT_ISLOW;
 	c->do_fancy_upsampling = TRUE;

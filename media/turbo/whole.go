@@ -40,4 +40,4 @@ func (pixels) DecodePixels(dst media.Pixels, src []byte, info *media.Info) error
 	return nil
 }
 
-var buffers scratch.Pool
+var buffers = scratch.Pool{Brief: true}

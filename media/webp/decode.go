@@ -64,7 +64,7 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	return nil
 }
 
-var buffers scratch.Pool
+var buffers = scratch.Pool{Brief: true}
 
 func kind(p media.Pixels) samples.Kind {
 	return samples.Kind{Channels: p.Color.Channels(), Wide: p.DType == tensor.Uint16}

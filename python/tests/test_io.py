@@ -599,3 +599,58 @@ def test_a_connection_that_another_thread_takes_at_once():
     given = Line()
     lines._give(given)
     assert taken == [given]
+
+
+def test_a_file_of_holes_is_refused(tmp_path):
+    hollow = tmp_path / "hollow.jpg"
+    with open(hollow, "wb") as f:
+        f.truncate(1 << 40)
+    for source in (hollow, str(hollow)):
+        with pytest.raises(hr.MediaError, match="file too large: 1099511627776 bytes; the limit is 1073741824, raise it with max_bytes"):
+            hr.io.load_image(source)
+        with pytest.raises(hr.MediaError, match="unknown image format"):  # its header is looked at before the rest
+            hr.io.load_image(source, max_bytes=1 << 50)
+    with open(hollow, "rb") as f, pytest.raises(hr.MediaError, match="more than 5000000 bytes; the limit is 5000000"):
+        hr.io.load_image(f, max_bytes=5_000_000)
+    with open("/dev/zero", "rb") as f, pytest.raises(hr.MediaError, match="raise it with max_bytes"):
+        hr.io.load_image_batch([f], 8, 8, max_bytes=5_000_000)
+    pixels = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    png = hr.io.save_image(None, pixels, format="png")
+    np.testing.assert_array_equal(hr.io.load_image(io.BytesIO(png), max_bytes=len(png)), pixels)  # the engine is well
+    with pytest.raises(hr.MediaError, match="raise it with max_bytes"):
+        hr.io.load_image(io.BytesIO(png), max_bytes=len(png) - 1)
+
+
+def test_an_object_whose_read_takes_no_number():
+    pixels = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    png = hr.io.save_image(None, pixels, format="png")
+
+    class Whole:
+        def read(self):
+            return png
+
+    class Slow(io.RawIOBase):
+        def __init__(self):
+            self.left = png
+
+        def read(self, n=-1):
+            piece, self.left = self.left[:7], self.left[7:]
+            return piece
+
+    for source in (Whole(), Slow()):
+        np.testing.assert_array_equal(hr.io.load_image(source), pixels)
+
+
+def test_limits_of_images():
+    png = hr.io.save_image(None, np.zeros((10, 10, 3), np.uint8), format="png")
+    assert hr.io.load_image(png, max_pixels=100, time_limit=100).shape == (10, 10, 3)
+    with pytest.raises(hr.MediaError, match="10×10 pixels; the limit is 99, raise it with max_pixels"):
+        hr.io.load_image(png, max_pixels=99)
+    with pytest.raises(hr.MediaError, match="time_limit"):
+        hr.io.load_image(png, time_limit=1e-9)
+    array, failed = hr.io.load_image_batch([png, b"nothing"], 5, 5, strict=False, time_limit=100, max_pixels=100)
+    assert array.shape == (2, 5, 5, 3)
+    assert list(failed) == [1]
+    for name, bad in (("max_pixels", 0), ("max_pixels", 178_956_971), ("max_bytes", 0), ("time_limit", 0), ("time_limit", float("nan"))):
+        with pytest.raises(hr.MediaError, match=name):
+            hr.io.load_image(png, **{name: bad})

@@ -61,6 +61,14 @@ func VerticalFirst(x, y *Table) bool {
 	return y.In > y.Out && y.In-y.Out > 2*(x.In-x.Out)
 }
 
+// Reach is at most how many pixels of in one of out is made of.
+func (f Filter) Reach(in, out int) int64 {
+	return min(int64(in), int64(2*supports[f]*max(float64(in)/float64(out), 1))+2)
+}
+
+// TableBytes is at most what a table takes for n of the pixels, and what kernels make of it.
+func TableBytes(in, out, n int, f Filter) int64 { return int64(n) * (f.Reach(in, out)*16 + 64) }
+
 // Identity reports whether the table copies its window unchanged.
 func (t *Table) Identity() bool { return t.In == t.Out && t.Size == 0 }
 

@@ -24,6 +24,8 @@ func Convert(dst []byte, to Kind, src []byte, from Kind, n int) {
 		copy(dst, src)
 	case !to.Wide && !from.Wide:
 		narrow(dst, to.Channels, src, from.Channels)
+	case from.Wide && to.Wide:
+		wide(dst, to, src, from)
 	default:
 		mixed(dst, to, src, from)
 	}
@@ -65,35 +67,45 @@ func narrow(dst []byte, to int, src []byte, from int) {
 	}
 }
 
-// mixed is for all else: pixel by pixel.
+// mixed goes from one depth to the other, a few pixels at a time. What is done to colours is done at 8 bits.
 func mixed(dst []byte, to Kind, src []byte, from Kind) {
-	opaque := uint32(255)
-	if to.Wide && from.Wide {
-		opaque = 65535
+	const some = 64 // pixels
+	var had, has [some * 4]byte
+	for len(src) > 0 {
+		n := min(len(src)/from.PixelBytes(), some)
+		in := src[:n*from.PixelBytes()]
+		src = src[len(in):]
+		if from.Wide {
+			for i := range n * from.Channels {
+				had[i] = byte(binary.NativeEndian.Uint16(in[2*i:2*i+2]) >> 8)
+			}
+			in = had[:n*from.Channels]
+		}
+		out := dst[:n*to.PixelBytes()]
+		dst = dst[len(out):]
+		if !to.Wide {
+			Convert(out, Kind{Channels: to.Channels}, in, Kind{Channels: from.Channels}, n)
+			continue
+		}
+		small := has[:n*to.Channels]
+		Convert(small, Kind{Channels: to.Channels}, in, Kind{Channels: from.Channels}, n)
+		for i, v := range small {
+			binary.NativeEndian.PutUint16(out[2*i:2*i+2], 257*uint16(v))
+		}
 	}
+}
+
+// wide is for 16 bits, pixel by pixel.
+func wide(dst []byte, to Kind, src []byte, from Kind) {
 	for len(src) > 0 {
 		var c [4]uint32
 		for i := range from.Channels {
-			switch {
-			case !from.Wide:
-				c[i] = uint32(src[i])
-			case to.Wide:
-				c[i] = uint32(binary.NativeEndian.Uint16(src[2*i:]))
-			default:
-				c[i] = uint32(binary.NativeEndian.Uint16(src[2*i:]) >> 8)
-			}
+			c[i] = uint32(binary.NativeEndian.Uint16(src[2*i:]))
 		}
 		src = src[from.PixelBytes():]
-		c = recolour(c, from.Channels, to.Channels, opaque)
+		c = recolour(c, from.Channels, to.Channels, 65535)
 		for i := range to.Channels {
-			switch {
-			case !to.Wide:
-				dst[i] = byte(c[i])
-			case from.Wide:
-				binary.NativeEndian.PutUint16(dst[2*i:], uint16(c[i]))
-			default:
-				binary.NativeEndian.PutUint16(dst[2*i:], uint16(c[i]*257))
-			}
+			binary.NativeEndian.PutUint16(dst[2*i:], uint16(c[i]))
 		}
 		dst = dst[to.PixelBytes():]
 	}

@@ -63,6 +63,11 @@ __all__ = [
 ]
 
 _CHANNELS = {"rgb": 3, "rgba": 4, "gray": 1}
+_MOST_PIXELS = 178_956_970  # of any image
+_MAX_BYTES = 1 << 30  # of a file, where nothing is said
+_MOST_BYTES = (1 << 63) - 1
+_LONGEST = 1e9  # seconds
+_PIECE = 1 << 20  # bytes that an object is asked for first
 
 
 def load_image(
@@ -77,6 +82,9 @@ def load_image(
     dtype: Literal["uint8", "uint16"] = "uint8",
     mode: Literal["exact", "fast"] = "exact",
     orient: bool = True,
+    max_pixels: int | None = None,
+    max_bytes: int | None = None,
+    time_limit: float | None = None,
     out: Array | None = None,
 ) -> Array:
     """Decode an image, and resize it where a size is given: JPEG, PNG, WebP, AVIF, GIF, BMP or TIFF.
@@ -93,6 +101,10 @@ def load_image(
         dtype: `"uint8"`: of 16 bits the upper 8 are kept; `"uint16"`: all 16 are, and 8 bits v become 257·v.
         mode: `"exact"`: the pixels of Pillow, to one level; `"fast"`: JPEG may be decoded at a smaller scale where the result is smaller.
         orient: whether to turn and mirror the image as its EXIF orientation says.
+        max_pixels: the largest image that is decoded, in pixels; by default 178,956,970, which is also the most.
+        max_bytes: the largest file that is read; by default 1 GiB. It holds for paths and for objects with `read()`, not for bytes.
+        time_limit: seconds that reading and decoding an image may take, not counting the time it waits for memory or a core; by default
+            any time. What takes longer is given up and raises `MediaError`.
         out: where to put the result: an array of exactly its shape and dtype, contiguous in C order.
 
     Returns:
@@ -103,8 +115,10 @@ def load_image(
         MediaError: if `src` is no image that can be decoded, or `out` does not fit.
         OSError: if the file cannot be read.
     """
-    what = _decode(False, True, width, height, fit, filter, color, _triple(background), dtype, mode, orient, None)
-    return _one("load_image", what, _source("load_image", src), color, dtype, width, height, out)
+    what = _decode(
+        False, True, width, height, fit, filter, color, _triple(background), dtype, mode, orient, None, max_pixels, max_bytes, time_limit
+    )
+    return _one("load_image", what, _source("load_image", src, max_bytes), color, dtype, width, height, out)
 
 
 def decode_jpeg(
@@ -117,6 +131,9 @@ def decode_jpeg(
     color: Literal["rgb", "rgba", "gray"] = "rgb",
     mode: Literal["exact", "fast"] = "exact",
     orient: bool = True,
+    max_pixels: int | None = None,
+    max_bytes: int | None = None,
+    time_limit: float | None = None,
     out: Array | None = None,
 ) -> Array:
     """Decode a JPEG that is in memory. Anything else than a JPEG is refused.
@@ -130,6 +147,9 @@ def decode_jpeg(
         color: likewise.
         mode: likewise.
         orient: likewise.
+        max_pixels: likewise.
+        max_bytes: likewise.
+        time_limit: likewise.
         out: likewise.
 
     Returns:
@@ -140,8 +160,8 @@ def decode_jpeg(
     """
     if isinstance(data, (str, os.PathLike)):
         raise WrongType(f"headrace: decode_jpeg: takes the content of a file, not a path ({data!r}): load_image takes both")
-    what = _decode(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg")
-    return _one("decode_jpeg", what, _source("decode_jpeg", data), color, "uint8", width, height, out)
+    what = _decode(False, True, width, height, fit, filter, color, None, "uint8", mode, orient, "jpeg", max_pixels, max_bytes, time_limit)
+    return _one("decode_jpeg", what, _source("decode_jpeg", data, max_bytes), color, "uint8", width, height, out)
 
 
 @overload
@@ -157,6 +177,9 @@ def load_image_batch(
     dtype: Literal["uint8", "uint16"] = ...,
     mode: Literal["exact", "fast"] = ...,
     orient: bool = ...,
+    max_pixels: int | None = ...,
+    max_bytes: int | None = ...,
+    time_limit: float | None = ...,
     out: Array | None = ...,
     strict: Literal[True] = ...,
 ) -> Array: ...
@@ -175,6 +198,9 @@ def load_image_batch(
     dtype: Literal["uint8", "uint16"] = ...,
     mode: Literal["exact", "fast"] = ...,
     orient: bool = ...,
+    max_pixels: int | None = ...,
+    max_bytes: int | None = ...,
+    time_limit: float | None = ...,
     out: Array | None = ...,
     strict: Literal[False],
 ) -> tuple[Array, Failed]: ...
@@ -192,6 +218,9 @@ def load_image_batch(
     dtype: Literal["uint8", "uint16"] = "uint8",
     mode: Literal["exact", "fast"] = "exact",
     orient: bool = True,
+    max_pixels: int | None = None,
+    max_bytes: int | None = None,
+    time_limit: float | None = None,
     out: Array | None = None,
     strict: bool = True,
 ) -> Array | tuple[Array, Failed]:
@@ -208,6 +237,9 @@ def load_image_batch(
         dtype: likewise.
         mode: likewise.
         orient: likewise.
+        max_pixels: likewise.
+        max_bytes: likewise.
+        time_limit: likewise.
         out: likewise.
         strict: whether the first image that fails is an exception. If not, its row holds zeros, and the second result says what failed.
 
@@ -223,12 +255,28 @@ def load_image_batch(
     name = "load_image_batch"
     if isinstance(srcs, (str, bytes, bytearray, memoryview, os.PathLike)):
         raise WrongType(f"headrace: {name}: takes several sources, a list for example; load_image takes one")
-    what = _decode(True, bool(strict), width, height, fit, filter, color, _triple(background), dtype, mode, orient, None)
+    what = _decode(
+        True,
+        bool(strict),
+        width,
+        height,
+        fit,
+        filter,
+        color,
+        _triple(background),
+        dtype,
+        mode,
+        orient,
+        None,
+        max_pixels,
+        max_bytes,
+        time_limit,
+    )
     inputs: list[Input | None] = []
     failed: Failed = {}
     for i, src in enumerate(srcs):
         try:
-            inputs.append(_source(name, src))
+            inputs.append(_source(name, src, max_bytes))
         except (MediaError, OSError) as error:
             if strict:
                 raise
@@ -363,6 +411,9 @@ def _decode(
     mode: str,
     orient: bool,
     format: str | None,
+    max_pixels: int | None,
+    max_bytes: int | None,
+    time_limit: float | None,
 ) -> bytes:
     """What to ask the engine for."""
     for name, value, known in (
@@ -379,6 +430,13 @@ def _decode(
     for name, length in (("width", width), ("height", height)):
         if length is not None and index(length) < 1:
             raise MediaError(f"headrace: io: {name} is {length!r}: takes a number of pixels")
+    for name, number in (("max_pixels", max_pixels), ("max_bytes", max_bytes)):
+        if number is not None and index(number) < 1:
+            raise MediaError(f"headrace: io: {name} must be at least 1, got {number!r}")
+    if max_pixels is not None and index(max_pixels) > _MOST_PIXELS:
+        raise MediaError(f"headrace: io: max_pixels must be at most {_MOST_PIXELS}, got {max_pixels!r}")
+    if time_limit is not None and not 0 < time_limit <= _LONGEST:
+        raise MediaError(f"headrace: io: time_limit must be a positive number of seconds, got {time_limit!r}")
     what: dict[str, Any] = {
         "do": "decode", "batch": batch, "strict": strict, "color": color, "dtype": dtype, "mode": mode, "orient": bool(orient),
         "fit": fit, "filter": filter,
@@ -389,6 +447,12 @@ def _decode(
         what["width"], what["height"] = index(width), index(height)
     if format is not None:
         what["format"] = format
+    if max_pixels is not None:
+        what["max_pixels"] = index(max_pixels)
+    if max_bytes is not None:
+        what["max_bytes"] = min(index(max_bytes), _MOST_BYTES)
+    if time_limit is not None:
+        what["time_limit"] = float(time_limit)
     return json.dumps(what).encode()
 
 
@@ -439,7 +503,7 @@ def _into(name: str, out: Array | None, array: Array) -> Array:
     return out
 
 
-def _source(name: str, src: Any) -> Input:
+def _source(name: str, src: Any, max_bytes: int | None) -> Input:
     """What a source is to the engine."""
     if isinstance(src, (str, os.PathLike)):
         path = os.fsencode(src)
@@ -450,9 +514,7 @@ def _source(name: str, src: Any) -> Input:
     file = None
     if read is not None and not isinstance(src, (bytes, bytearray, memoryview)) and not hasattr(src, "find"):  # mmap has both
         file = getattr(src, "name", None)
-        src = read()
-        if isinstance(src, str):
-            raise WrongType(f"headrace: {name}: read() gives text: open the file with 'rb'")
+        src = _read(name, read, _MAX_BYTES if max_bytes is None else index(max_bytes), file)
     try:
         view = memoryview(src)
     except TypeError:
@@ -463,6 +525,38 @@ def _source(name: str, src: Any) -> Input:
     if not view.c_contiguous:
         raise MediaError(f"headrace: {name}: the bytes do not lie side by side: give a contiguous array")
     return Input(view.cast("B") if view.nbytes else memoryview(b""), None, file if isinstance(file, str) else None)
+
+
+def _read(name: str, read: Any, most: int, file: Any) -> Any:
+    """What an object has to give, which may be endless: it is asked for more and more, where it takes a number of bytes."""
+    pieces: list[Any] = []
+    size, piece = 0, _PIECE
+    while size <= most:
+        try:
+            data = read(piece)
+        except TypeError:
+            if pieces:
+                raise
+            return _checked(name, read())  # it takes no number
+        if data is None:  # a descriptor that does not block has nothing yet
+            raise MediaError(f"headrace: {name}: read() returned nothing: open the file in blocking mode")
+        data = _checked(name, data)
+        if not len(data):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces.append(data)
+        size += len(data)
+        piece = max(_PIECE, min(size, 64 * _PIECE))
+    about = f"{file!r}: " if isinstance(file, str) else ""
+    raise MediaError(
+        f"headrace: {name}: {about}file too large: more than {most} bytes; the limit is {most}, raise it with max_bytes",
+        key=file if isinstance(file, str) else None,
+    )
+
+
+def _checked(name: str, data: Any) -> Any:
+    if isinstance(data, str):
+        raise WrongType(f"headrace: {name}: read() gives text: open the file with 'rb'")
+    return data
 
 
 def _error(name: str, failure: dict[str, Any], at: int | None, source: Input | None) -> MediaError | FileError | MemoryRefused:

@@ -1,0 +1,91 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"headrace/media"
+)
+
+// errLate: reading and decoding an input took longer than the task allows.
+type errLate struct{ limit time.Duration }
+
+func (e errLate) Error() string {
+	return fmt.Sprintf("serve: it took longer than %v (time_limit), and was given up", e.limit)
+}
+
+// clock is what is left of the time that an input may take. Waiting for memory and for a core is no part of it.
+type clock struct{ limit, left time.Duration }
+
+// run calls f, and gives it up when time has run out: f goes on in a goroutine of its own, since nothing ends a call into C or one that waits for a disk, and
+// late is called when it has ended. f calls begun when its time begins.
+func (c *clock) run(ctx context.Context, f func(begun func()), late func()) error {
+	begun, over := make(chan struct{}), make(chan struct{})
+	var settled atomic.Bool
+	go func() {
+		f(func() { close(begun) })
+		if settled.CompareAndSwap(false, true) {
+			close(over)
+			return
+		}
+		late()
+	}()
+	select {
+	case <-begun:
+	case <-over: // it was not to begin
+		return nil
+	}
+	from := time.Now()
+	timer := time.NewTimer(max(c.left, 0))
+	defer timer.Stop()
+	select {
+	case <-over:
+	case <-timer.C:
+		if settled.CompareAndSwap(false, true) {
+			return errLate{c.limit}
+		}
+		<-over
+	}
+	if c.left -= time.Since(from); c.left <= 0 {
+		late() // it has ended, but not in time
+		return errLate{c.limit}
+	}
+	return nil
+}
+
+// A limited picture is decoded into memory of its own: what is given up must not write into an array that the client has.
+func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte, form media.Form) error {
+	own := make([]byte, len(dst))
+	var plan media.Plan
+	in, grant := p.input, p.grant
+	p.input, p.grant = input{}, nothing // they are the decoder's, whether it is given up or not
+	release := func() {
+		in.forget()
+		grant.Release()
+	}
+	decode := s.decoding(i, &in, &plan, own, form)
+	gate := s.engine.gate
+	var failed error
+	err := p.clock.run(ctx, func(begun func()) {
+		failed = guarded(func() (err error) {
+			waited := gate.Do(ctx, func(permit int) {
+				begun()
+				err = decode(permit)
+			})
+			if waited != nil {
+				return waited
+			}
+			return err
+		})
+	}, release)
+	if err != nil {
+		return err
+	}
+	release()
+	if failed == nil {
+		copy(dst, own)
+	}
+	return failed
+}
