@@ -303,6 +303,11 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 // caller's, as those of Next are.
 func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
+		defer func() {
+			if run := l.current(); run != nil {
+				run.Leave()
+			}
+		}()
 		for {
 			b, err := l.Next(ctx)
 			if err == io.EOF || err == pipe.ErrDone || !yield(b, err) || err != nil {

@@ -61,6 +61,7 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 		return nil, err
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
+	l.tracing.elsewhere = o.Announce != nil
 	l.usage = openUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
 	if err := l.list(ctx, p, f); err != nil {
 		return nil, err

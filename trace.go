@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"headrace/pipe"
 	"headrace/stats"
@@ -41,7 +42,8 @@ var ErrTracing = errors.New("headrace: a trace is being written already; stop th
 
 // tracing is where a loader's trace comes and goes.
 type tracing struct {
-	now atomic.Pointer[stats.Trace] // nil: there is none
+	now       atomic.Pointer[stats.Trace] // nil: there is none
+	elsewhere bool                        // the consumer is, and tells of its waits itself
 
 	mu     sync.Mutex
 	stages []pipe.StageInfo // guarded by mu: of the last run
@@ -67,8 +69,18 @@ func (t *tracing) stage(s pipe.StageInfo) func(pipe.StageStats) {
 }
 
 func (t *tracing) span(s pipe.Span) {
+	if t.elsewhere && s.Stage == "" && s.Kind != pipe.HandOver {
+		return
+	}
 	if trace := t.now.Load(); trace != nil {
 		trace.Span(s)
+	}
+}
+
+// TraceWait shows in a trace, if there is one, that a consumer elsewhere has waited for batches.
+func (l *Loader) TraceWait(began time.Time, took time.Duration) {
+	if trace := l.tracing.now.Load(); trace != nil {
+		trace.Span(pipe.Span{Stage: stats.LoopTrack, Kind: pipe.Starved, Begin: began, Took: took})
 	}
 }
 

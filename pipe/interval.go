@@ -4,7 +4,10 @@ package pipe
 // add up exactly to its totals, also the last one, which ends with Close. What is a state and not a sum is that of the later
 // snapshot.
 func (s Stats) Minus(earlier Stats) Stats {
-	d := Stats{Elapsed: s.Elapsed - earlier.Elapsed, Waited: s.Waited - earlier.Waited, Yielded: s.Yielded - earlier.Yielded}
+	d := Stats{
+		Elapsed: s.Elapsed - earlier.Elapsed, Start: s.Start - earlier.Start, Loop: s.Loop - earlier.Loop, Waited: s.Waited - earlier.Waited,
+		Yielded: s.Yielded - earlier.Yielded,
+	}
 	for i, t := range s.Stages {
 		if i < len(earlier.Stages) {
 			t = t.minus(earlier.Stages[i])

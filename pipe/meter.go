@@ -9,8 +9,30 @@ type meter struct {
 	area    float64       // messages × nanoseconds
 	full    time.Duration
 	empty   time.Duration
-	putWait time.Duration
-	getWait time.Duration
+	putWait queueWait
+	getWait queueWait
+}
+
+// A queueWait is what workers wait for at a queue, together.
+type queueWait struct {
+	sum   time.Duration // of waits that are over
+	n     int64         // those that go on
+	began time.Duration // when these began: the sum of it
+}
+
+func (q *queueWait) begins(at time.Duration) {
+	q.n++
+	q.began += at
+}
+
+func (q *queueWait) ends(at, took time.Duration) {
+	q.n--
+	q.began -= at
+	q.sum += took
+}
+
+func (q *queueWait) at(now time.Duration) time.Duration {
+	return q.sum + time.Duration(q.n)*now - q.began
 }
 
 // observe accounts for the time up to now, in which the queue had n messages. Clocks are read by run of items, so now may be
@@ -30,11 +52,11 @@ func (m *meter) observe(now time.Duration, n int, takeable bool) {
 	}
 }
 
-func (m *meter) stats(n int) QueueStats {
+func (m *meter) stats(n int, now time.Duration) QueueStats {
 	q := QueueStats{
 		Cap: m.limit, Len: min(n, m.limit),
 		Empty: m.empty, Full: m.full, Observed: m.at,
-		PutWait: m.putWait, GetWait: m.getWait,
+		PutWait: m.putWait.at(now), GetWait: m.getWait.at(now),
 	}
 	if m.at > 0 {
 		q.Mean = m.area / float64(m.at)

@@ -167,6 +167,8 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 	}
 	leaves := false
 	w.beforeWait(&w.blocked)
+	began := w.last
+	r.meter.putWait.begins(began)
 	r.room.wait(func() bool {
 		if r.aborted.Load() {
 			return true
@@ -176,7 +178,7 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 		}
 		return got > 0 || leaves
 	})
-	r.meter.putWait += w.tick(&w.blocked)
+	r.meter.putWait.ends(began, w.tick(&w.blocked))
 	if r.aborted.Load() {
 		return 0
 	}
@@ -266,8 +268,10 @@ func (r *ring[T]) takeBefore(w *worker, buf []msg[T], isLate func() bool) (h hau
 	r.mu.Lock()
 	if !r.takeable() && !isLate() {
 		w.beforeWait(&w.starved)
+		began := w.last
+		r.meter.getWait.begins(began)
 		r.ready.wait(func() bool { return r.takeable() || isLate() })
-		r.meter.getWait += w.tick(&w.starved)
+		r.meter.getWait.ends(began, w.tick(&w.starved))
 	}
 	late = !r.takeable()
 	h, broken := r.haul(buf, w.last)
@@ -296,13 +300,15 @@ func (r *ring[T]) wait(w *worker, kept int64) bool {
 	defer r.mu.Unlock()
 	if !r.takeable() && w.stage.surplus.Load() <= kept {
 		w.beforeWait(&w.starved)
+		began := w.last
+		r.meter.getWait.begins(began)
 		called := false // whoever is called goes to look elsewhere, too
 		r.ready.wait(func() bool {
 			done := called || r.takeable() || w.stage.surplus.Load() > kept
 			called = true
 			return done
 		})
-		r.meter.getWait += w.tick(&w.starved)
+		r.meter.getWait.ends(began, w.tick(&w.starved))
 		if r.full(r.head + 1) {
 			r.callTaker() // this worker takes one at most
 		}
@@ -317,9 +323,11 @@ func (r *ring[T]) await(ctx context.Context, w *worker) {
 		stop = context.AfterFunc(ctx, r.rouse)
 	}
 	w.beforeWait(&w.starved)
+	began := w.last
+	r.meter.getWait.begins(began)
 	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil || w.stage.surplus.Load() > 0 })
 	stop()
-	r.meter.getWait += w.tick(&w.starved)
+	r.meter.getWait.ends(began, w.tick(&w.starved))
 }
 
 // rouse lets all who wait for messages look again.
@@ -511,6 +519,7 @@ func (r *ring[T]) full(place int64) bool { return r.at(place).full.Load() == pla
 func (r *ring[T]) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.rest()
 	r.aborted.Store(true)
 	r.ready.ringAll()
 	r.room.ringAll()
@@ -572,6 +581,13 @@ func (r *ring[T]) observe(now time.Duration) {
 	r.meter.observe(now, r.length(), r.lent > 0 || r.takeable())
 }
 
+// rest brings the meter up to now, where nothing has moved since. After the last message, or the end, there is nothing to follow.
+func (r *ring[T]) rest() {
+	if !r.ended && !r.aborted.Load() {
+		r.observe(r.owner.engine.elapsed())
+	}
+}
+
 // length is how many messages can be taken one after the other, or have been, and keep their places.
 func (r *ring[T]) length() int {
 	r.seen = max(r.seen, r.head)
@@ -584,7 +600,8 @@ func (r *ring[T]) length() int {
 func (r *ring[T]) stats() QueueStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := r.meter.stats(r.length())
+	r.rest()
+	q := r.meter.stats(r.length(), r.owner.engine.elapsed())
 	q.Gets, q.Puts = r.head, r.head+r.spoilt
 	for i := range r.board.Load().cells {
 		if r.full(r.head + int64(i)) {

@@ -14,6 +14,7 @@ func AwaitRoom(ctx context.Context, f func() error) error {
 	}
 	w.beforeWait(&w.blocked)
 	w.interrupt()
+	w.waitsFor(&w.blocked) // from now on: the clock was read once more
 	err := f()
 	w.tick(&w.blocked)
 	return err

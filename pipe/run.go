@@ -24,6 +24,7 @@ type Run[T any] struct {
 	books   *books
 	hand    hand[T]
 	yielded int64
+	loop    loop
 
 	// What follows belongs to Next.
 	tally tally
@@ -62,6 +63,9 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 		var zero T
 		return zero, ErrBusy
 	}
+	if r.loop.away {
+		r.loop.enter(r.engine.elapsed())
+	}
 	if r.consumer.tracer == nil { // who may want the lock
 		r.consumer.timeItem()
 		if v, ok := r.ready(ctx); ok {
@@ -95,7 +99,9 @@ func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
 		r.setDoom()
 	}
 	r.hand.drop()
-	r.yielded++
+	if r.yielded++; r.yielded == 1 {
+		r.loop.begin(r.engine.now(), time.Duration(r.consumer.starved.Load()))
+	}
 	return v, true
 }
 
@@ -130,6 +136,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 		case gone:
 			r.lose(&m)
 		case mark:
+			r.Leave()
 			r.nextEpoch(m.last)
 			r.consumer.tellSpans()
 			if r.ends = m.last && r.hooks.Stage != nil; r.ends {
@@ -140,6 +147,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			r.fail(trouble{m.news, m.ticket})
 		}
 	}
+	r.Leave()
 	r.consumer.tellSpans()
 	return v, r.err
 }
@@ -152,11 +160,20 @@ func (r *Run[T]) end(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	r.ends = false
+	r.Leave()
 	if unsound := r.engine.unsound.Load(); unsound != nil {
 		r.err = unsound
 		return r.err
 	}
 	return io.EOF
+}
+
+// Leave notes that the consumer does something else until its next call of Next: what Stats tell of its loop does not count the time between. The end of an epoch, and of
+// All, do the same.
+func (r *Run[T]) Leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.leave(r.engine.elapsed())
 }
 
 func (r *Run[T]) idle() {
@@ -169,6 +186,7 @@ func (r *Run[T]) idle() {
 // After a break, All or Next go on with the very next item.
 func (r *Run[T]) All() iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		defer r.Leave()
 		for {
 			v, err := r.Next(context.Background())
 			if err == io.EOF || !yield(v, err) || err != nil {
@@ -189,9 +207,9 @@ func (r *Run[T]) State() State {
 func (r *Run[T]) Stats() Stats {
 	s := r.engine.stats()
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	s.Yielded = r.yielded
-	r.mu.Unlock()
-	s.Waited = time.Duration(r.consumer.starved.Load())
+	s.Start, s.Loop, s.Waited = r.loop.clocks(r.engine.elapsed(), r.consumer.clock(&r.consumer.starved))
 	return s
 }
 

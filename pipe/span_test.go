@@ -84,8 +84,8 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 			t.Errorf("spans of %s (%s) have %d items; it took %d", stage.Name, stage.Kind, n, stage.In)
 		}
 	}
-	if handed != st.Yielded || clocks[""][0] != st.Waited {
-		t.Errorf("spans say that %d items were handed over, after %v; the run says %d and %v", handed, clocks[""][0], st.Yielded, st.Waited)
+	if handed != st.Yielded || clocks[""][0] != st.Start+st.Waited {
+		t.Errorf("spans say that %d items were handed over, after %v; the run says %d, and %v and %v", handed, clocks[""][0], st.Yielded, st.Start, st.Waited)
 	}
 }
 

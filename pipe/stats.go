@@ -9,7 +9,9 @@ import (
 // Stats are a run's numbers: always on, and never going down.
 type Stats struct {
 	Elapsed time.Duration `json:"elapsed_ns"` // since Start, until Close
-	Waited  time.Duration `json:"waited_ns"`  // of it the consumer waited in Next
+	Start   time.Duration `json:"start_ns"`   // of it the consumer waited in Next for its first item: no stage had anything yet
+	Loop    time.Duration `json:"loop_ns"`    // of it the consumer was in its loop: since its first item, but for the time between the end of an epoch, or a break out of All, and the next call of Next
+	Waited  time.Duration `json:"waited_ns"`  // of its loop it waited in Next
 	Yielded int64         `json:"yielded"`    // items that Next returned
 	Stages  []StageStats  `json:"stages"`     // from the source on
 	Queues  []QueueStats  `json:"queues"`     // the queue behind each stage
@@ -122,12 +124,12 @@ func (s *stage) stats() StageStats {
 		t.Retried += w.retried.Load()
 		t.Replaced += w.replaced.Load()
 		t.Abandoned += w.abandoned.Load()
-		t.Starved += time.Duration(w.starved.Load())
+		t.Starved += w.clock(&w.starved)
 		t.Busy += w.busyTime()
-		t.Blocked += time.Duration(w.blocked.Load())
-		t.Gated += time.Duration(w.gated.Load())
+		t.Blocked += w.clock(&w.blocked)
+		t.Gated += w.clock(&w.gated)
 		t.Queued += time.Duration(w.queued.Load())
-		t.Turn += time.Duration(w.inTurn.Load())
+		t.Turn += w.clock(&w.inTurn)
 	}
 	if s.staff != nil {
 		t.Hands = s.hands
@@ -187,9 +189,10 @@ func (t StageStats) MarshalJSON() ([]byte, error) {
 // other has are appended. What is a state and not a sum (a queue's length and capacity, a stage's workers) is the other's.
 func (s Stats) Plus(other Stats) Stats {
 	sum := Stats{
-		Elapsed: s.Elapsed + other.Elapsed, Waited: s.Waited + other.Waited, Yielded: s.Yielded + other.Yielded,
-		Stages: append([]StageStats(nil), s.Stages...),
-		Queues: append([]QueueStats(nil), s.Queues...),
+		Elapsed: s.Elapsed + other.Elapsed, Start: s.Start + other.Start, Loop: s.Loop + other.Loop, Waited: s.Waited + other.Waited,
+		Yielded: s.Yielded + other.Yielded,
+		Stages:  append([]StageStats(nil), s.Stages...),
+		Queues:  append([]QueueStats(nil), s.Queues...),
 	}
 	for _, t := range other.Stages {
 		i := 0

@@ -26,7 +26,7 @@ func (s Stats) String() string {
 	}
 	w.Flush() // into memory: no error
 	s.drawQueues(&b)
-	fmt.Fprintf(&b, "%d items in %s; the consumer waited %s of it\n", s.Yielded, short(s.Elapsed), percent(s.Waited, s.Elapsed))
+	fmt.Fprintf(&b, "%d items in %s; the consumer waited %s for the first, then %s of its loop\n", s.Yielded, short(s.Elapsed), short(s.Start), percent(s.Waited, s.Loop))
 	return b.String()
 }
 

@@ -16,10 +16,9 @@ import (
 
 // A pulse is what a worker tells those who watch for stalls.
 type pulse struct {
-	waits atomic.Pointer[atomic.Int64] // the clock of what it waits for; nil: it works
-	at    atomic.Int64                 // the place of what it works on, and one more
-	epoch atomic.Int64                 // of that, counted from 0
-	known int64                        // what epoch is
+	at    atomic.Int64 // the place of what it works on, and one more
+	epoch atomic.Int64 // of that, counted from 0
+	known int64        // what epoch is
 }
 
 func (p *pulse) take(t *ticket, epoch int) {
@@ -121,7 +120,7 @@ func (d *watchdog) look() {
 	if d.barked || now-d.since < d.stall.After {
 		return
 	}
-	r := StallReport{For: now - d.since, Waiting: d.consumer.pulse.waits.Load() != nil, Queues: queues}
+	r := StallReport{For: now - d.since, Waiting: d.consumer.wait.of() != nil, Queues: queues}
 	if r.Waiting && d.stall.Waits != nil {
 		r.Waiting = d.stall.Waits()
 	}
@@ -148,7 +147,7 @@ func (d *watchdog) stalled(s *stage, now time.Duration) StalledStage {
 	t := StalledStage{Name: s.name, Kind: s.kind}
 	for _, w := range s.working() {
 		t.Workers++
-		switch w.pulse.waits.Load() {
+		switch w.wait.of() {
 		case nil:
 			var o StalledOperation
 			if before, ok := d.workers[w]; ok {

@@ -20,6 +20,7 @@ type worker struct {
 	pace   pace
 	tracer *tracer       // nil: nobody asks for spans
 	pulse  *pulse        // nil: nobody watches for stalls
+	wait   wait          // that goes on
 	region *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	counts
 
@@ -39,8 +40,11 @@ type counts struct {
 	in, out, skipped, bytes, moved, retried, replaced, abandoned atomic.Int64
 }
 
-// tick reads the clock, and adds the time since it was read last to one account.
+// tick reads the clock, and adds the time since it was read last to one account. Unless that is busy, it ends a wait.
 func (w *worker) tick(account *atomic.Int64) time.Duration {
+	if account != &w.busy {
+		w.wait.ends()
+	}
 	now := w.stage.engine.now()
 	since := now - w.last
 	rest := since
@@ -52,8 +56,8 @@ func (w *worker) tick(account *atomic.Int64) time.Duration {
 		w.accountFor(&w.queued, since-rest)
 	}
 	w.accountFor(account, rest)
-	if w.pulse != nil && account != &w.busy {
-		w.pulse.waits.Store(nil)
+	if account != &w.busy {
+		w.wait.over()
 	}
 	return since
 }
@@ -136,10 +140,21 @@ func (w *worker) beforeWait(account *atomic.Int64) {
 	w.waitsFor(account)
 }
 
-// waitsFor tells those who watch for stalls.
-func (w *worker) waitsFor(account *atomic.Int64) {
-	if w.pulse != nil {
-		w.pulse.waits.Store(account)
+// waitsFor tells snapshots, and those who watch for stalls, of a wait that begins. The clock was read, or is taken to have been.
+func (w *worker) waitsFor(account *atomic.Int64) { w.wait.begins(account, w.last) }
+
+// clock returns what an account says, with the wait that goes on.
+func (w *worker) clock(account *atomic.Int64) time.Duration {
+	for {
+		of, since := w.wait.now()
+		sum, now := time.Duration(account.Load()), w.stage.engine.elapsed()
+		if again, same := w.wait.now(); again != of || same != since {
+			continue
+		}
+		if of == account {
+			sum += max(0, now-since)
+		}
+		return sum
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -36,6 +37,7 @@ type session struct {
 	place  []byte        // likewise
 	shape  []uint32      // likewise
 
+	asked   time.Time // when the client began to wait; its zero value: it does not
 	tracing tracing
 	logbook *logbook
 }
@@ -215,11 +217,17 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	case wire.KindStats:
 		return false, s.statistics(f)
 	case wire.KindClose:
+		var last wire.Close
+		if len(f.Payload) > 0 {
+			if err := parse(f, &last); err != nil {
+				return false, err
+			}
+		}
 		s.pump.stop()
 		s.loader.Stop()
 		s.tracing.end()
 		s.logbook.flush()
-		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.loader.Stats()))
+		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.counted(last.Loop)))
 	default:
 		return false, refuse(f, "from a client")
 	}
@@ -258,15 +266,25 @@ type answer struct {
 	stats.Document
 }
 
+// counted is what the loader has counted. Of the loop the client's own clock tells: this process knows only when it had nothing to send.
+func (s *session) counted(loop *wire.Loop) stats.Snapshot {
+	now := s.loader.Stats()
+	now.Consumer = "Your training loop"
+	if loop != nil {
+		now.Yielded, now.Start, now.Loop, now.Waited, now.Main = loop.Batches, loop.Start, loop.Loop, loop.Waited, loop.Main
+	}
+	return now
+}
+
 // statistics answers what was counted, in all or since an earlier answer. That the two have nothing to do with each other is an answer, too.
 func (s *session) statistics(f wire.Frame) error {
-	now := s.loader.Stats()
 	var asked wire.Stats
 	if len(f.Payload) > 0 {
 		if err := parse(f, &asked); err != nil {
 			return err
 		}
 	}
+	now := s.counted(asked.Loop)
 	if asked.Since != nil {
 		var earlier stats.Snapshot
 		err := json.Unmarshal(asked.Since, &earlier)
@@ -308,6 +326,7 @@ func (s *session) handleNext(f wire.Frame) error {
 	if err := s.pump.taken(s.next.Taken); err != nil {
 		return err
 	}
+	s.traceWait()
 	if s.next.Waiting {
 		s.pump.waits(func() { s.loader.SetWaiting(true) })
 	}

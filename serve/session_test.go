@@ -15,6 +15,7 @@ import (
 	"headrace/arena"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/stats"
 	"headrace/wire"
 )
 
@@ -345,4 +346,41 @@ func TestADecoderInGoIsTold(t *testing.T) {
 	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "built without C") {
 		t.Fatalf("notes: %q", c.notes)
 	}
+}
+
+// What the client's own clock says of its loop is in the answer, and the verdict is about that: not about when the engine had nothing to send.
+func TestTheClientTellsOfItsLoop(t *testing.T) {
+	c := open(t, recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)
+	for range 2 {
+		c.batch()
+	}
+	loop := wire.Loop{Batches: 2, Start: 300 * time.Millisecond, Loop: time.Second, Waited: 93 * time.Millisecond, Main: time.Millisecond}
+	check := func(f wire.Frame, verdict string) {
+		t.Helper()
+		var d stats.Document
+		c.decode(f, &d)
+		told := wire.Loop{Batches: d.Yielded, Start: d.Start, Loop: d.Loop, Waited: d.Waited, Main: d.Main}
+		if told != loop || !strings.HasPrefix(d.Verdict, verdict) {
+			t.Errorf("%+v: %q", told, d.Verdict)
+		}
+	}
+	c.send(wire.KindStats, wire.Stats{Loop: &loop})
+	check(c.expect(wire.KindStatistics), "Your training loop is the bottleneck: it waits for data only 9 % of the time.")
+
+	loop = wire.Loop{Batches: 5, Start: 400 * time.Millisecond, Loop: 2 * time.Second, Waited: 593 * time.Millisecond}
+	c.send(wire.KindClose, wire.Close{Loop: &loop})
+	check(c.expect(wire.KindClosed), "Your training loop waits for data 30 % of the time.")
+
+	// Since an earlier answer there is what both say, less that.
+	c = open(t, recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)
+	for range 2 {
+		c.batch()
+	}
+	loop = wire.Loop{Batches: 2, Loop: time.Second}
+	c.send(wire.KindStats, wire.Stats{Loop: &loop})
+	since := bytes.Clone(c.expect(wire.KindStatistics).Payload)
+	more := wire.Loop{Batches: 6, Start: time.Second, Loop: 3 * time.Second, Waited: time.Second}
+	c.send(wire.KindStats, wire.Stats{Loop: &more, Since: since})
+	loop = wire.Loop{Batches: 4, Start: time.Second, Loop: 2 * time.Second, Waited: time.Second}
+	check(c.expect(wire.KindStatistics), "Your training loop waits for data 50 % of the time.")
 }

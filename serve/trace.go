@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"headrace"
 	"headrace/recipe"
@@ -44,6 +45,17 @@ func (s *session) trace(f wire.Frame) error {
 		}
 	}
 	return s.conn.SendJSON(wire.KindTraced, f.Stream, answer)
+}
+
+// traceWait shows the wait that NEXT tells of, where the client has said before that it waits. Those of which it does not say so take microseconds.
+func (s *session) traceWait() {
+	if took := time.Duration(s.next.Waited) * time.Microsecond; took > 0 && !s.asked.IsZero() {
+		s.loader.TraceWait(s.asked, min(took, time.Since(s.asked)))
+	}
+	s.asked = time.Time{}
+	if s.next.Waiting {
+		s.asked = time.Now()
+	}
 }
 
 func (t *tracing) begin(l *headrace.Loader, path wire.Path) error {

@@ -109,13 +109,14 @@ func TestLimitsIsTheStageOfTheVerdict(t *testing.T) {
 	share := rapid.Int64Range(0, 1<<40)
 	rapid.Check(t, func(t *rapid.T) {
 		s := training()
-		s.Waited = time.Duration(rapid.Int64Range(0, int64(s.Elapsed)).Draw(t, "waited"))
+		s.Loop = time.Duration(rapid.Int64Range(0, int64(s.Elapsed)).Draw(t, "loop"))
+		s.Waited = time.Duration(rapid.Int64Range(0, int64(s.Loop)).Draw(t, "waited"))
 		for i := range s.Stages {
 			s.Stages[i].Busy, s.Stages[i].Blocked, s.Stages[i].Gated = time.Duration(share.Draw(t, "busy")), time.Duration(share.Draw(t, "blocked")), time.Duration(share.Draw(t, "gated"))
 		}
-		verdict, limits := stats.Verdict(s.Stats), stats.Limits(s.Stats)
-		named := strings.HasPrefix(verdict, "The stage ") || strings.HasPrefix(verdict, "The processors limit")
-		if named != (limits != "") || named && !strings.Contains(verdict, " "+stats.ShortName(limits)+" ") {
+		verdict, limits := stats.Verdict(s), stats.Limits(s)
+		named := strings.Contains(verdict, "The bottleneck is ") || strings.Contains(verdict, "The CPU is the bottleneck: ")
+		if named != (limits != "") || named && !strings.Contains(verdict, " "+stats.ShortName(limits)) {
 			t.Fatalf("%q, and %q", verdict, limits)
 		}
 	})

@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"headrace/pipe"
 )
@@ -14,6 +15,9 @@ type Snapshot struct {
 	Decoder   string     `json:"decoder"` // what decodes images; "": nothing does
 	Resources Resources  `json:"resources"`
 	Functions []Function `json:"functions,omitempty"` // of Python
+
+	Main     time.Duration `json:"main_ns,omitempty"` // of Waited, what functions of whole batches took that the consumer itself calls
+	Consumer string        `json:"-"`                 // what it is called in sentences; "": "The consumer"
 }
 
 // Function is what the workers of a function of Python have done.
@@ -34,6 +38,7 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	s.Stats, s.Resources = s.Stats.Minus(earlier.Stats), s.Resources.Minus(earlier.Resources)
+	s.Main -= earlier.Main
 	s.Functions = slices.Clone(s.Functions)
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
 		f, before := &s.Functions[i], earlier.Functions[i]
@@ -102,7 +107,7 @@ type Document struct {
 
 // Report returns the numbers with their text. Lists are empty where there is nothing to list, and never null in JSON.
 func Report(s Snapshot) Document {
-	d := Document{s, Verdict(s.Stats), Limits(s.Stats), Text(s)}
+	d := Document{s, Verdict(s), Limits(s), Text(s)}
 	d.Stages, d.Queues = orEmpty(d.Stages), orEmpty(d.Queues)
 	d.Memory.Purposes, d.Resources.Processes = orEmpty(d.Memory.Purposes), orEmpty(d.Resources.Processes)
 	return d

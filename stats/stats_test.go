@@ -25,7 +25,7 @@ const fused = "decode_image+random_resized_crop+random_flip+batch"
 func training() stats.Snapshot {
 	return stats.Snapshot{
 		Stats: pipe.Stats{
-			Elapsed: 12345678901, Waited: 11 * time.Second, Yielded: 125,
+			Elapsed: 12345678901, Start: 345 * time.Millisecond, Loop: 12 * time.Second, Waited: 11 * time.Second, Yielded: 125,
 			Stages: []pipe.StageStats{
 				{Name: "files", Kind: "source", Workers: 1, In: 4012, Out: 4012, Starved: 0, Busy: 4 * time.Millisecond, Blocked: 12300 * time.Millisecond, P50: 410, P90: 800, P99: 1200, Sampled: true},
 				{Name: "read", Kind: "map", Workers: 6, In: 4009, Out: 4007, Starved: time.Second, Busy: 9 * time.Second, Blocked: 64 * time.Second, P50: 1234567, P90: 2 * time.Millisecond, P99: 20 * time.Millisecond, Bytes: 1 << 30},
@@ -91,7 +91,13 @@ func cases() map[string]stats.Snapshot {
 	items.Memory, items.Decoder = stats.Memory{}, ""
 
 	begun := training()
-	begun.Yielded, begun.Waited = 0, 0
+	begun.Yielded, begun.Loop, begun.Waited = 0, 0, 0
+
+	first := training() // only one has come, which tells nothing of a loop
+	first.Yielded, first.Loop, first.Waited = 1, 70*time.Microsecond, 0
+
+	main := training()
+	main.Main = 9 * time.Second
 
 	bad := training()
 	bad.Stages[1].Lost, bad.Stages[1].Retried = 3, 21
@@ -104,7 +110,7 @@ func cases() map[string]stats.Snapshot {
 	whole.Stages = append(whole.Stages[:2:2], pipe.StageStats{Name: "group batch", Kind: "aggregate", Workers: 1, In: 4000, Out: 125},
 		pipe.StageStats{Name: "batch", Kind: "fill", Workers: 2, In: 125, Out: 125})
 	return map[string]stats.Snapshot{
-		"whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "nothing": {}, "bad": bad, "alone": alone,
+		"whole": whole, "decoder": training(), "consumer": slow, "processors": gated, "disk": disk, "calm": calm, "items": items, "begun": begun, "first": first, "main": main, "nothing": {}, "bad": bad, "alone": alone,
 	}
 }
 

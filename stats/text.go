@@ -13,9 +13,9 @@ import (
 // Text returns the report for people, without a line break at its end.
 func Text(s Snapshot) string {
 	if len(s.Stages) == 0 {
-		return Verdict(s.Stats)
+		return Verdict(s)
 	}
-	parts := []string{wrap(Verdict(s.Stats)), wrap(summary(s))}
+	parts := []string{wrap(Verdict(s)), wrap(summary(s))}
 	if line := failures(s.Stages); line != "" {
 		parts = append(parts, wrap(line))
 	}
@@ -45,8 +45,8 @@ func summary(s Snapshot) string {
 		unit, made = "samples", samples(s.Stages)
 		what = fmt.Sprintf("%d batches; %d samples", s.Yielded, made)
 	}
-	return fmt.Sprintf("%s in %s, %s %s/s; the consumer waited %s of it.",
-		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Waited))
+	return fmt.Sprintf("%s in %s, %s %s/s. Waits: %s for the first, then %s.",
+		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Start), duration(s.Waited))
 }
 
 // samples is how many came to the last stages, which make batches of them: of those that a function of Python makes, to the stage that gathers them.

@@ -109,6 +109,9 @@ type stagePlace struct {
 	first  bool // nor for those that it takes, but it does
 }
 
+// LoopTrack is the stage of spans that tell of the waits of a consumer in another process: they have a line below what is handed to it.
+const LoopTrack = "training loop"
+
 const (
 	chunkBytes    = 16 << 10
 	longEvent     = 1 << 10 // most are shorter; a chunk may grow
@@ -230,6 +233,8 @@ func (t *Trace) track(of thread, begins bool) *track {
 		place.number = len(t.stages) + 1
 		if of.stage == "" {
 			place.number = consumerPlace
+		} else if of.stage == LoopTrack {
+			place.number = consumerPlace + 1
 		}
 		t.stages[of.stage] = place
 	}

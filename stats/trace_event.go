@@ -38,7 +38,9 @@ func (t *Trace) appendEnd(b []byte) []byte {
 // appendThread names a track, and puts it in its place.
 func (t *Trace) appendThread(b []byte, k *track, of thread) []byte {
 	name := "consumer"
-	if of.stage != "" {
+	if of.stage == LoopTrack {
+		name = LoopTrack
+	} else if of.stage != "" {
 		name = k.label + " " + strconv.Itoa(of.worker)
 	}
 	b = append(b, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"args\":{\"name\":"...)

@@ -15,34 +15,60 @@ const (
 	saturated = 0.50
 )
 
-// Verdict returns the sentence that says what limits.
-func Verdict(s pipe.Stats) string {
-	if len(s.Stages) == 0 || s.Elapsed == 0 {
+// Verdict returns the sentences that say what limits.
+func Verdict(s Snapshot) string {
+	switch {
+	case len(s.Stages) == 0 || s.Elapsed == 0:
 		return "Nothing has run yet."
-	}
-	if s.Yielded == 0 {
+	case s.Yielded == 0:
 		return "Nothing has come out yet."
+	case !judged(s):
+		return stageVerdict(s)
 	}
-	if w := share(s.Waited, s.Elapsed); w < waits {
-		return fmt.Sprintf("The consumer limits: it had to wait for %s of the time.", percent(w))
+	w, main := share(s.Waited, s.Loop), share(s.Main, s.Loop)
+	switch {
+	case w < waits:
+		return fmt.Sprintf("%s is the bottleneck: it waits for data only %s of the time. A faster loader would not help.", s.consumer(), percent(w))
+	case main > w/2:
+		return fmt.Sprintf("%s waits for data %s of the time, %s of it in the steps with where=\"main\", which are the bottleneck.",
+			s.consumer(), percent(w), percent(main/w))
+	default:
+		return fmt.Sprintf("%s waits for data %s of the time. %s", s.consumer(), percent(w), stageVerdict(s))
 	}
+}
+
+// stageVerdict says which of the stages limits.
+func stageVerdict(s Snapshot) string {
 	t, work := busiest(s.Stages)
 	t.Name = ShortName(t.Name)
 	switch gated := t.Shares().Gated; {
 	case work < saturated:
-		return fmt.Sprintf("No stage limits clearly: the busiest is %s, at work for %s of the time.", t.Name, percent(work))
+		return fmt.Sprintf("No stage is clearly the bottleneck: the busiest is %s, at work %s of the time.", t.Name, percent(work))
 	case gated > waits:
-		return fmt.Sprintf("The processors limit: the stage %s has work for %s of the time, and waits for a processor for %s.", t.Name, percent(work), percent(gated))
+		return fmt.Sprintf("The CPU is the bottleneck: %s has work %s of the time, and waits for a core %s.", t.Name, percent(work), percent(gated))
 	case t.Workers == 1:
-		return fmt.Sprintf("The stage %s limits: its worker is busy for %s of the time.", t.Name, percent(work))
+		return fmt.Sprintf("The bottleneck is %s: its worker is busy %s of the time.", t.Name, percent(work))
 	default:
-		return fmt.Sprintf("The stage %s limits: its %d workers are busy for %s of the time.", t.Name, t.Workers, percent(work))
+		return fmt.Sprintf("The bottleneck is %s: its %d workers are busy %s of the time.", t.Name, t.Workers, percent(work))
 	}
 }
 
+// judged tells whether the consumer's loop says anything: it begins with the first batch.
+func judged(s Snapshot) bool { return s.Yielded > 1 && s.Loop > 0 }
+
+func (s Snapshot) consumer() string {
+	if s.Consumer == "" {
+		return "The consumer"
+	}
+	return s.Consumer
+}
+
 // Limits returns the name of the stage that limits; empty where the consumer does, or no stage does clearly.
-func Limits(s pipe.Stats) string {
-	if len(s.Stages) == 0 || s.Elapsed == 0 || s.Yielded == 0 || share(s.Waited, s.Elapsed) < waits {
+func Limits(s Snapshot) string {
+	if len(s.Stages) == 0 || s.Elapsed == 0 || s.Yielded == 0 {
+		return ""
+	}
+	if w := share(s.Waited, s.Loop); judged(s) && (w < waits || share(s.Main, s.Loop) > w/2) {
 		return ""
 	}
 	if t, work := busiest(s.Stages); work >= saturated {

@@ -46,7 +46,7 @@ func TestBatchRoundTrip(t *testing.T) {
 func TestNextRoundTrip(t *testing.T) {
 	var got Next // used again, as the session does
 	rapid.Check(t, func(r *rapid.T) {
-		n := Next{Taken: rapid.Uint32().Draw(r, "taken"), Waiting: rapid.Bool().Draw(r, "waiting")}
+		n := Next{Taken: rapid.Uint32().Draw(r, "taken"), Waiting: rapid.Bool().Draw(r, "waiting"), Waited: rapid.Uint32().Draw(r, "waited")}
 		for range rapid.IntRange(0, 10).Draw(r, "slots") {
 			n.Released = append(n.Released, Slot{rapid.Uint32().Draw(r, "segment"), rapid.Uint32().Draw(r, "slot")})
 		}

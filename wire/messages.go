@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Hello opens the control connection in both directions. The fields after PID come from the engine.
 type Hello struct {
@@ -158,6 +161,21 @@ type Stages struct {
 type Stats struct {
 	Number int64           `json:"number"`          // the client's number of this question
 	Since  json.RawMessage `json:"since,omitempty"` // statistics that were answered before: those of the time since then
+	Loop   *Loop           `json:"loop,omitempty"`  // nil: the client does not tell
+}
+
+// Close ends a session; its payload may be empty, which says nothing.
+type Close struct {
+	Loop *Loop `json:"loop,omitempty"`
+}
+
+// Loop is what the client's own clock says, since OPEN.
+type Loop struct {
+	Batches int64         `json:"batches"`   // that the loop was given
+	Start   time.Duration `json:"start_ns"`  // it waited in next() for the first batch of each stream
+	Loop    time.Duration `json:"loop_ns"`   // it lasted from there on, without what came between epochs
+	Waited  time.Duration `json:"waited_ns"` // of that it waited in next()
+	Main    time.Duration `json:"main_ns"`   // of that the program's own functions of batches took
 }
 
 // Refused answers Stats, where the time since cannot be told.

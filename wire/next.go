@@ -12,6 +12,7 @@ type Slot struct{ Segment, Slot uint32 }
 type Next struct {
 	Taken    uint32 // batches of this stream taken since the last NEXT
 	Waiting  bool   // the client waits and holds nothing unread
+	Waited   uint32 // microseconds that the client's next() took since the last NEXT
 	Released []Slot // leases given back, of any stream
 }
 
@@ -27,7 +28,7 @@ func AppendNext(dst []byte, n Next) []byte {
 	dst = le.AppendUint32(dst, n.Taken)
 	dst = le.AppendUint32(dst, flags)
 	dst = le.AppendUint32(dst, uint32(len(n.Released)))
-	dst = le.AppendUint32(dst, 0)
+	dst = le.AppendUint32(dst, n.Waited)
 	for _, s := range n.Released {
 		dst = le.AppendUint32(dst, s.Segment)
 		dst = le.AppendUint32(dst, s.Slot)
@@ -45,7 +46,7 @@ func ParseNext(p []byte, n *Next) error {
 	if uint64(len(p)) != nextFixed+8*uint64(count) {
 		return fmt.Errorf("%w: NEXT of %d bytes announces %d slots", ErrProtocol, len(p), count)
 	}
-	n.Taken, n.Waiting, n.Released = le.Uint32(p), le.Uint32(p[4:])&1 != 0, n.Released[:0]
+	n.Taken, n.Waiting, n.Waited, n.Released = le.Uint32(p), le.Uint32(p[4:])&1 != 0, le.Uint32(p[12:]), n.Released[:0]
 	for p = p[nextFixed:]; len(p) > 0; p = p[8:] {
 		n.Released = append(n.Released, Slot{le.Uint32(p), le.Uint32(p[4:])})
 	}

@@ -78,7 +78,7 @@ func (m benchResult) entry(c benchColumn, before []benchColumnEntry) benchColumn
 	e := benchColumnEntry{
 		Workers: c.workers, Rate: t.rate(), Slowest: c.slowest(), Fastest: c.fastest(), Speedup: 1,
 		Batches: float64(t.Batches) / t.Seconds, Read: float64(bytesRead(t.Stats)) / t.Seconds, Written: float64(t.Samples*m.ready.SampleBytes) / t.Seconds,
-		Cores: t.CPUSeconds / t.Seconds, CPU: perThousand(t), Verdict: stats.Verdict(t.Stats),
+		Cores: t.CPUSeconds / t.Seconds, CPU: perThousand(t), Verdict: stats.Verdict(stats.Snapshot{Stats: t.Stats}),
 		PeakRSS: t.PeakRSS, Budget: t.Budget, Peak: t.PeakBudget, Lost: lostIn(t.Stats),
 	}
 	if t.Delayed != nil {

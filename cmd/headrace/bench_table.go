@@ -40,7 +40,7 @@ func (m benchResult) table(p *page) {
 	p.blank()
 	p.line("", p.bold, "what limits")
 	for k, c := range columns {
-		p.line("  "+plural(int64(c.workers), "worker")+": ", plainInk, stats.Verdict(totals[k].Stats))
+		p.line("  "+plural(int64(c.workers), "worker")+": ", plainInk, stats.Verdict(stats.Snapshot{Stats: totals[k].Stats}))
 	}
 	p.blank()
 	p.line("", plainInk, pageCache(totals))

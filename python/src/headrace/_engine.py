@@ -8,11 +8,16 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 from _thread import RLock
 
 from . import _crash, _fork, _oom, _wire
 from ._version import __version__
 from .errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _PATIENCE = 5.0  # seconds that an engine has to end by itself before it is killed
 
@@ -158,8 +163,9 @@ class Engine:
             if fd >= 0:
                 os.close(fd)
 
-    def __del__(self) -> None:
-        self.close()
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends():  # else the kernel closes them, and modules that this needs may be gone
+            self.close()
 
     def after_fork(self) -> None:
         """In the child: the engine is the parent's."""
@@ -190,8 +196,8 @@ class Connection:
         self.channel.close()
         return True
 
-    def __del__(self) -> None:
-        if self._end():
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends() and self._end():  # when the process ends its engine does
             manager.abandon(self.engine, self.number)
 
     def after_fork(self) -> None:

@@ -18,7 +18,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -223,8 +223,8 @@ class Line:
             os.close(inbox)
         self.connection.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_inbox", -1) >= 0:
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends() and getattr(self, "_inbox", -1) >= 0:
             os.close(self._inbox)
             self._inbox = -1
 

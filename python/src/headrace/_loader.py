@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from _thread import RLock, get_ident
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import index
+from time import monotonic_ns
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 
 from . import _arrays, _failures, _fork, _format, _log, _wire
 from ._brief import all_briefly, brief, briefly, outside
+from ._clock import Clock
 from ._engine import manager
 from ._frontier import Frontier, Identity, lost_in, together
 from ._functions import is_main
@@ -138,10 +141,21 @@ class Loop:
 
     def __next__(self) -> Any:
         loader = self._loader
+        asked = monotonic_ns()
         try:
             loader._check()
             with loader._lock:
-                hand = loader._take(self)
+                clock = loader._clock
+                clock.begins(asked)
+                try:
+                    hand = loader._take(self)
+                except StopIteration:
+                    clock.ends()
+                    raise
+                except BaseException:
+                    clock.fails()
+                    raise
+                clock.gives()
         except HeadraceError as error:
             raise brief(error) from error.__cause__
         # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
@@ -150,6 +164,11 @@ class Loop:
             loader._frontier = hand.frontier
             loader._hand = None
         return hand.batch
+
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        # After a `break` nobody has the iterator any more: what the program does from here on is not its loop.
+        if not ends() and not self.done and self._loader._number == self.number:
+            self._loader._clock.pause()
 
 
 class Hand(NamedTuple):
@@ -180,6 +199,7 @@ class Loader:
         self._pipeline, self._recipe, self._config, self._python = pipeline, recipe, config, python
         format, main = pipeline._format, [step for step in pipeline._steps if is_main(step)]
         _arrays.load(format)
+        self._clock = Clock()
         self._opened = self._open(session)
         self._session: Session | None = session
         try:
@@ -265,6 +285,7 @@ class Loader:
         """Drop what is under way and go on from somewhere else; the loops that exist have ended."""
         self._adrift = True
         self._number += 1
+        self._clock.restart()
         self._hand = None
         self._frontier = frontier
         self._failure = None
@@ -399,7 +420,9 @@ class Loader:
         hand = self._receive(loop)
         if self._main is None or hand.done:
             return hand
+        began = monotonic_ns()
         hand = hand._replace(batch=self._main(hand.batch, hand.epoch, hand.number), thread=get_ident(), done=True)
+        self._clock.main(monotonic_ns() - began)
         self._hand = hand
         return hand
 
@@ -452,7 +475,7 @@ class Loader:
             if not told:
                 if session.channel.receive():
                     return False
-                session.next(_wire.WAITING)
+                session.next(_wire.WAITING, self._clock.untold())
             session.wait()
             return True
         except Gone:
@@ -490,6 +513,7 @@ class Loader:
         session.leases[token] = way_back
         way_back.token = token
         session.taken += 1
+        self._clock.batches += 1
         self._hand = hand
         self._recovery.deaths = 0
         if flags & _wire.ALONE:
@@ -498,7 +522,7 @@ class Loader:
             self._warn_of_held_batches()
         # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
         if not told:
-            session.next(0)
+            session.next(0, self._clock.untold())
         return hand
 
     def _warn_of_held_batches(self) -> None:
@@ -610,6 +634,7 @@ class Loader:
         session = Session(connection, self._recipe, self._config, record, serial_until, None, self._python)
         self._open(session)
         self._session = session
+        self._clock.reset()
         self._adrift = False
         try:
             for stage, workers in self._workers.items():
@@ -650,7 +675,8 @@ class Loader:
                 session, self._session = self._session, None
                 self._hand = None
                 if session is not None:
-                    self._stats = session.finish() or self._stats
+                    self._clock.pause()
+                    self._stats = session.finish(self._clock.told()) or self._stats
             if self._main is not None:
                 self._main.close()
 
@@ -755,7 +781,7 @@ class Loader:
                 return self._stats_since(since)
             if self._session is not None and not self._inside:
                 try:
-                    self._stats = self._session.statistics() or self._stats
+                    self._stats = self._session.statistics(self._clock.told()) or self._stats
                 except Gone:
                     pass  # the next batch will tell; until then the last statistics are the best there are
         return Stats(self._stats)
@@ -764,7 +790,7 @@ class Loader:
         if not hasattr(since, "items") or "stages" not in since:
             raise WrongValue(f"headrace: stats(since={type(since).__name__}): takes what stats() gave before")
         earlier = {key: value for key, value in since.items() if key != "text"}
-        answer = self._ask("cannot ask for statistics", lambda session: session.statistics(earlier))
+        answer = self._ask("cannot ask for statistics", lambda session: session.statistics(self._clock.told(), earlier))
         assert answer is not None
         if "error" in answer:
             raise WrongValue(f"headrace: stats(since=…): these are no earlier statistics of this loader and its engine: {answer['error']}")
@@ -775,7 +801,7 @@ class Loader:
         if self._refused is None and not self._inside and self._lock.acquire(blocking=False):
             try:
                 if self._session is not None and not self._inside:
-                    self._stats = self._session.statistics(None, _GLANCE) or self._stats
+                    self._stats = self._session.statistics(self._clock.told(), None, _GLANCE) or self._stats
             except Gone:
                 pass  # the next batch will tell
             finally:
@@ -815,8 +841,8 @@ class Loader:
         within an epoch. It costs the engine a few percent at most. There is one at a time.
 
         Each worker has a line: its operations with the name, index and position of their sample, and its waits, by what it waits for. The
-        consumer's line has each batch that is handed to this process. Arrows lead from one operation on a sample to the next. Counters show
-        what is ready in each queue, and the memory held.
+        consumer's line has each batch that is handed to this process, and `training loop` what the program waits for them. Arrows lead
+        from one operation on a sample to the next. Counters show what is ready in each queue, and the memory held.
 
         The file is a JSON array in the Trace Event Format, about 300 bytes an event. That of a process that was killed lacks the bracket at
         its end, as the format allows.

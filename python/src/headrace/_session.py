@@ -121,8 +121,8 @@ class Session:
     def _send_json(self, kind: int, content: dict[str, Any]) -> None:
         self.channel.send(kind, json.dumps(content, separators=(",", ":")).encode(), self.stream)
 
-    def next(self, flags: int) -> None:
-        """Tell the engine what was taken and what is given back."""
+    def next(self, flags: int, waited: int = 0) -> None:
+        """Tell the engine what was taken, what is given back, and how many microseconds the loop has waited."""
         channel, returned, leases = self.channel, self.returned, self.leases
         n = len(returned)
         tokens = [ended.token for ended in returned[:n] if ended.token]
@@ -132,7 +132,7 @@ class Session:
         if self.pins is not None:
             tokens, copied = self._behind_copies(self.pins, tokens, flags & _wire.WAITING)
         tokens += self.unwanted
-        header = _NEXT.pack(16 + 8 * len(tokens), _wire.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), 0)
+        header = _NEXT.pack(16 + 8 * len(tokens), _wire.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), waited)
         frame = header + b"".join(tokens)
         # Nothing is called between these lines: see _wire.
         channel.out += frame
@@ -212,14 +212,15 @@ class Session:
                 break
         raise Gone
 
-    def statistics(self, since: dict[str, Any] | None = None, seconds: float | None = None) -> dict[str, Any] | None:
+    def statistics(self, loop: dict[str, int], since: dict[str, Any] | None = None, seconds: float | None = None) -> dict[str, Any] | None:
         """Ask for statistics; None where they do not come in time. Frames that come before them stay to be read.
 
         The answers are numbered, so that one for which nobody waited any longer is not taken for the next.
         """
         self._asked += 1
         number = self._asked
-        self._send_json(_wire.STATS, {"number": number} if since is None else {"number": number, "since": since})
+        asked: dict[str, Any] = {"number": number, "loop": loop}
+        self._send_json(_wire.STATS, asked if since is None else {**asked, "since": since})
         while True:
             answer = self._answer(_wire.STATISTICS, seconds)
             if answer is None or answer.pop("number", number) == number:
@@ -250,13 +251,17 @@ class Session:
             self.tracing, self.traced = True, None
         return answer
 
-    def finish(self) -> dict[str, Any] | None:
-        """End the session in good order: the last statistics, or None where the engine does not give them."""
+    def finish(self, loop: dict[str, int]) -> dict[str, Any] | None:
+        """End the session in good order: the last statistics, or None where the engine does not give them.
+
+        Args:
+            loop: what the loader's clock says.
+        """
         try:
             if self.tracing:
                 self._send_json(_wire.TRACE, {"path": None})
                 self.traced = self._answer(_wire.TRACED, _CLOSING)
-            self.channel.send(_wire.CLOSE, b"", self.stream)
+            self._send_json(_wire.CLOSE, {"loop": loop})
             closed = self._answer(_wire.CLOSED, _CLOSING)
             if self._has_workers:
                 self._last_words()

@@ -12,8 +12,9 @@ class Stats(dict[str, "Any"]):
 
     `stats["stages"]` has a dict per stage (items in, out and lost; `shares`, the parts of their time that its workers were starved, busy,
     blocked and gated; percentiles of how long an operation takes), `stats["queues"]` one per queue (occupancy), `stats["memory"]` the
-    bytes held. Of a stage that is a function of yours the workers are those that call it, and an operation is a call. A stage with
-    nothing left to do counts as starved.
+    bytes held. Of `stats["loop_ns"]`, the time of your loop from its first batch on, it waited `stats["waited_ns"]` for batches, and before
+    that `stats["start_ns"]` for the first; `stats["verdict"]` judges by these. Of a stage that is a
+    function of yours the workers are those that call it, and an operation is a call. A stage with nothing left to do counts as starved.
     """
 
     @property

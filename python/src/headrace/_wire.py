@@ -10,9 +10,14 @@ from __future__ import annotations
 
 import _socket  # its C half has all that is needed; `socket` itself costs 9 ms, mostly enums
 import os
+import sys
 from struct import Struct
 
 from .errors import ProtocolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VERSION = 2
 
@@ -20,7 +25,7 @@ HELLO, SESSION, OPEN, START, NEXT, STATS, CLOSE, GATHER, WORKERS, TRACE, IO, TAS
 OPENED, SEGMENT, BATCH, EPOCH, ERROR, LOST, NOTE, STATISTICS, CLOSED, GATHERED, STAGES, TRACED, ROWS, LOG, DONE, PREVIEWED = range(17, 33)
 
 HEADER_FRAME = Struct("<IHHII")  # length, kind, flags, stream, sequence number
-NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, 0
+NEXT_FRAME = Struct("<IIII")  # taken, flags, slots released, microseconds waited
 BATCH_FRAME = Struct("<IIIIqqqII")  # segment, slot, rows, flags, step, epoch, state's epoch, bytes of its place, bytes of text
 SEGMENT_FRAME = Struct("<IIQQ")  # id, slots, bytes of a slot, bytes
 TASK_FRAME = Struct("<IIII")  # inputs, slots released, bytes of JSON, 0
@@ -211,5 +216,6 @@ class Channel:
             os.close(fd)
         self._socket.close()
 
-    def __del__(self) -> None:
-        self.close()
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not ends():  # else the kernel closes it, and modules that this needs may be gone
+            self.close()

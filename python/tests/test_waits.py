@@ -1,0 +1,155 @@
+"""What a loop waits, by the client's clock, against a stopwatch of the test's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from time import perf_counter, sleep
+
+import pytest
+
+import headrace as hr
+
+STEP = 0.03  # seconds that a loop sleeps, or a batch takes
+
+
+class Slow:
+    """Two samples a batch, each of which takes half of that."""
+
+    def __init__(self, seconds: float, samples: int) -> None:
+        self.seconds, self.samples = seconds, samples
+
+    def __len__(self) -> int:
+        return self.samples
+
+    def __getitem__(self, index: int) -> dict:
+        sleep(self.seconds / 2)
+        return {"number": index}
+
+
+def loader_of(seconds: float, batches: int, **options) -> hr.Loader:
+    return hr.source(Slow(seconds, 2 * batches)).batch(2).loader(**{"epochs": 1, "workers": 1, **options})
+
+
+def timed(loop, body: float) -> tuple[float, float, float]:
+    """What the stopwatch says: the wait for the first batch, the other waits, and how long the loop was."""
+    first, waits, begun = None, 0.0, 0.0
+    while True:
+        asked = perf_counter()
+        batch = next(loop, None)
+        took = perf_counter() - asked
+        if first is None:
+            first, begun = took, perf_counter()
+        else:
+            waits += took
+        if batch is None:
+            return first, waits, perf_counter() - begun
+        sleep(body)
+
+
+def close_to(told: int, real: float) -> bool:
+    return abs(told / 1e9 - real) < 0.1 * real + 0.003
+
+
+@pytest.mark.parametrize(
+    ("each", "body", "batches"), [(0.0, STEP, 8), (2 * STEP, 0.0, 8), (3 * STEP, STEP, 8)], ids=["sleeps", "waits", "both"]
+)
+def test_a_stopwatch_agrees(each, body, batches):
+    with loader_of(each, batches) as loader:
+        first, waits, loop = timed(iter(loader), body)
+        within = loader.stats()
+        sleep(2 * STEP)  # no time of the loop
+    closed = loader.stats()
+    for told in (within, closed):
+        assert close_to(told["start_ns"], first)
+        assert close_to(told["waited_ns"], waits), (told["waited_ns"], waits)
+        assert close_to(told["loop_ns"], loop)
+        assert told["yielded"] == batches
+        share = re.search(r"waits for data (?:only )?[<>]?(\d+) %", told["verdict"])
+        assert abs(int(share[1]) - 100 * waits / loop) < 10
+        assert told["verdict"].startswith("Your training loop is the bottleneck") == (waits < 0.1 * loop)
+        if each:
+            assert told["limits"] == "read"
+            assert "The bottleneck is read" in told["verdict"]
+
+
+def test_start_up_is_no_wait():
+    """Half a second until the first sample, and then a loop that is slower than the loader."""
+
+    def numbers():
+        sleep(0.5)
+        for i in range(24):
+            yield {"number": i}
+
+    with hr.source(numbers).batch(4).loader(epochs=1) as loader:
+        for _ in loader:
+            sleep(STEP)
+        stats = loader.stats()
+    assert stats["start_ns"] > 0.4e9
+    assert stats["waited_ns"] < 0.25e9
+    assert stats["verdict"].startswith("Your training loop is the bottleneck"), stats["verdict"]
+    assert stats["limits"] == ""
+
+
+def test_what_is_done_outside_of_a_loop_does_not_count():
+    with loader_of(0.01, 6, epochs=None) as loader:
+        for _ in range(2):
+            for number, _ in enumerate(loader):
+                if number == 2:
+                    break
+            before = loader.stats()
+            sleep(0.2)  # an evaluation
+            assert loader.stats(since=before)["loop_ns"] == 0
+        for _ in loader:
+            pass
+        sleep(0.2)
+        stats = loader.stats()
+    assert stats["yielded"] == 12
+    assert stats["loop_ns"] < 0.4e9 + stats["waited_ns"]
+    assert stats["start_ns"] > before["start_ns"] > 0  # of the run that began where the first loop was left
+
+
+def test_an_interval_has_its_own_waits():
+    with loader_of(STEP, 8) as loader:
+        loop = iter(loader)
+        for _ in range(3):
+            next(loop)
+        before = loader.stats()
+        waits = 0.0
+        for _ in range(3):
+            asked = perf_counter()
+            next(loop)
+            waits += perf_counter() - asked
+        since = loader.stats(since=before)
+        assert close_to(since["waited_ns"], waits)
+        assert (since["start_ns"], since["yielded"]) == (0, 3)
+
+
+def test_steps_of_the_program_itself_are_named():
+    def slow(batch):
+        sleep(STEP)
+        return batch
+
+    with hr.source(Slow(0.0, 16)).batch(2).map(slow, where="main").loader(epochs=1) as loader:
+        for _ in loader:
+            pass
+        stats = loader.stats()
+    assert 'steps with where="main", which are the bottleneck' in stats["verdict"]
+    assert stats["limits"] == ""
+    assert stats["main_ns"] > 7 * STEP * 0.9e9
+
+
+def test_a_trace_shows_the_waits_of_the_loop(tmp_path):
+    file = tmp_path / "trace.json"
+    with loader_of(2 * STEP, 6) as loader:
+        with loader.trace(file):
+            timed(iter(loader), 0.0)
+        stats = loader.stats()
+    events = json.loads(file.read_text())
+    (tid,) = [e["tid"] for e in events if e["name"] == "thread_name" and e["args"]["name"] == "training loop"]
+    waits = sorted((e["ts"], e["dur"]) for e in events if e["tid"] == tid and e["ph"] == "X")
+    assert all(later >= begin + took - 0.002 for (begin, took), (later, _) in pairwise(waits))
+    shown = sum(took for _, took in waits) / 1e6
+    told = (stats["start_ns"] + stats["waited_ns"]) / 1e9
+    assert 0.7 * told - 0.02 < shown < told + 0.02
