@@ -209,6 +209,7 @@ func (p *Pool) start(k *keeper) (*process, error) {
 		return fail(fmt.Errorf("extern: %s: %w", python.Executable, err))
 	}
 	proc.pid = proc.cmd.Process.Pid
+	born(proc.pid)
 	return proc, nil
 }
 
@@ -383,7 +384,7 @@ func (proc *process) wait() {
 	var info unix.Siginfo
 	for unix.Waitid(unix.P_PID, proc.pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
-	unix.Kill(-proc.pid, unix.SIGKILL) // the number is still taken, so it is nobody else's
+	buried(proc.pid) // the number is still taken, so it is nobody else's
 	proc.cmd.Wait()
 	proc.exit, _ = proc.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	for _, r := range proc.pipes {

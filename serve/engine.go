@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"headrace"
+	"headrace/extern"
 	"headrace/internal/machine"
 	"headrace/internal/version"
 	"headrace/wire"
@@ -76,6 +77,7 @@ func Serve(ctx context.Context, o Options) error {
 // exit ends the process when the client has ended: nobody is left to whom anything could be told.
 func (e *engine) exit() {
 	e.doors.remove()
+	extern.EndAll()
 	os.Exit(0)
 }
 

@@ -566,3 +566,32 @@ for batch in hr.files(sys.argv[1]).decode_image().map(augment, gives={"image": (
     last = next(line for line in lines if line.startswith("headrace.errors.SampleError: "))
     assert last.startswith("headrace.errors.SampleError: augment (train.py:5): KeyError: 'imag'")
     assert str(Path(hr.__file__).parent / "worker.py") not in done.stderr
+
+
+def test_children_of_functions_end_with_the_trainer(pictures, tmp_path):
+    """Also those that have left the worker's group."""
+    program = start_python(
+        """
+        import os, subprocess, sys, time
+        import headrace as hr
+
+        def starts(sample):
+            for new in (False, True):
+                child = subprocess.Popen(["sleep", "1000"], start_new_session=new)
+                print(child.pid, file=open(sys_argv[2], "a"), flush=True)
+            time.sleep(1000)
+
+        sys_argv = sys.argv
+        with hr.files(sys.argv[1]).map(starts, gives={"x": int}).batch(1).loader(workers=1) as loader:
+            next(iter(loader))
+        """,
+        pictures,
+        tmp_path / "pids",
+    )
+    with program:
+        try:
+            assert within(60, lambda: (tmp_path / "pids").exists() and len((tmp_path / "pids").read_text().split()) >= 2)
+        finally:
+            program.kill()
+    for pid in map(int, (tmp_path / "pids").read_text().split()):
+        assert within(10, lambda pid=pid: not running(pid))
