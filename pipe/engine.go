@@ -65,8 +65,9 @@ func (e *engine) begin(w *worker, work func(*worker)) {
 	go func() {
 		pprof.SetGoroutineLabels(w.stage.labelled())
 		returned := false
+		w.exited = false
 		defer func() {
-			if !returned {
+			if !returned && !w.exited {
 				e.crash(w.stage, errGoexit)
 			}
 			w.settle()

@@ -29,13 +29,23 @@ var (
 type StageError struct {
 	Stage  string
 	Source string // whose position it is
-	Epoch  int
-	Pos    int64
+	Epoch  int    // -1: of no epoch
+	Pos    int64  // -1: of no item
 	Err    error
 }
 
 func (e *StageError) Error() string {
-	return fmt.Sprintf("pipe: stage %s: epoch %d, item %d: %v", e.Stage, e.Epoch, e.Pos, e.Err)
+	where := ""
+	if e.Epoch >= 0 {
+		where = fmt.Sprintf("epoch %d", e.Epoch)
+	}
+	if e.Epoch >= 0 && e.Pos >= 0 {
+		where += fmt.Sprintf(", item %d", e.Pos)
+	}
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Sprintf("pipe: stage %s: %s%v", e.Stage, where, e.Err)
 }
 
 func (e *StageError) Unwrap() error { return e.Err }

@@ -374,13 +374,26 @@ func TestGoexitStopsTheRun(t *testing.T) {
 		gate := pipe.NewGate(1)
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 6}), exits, pipe.Opts{Name: "map", Workers: 2, Ordered: true, Gate: gate})
 		run := start(t, f, pipe.Config{})
-		_, err := drain(run)
+		got, err := drain(run)
 		stage := (*pipe.StageError)(nil)
-		if !errors.As(err, &stage) || stage.Stage != "map" {
-			t.Errorf("%v", err)
+		if !errors.As(err, &stage) || stage.Stage != "map" || stage.Pos != 1 || !slices.Equal(got, []int{0}) {
+			t.Errorf("%v, then %v", got, err)
 		}
 		run.Close()
 	})
+}
+
+// What is about no item, or no epoch, does not name one.
+func TestStageErrorsNameWhatThereIs(t *testing.T) {
+	for want, err := range map[string]*pipe.StageError{
+		"pipe: stage map: epoch 2, item 3: bad": {Stage: "map", Epoch: 2, Pos: 3, Err: errors.New("bad")},
+		"pipe: stage map: epoch 2: bad":         {Stage: "map", Epoch: 2, Pos: -1, Err: errors.New("bad")},
+		"pipe: stage map: bad":                  {Stage: "map", Epoch: -1, Pos: -1, Err: errors.New("bad")},
+	} {
+		if err.Error() != want {
+			t.Errorf("%v, not %s", err, want)
+		}
+	}
 }
 
 func TestSkipIsQuiet(t *testing.T) {

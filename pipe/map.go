@@ -80,7 +80,13 @@ func (m *mapStage[In, Out]) work(w *worker) {
 // operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
 // it. It reports whether the stage goes on.
 func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
-	defer w.leave()
+	at := -1 // whose operation is under way
+	defer func() {
+		if at >= 0 {
+			m.exited(w, h, at)
+		}
+		w.leave()
+	}()
 	for i := range h.msgs {
 		in := &h.msgs[i]
 		if in.kind == item && !w.enter() {
@@ -92,7 +98,9 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			w.tracer.begin(in.val, &in.ticket, h.segment.epoch)
 		}
 		var result msg[Out]
+		at = i
 		m.operate(w, in, &result)
+		at = -1
 		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
@@ -108,6 +116,16 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 		}
 	}
 	return true
+}
+
+// exited makes the end of a goroutine, which its operation has brought about, the failure of that operation's item: what was made before comes first.
+func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int) {
+	w.exited = true
+	m.in.discardAll(h.msgs[at+1:])
+	m.haltAbove()
+	if w.ctx.Err() == nil {
+		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{ticket: h.msgs[at].ticket, kind: failed, news: &news{stage: m.stage, err: errGoexit, stops: true}}, w.last)
+	}
 }
 
 func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {

@@ -71,9 +71,9 @@ func TestE24CustomOrderThatIsWrong(t *testing.T) {
 		pick func(int, int64) int
 		got  int
 	}{
-		"stage merge: epoch 0, item -1: input 2 of 2 was picked": {func(_ int, turn int64) int { return int(turn % 3) }, 2},
-		"input -2 of 2 was picked":                               {func(int, int64) int { return -2 }, 0},
-		"turns are of inputs whose epoch is over":                {func(int, int64) int { return 1 }, 4},
+		"stage merge: epoch 0: input 2 of 2 was picked": {func(_ int, turn int64) int { return int(turn % 3) }, 2},
+		"input -2 of 2 was picked":                      {func(int, int64) int { return -2 }, 0},
+		"turns are of inputs whose epoch is over":       {func(int, int64) int { return 1 }, 4},
 		"panic: bad": {func(int, int64) int { panic(errBad) }, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -24,6 +24,7 @@ type worker struct {
 	region *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	counts
 
+	exited   bool // its operation has ended the goroutine, which is told in the place of its item
 	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
 
 	starved, busy, blocked, gated, queued, inTurn atomic.Int64 // nanoseconds; they add up to the worker's life
