@@ -18,6 +18,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/leak"
+	"headrace/internal/tier"
 	"headrace/pipe"
 	"headrace/sample"
 	"headrace/tensor"
@@ -26,6 +27,7 @@ import (
 // pythonHere is an interpreter whose workers find the functions of testdata/python.
 func pythonHere(t testing.TB, environment ...string) *extern.Interpreter {
 	t.Helper()
+	tier.StartsProcesses(t)
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)

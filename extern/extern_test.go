@@ -13,6 +13,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/leak"
+	"headrace/internal/tier"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -20,6 +21,7 @@ import (
 // interpreter is the Python that tests of the module use, as internal/oracle finds it, with this folder's functions.
 func interpreter(t testing.TB) *extern.Interpreter {
 	t.Helper()
+	tier.StartsProcesses(t)
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +58,7 @@ func (n *notes) all() []extern.Line {
 // open opens a pool, and checks when the test ends that nothing is left of it.
 func open(t testing.TB, o extern.Options) *extern.Pool {
 	t.Helper()
+	tier.StartsProcesses(t)
 	leak.Check(t)
 	heap, err := extern.NewHeap()
 	if err != nil {

@@ -1,31 +1,38 @@
 #!/usr/bin/env bash
-# Every check and every test, cheap ones first: what is likely to fail, fails early.
+# The tests, in three tiers. They need what scripts/install.sh installs; make sees to that.
 #
-#   test.sh [first] [python] [others]     (default: first, and then python and others beside each other)
+#   test.sh check    the inner loop: format, vet, ruff, Go tests that start no processes, a few Python tests
+#   test.sh          what CI runs: everything once, Go and Python side by side
+#   test.sh rest     what make test-all adds: every test with the other engine and in the other builds, sanitizers, models, wheels
 #
-#   first   checks, builds, the guide, tests in Go
-#   python  tests in Python, with either engine, and the examples
-#   others  tests in Go under sanitizers and the race detector, long ones against models; wheels and archives, built, installed and run
+# The parts of the second run alone, too: test.sh lint, test.sh go, test.sh python
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Packages in which goroutines meet: they are tested under the race detector, and without it in the build without cgo.
-RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./extern/... ./stats/... ./media/internal/hostile)
-# Those of them that have no C below them run once more, as they are.
+# Packages in which goroutines meet. Under the race detector they run with fewer random cases and without other processes (-short).
+RACE=(. ./pipe/... ./budget/... ./arena/... ./store/... ./wire/... ./serve/... ./stats/... ./media/internal/hostile)
+# This one is about processes: it runs whole.
+RACE_WHOLE=(./extern/...)
+# Those of them without C below them run as they are in the build without cgo.
 PURE=(./pipe/... ./budget/... ./store/... ./wire/... ./stats/...)
-# Packages that touch slots: they are tested again with poison and canaries.
-SLOTS=(. ./arena/... ./serve/...)
+# Packages that touch slots also run with poison and canaries.
+SLOTS=(./arena/... ./serve/...)
 
-# torchvision loads Triton, which at the end tells a page of its own secrets: out with it, so that pytest's closing line stands last.
-tests() { in_tree -m pytest "$@" 2> >(sed '/^nanobind: leaked/,/refleaks.html/d' >&2); }
-
-# Tests of workers, states, order, pixels, descriptions and messages, which hold batches no differently from the others: they run with the usual engine alone.
-ONCE=(aggregate build checkpoints datasets decoder elastic functions functions_builder functions_failures functions_main functions_stats looks merge objects pipeline policies preview profile ranks recipe run_command
+# Python tests of workers, states, order, pixels, recipes and messages hold batches no differently from the others: the release engine runs them.
+# The others run with the debug engine, where a view of memory that was given back too early shows.
+RELEASE=(aggregate build checkpoints datasets decoder elastic functions functions_builder functions_failures functions_main functions_stats looks merge objects pipeline policies preview profile ranks recipe run_command
 	source sources state trace transforms troubleshooting version workers)
 
-# With poison and canaries in the engine, a view on memory that was given back too early shows.
-guarded_tests() {
-	local ignored=("${ONCE[@]/#/--ignore=python/tests/test_}")
-	HEADRACE_ENGINE="$ROOT/bin/headrace-debug" tests "${ignored[@]/%/.py}" "$@"
+# torchvision loads Triton, which prints a page about its own leaks at exit: drop it, so that pytest's closing line is the last one.
+tests() { in_tree -m pytest "$@" 2> >(sed '/^nanobind: leaked/,/refleaks.html/d' >&2); }
+
+# Two processes: most tests wait for other processes.
+parallel_tests() { tests -n 2 --dist worksteal "$@"; }
+
+# modules prints the files of some tests.
+modules() { printf 'python/tests/test_%s.py\n' "$@"; }
+
+debug_engine_tests() {
+	HEADRACE_ENGINE="$ROOT/bin/headrace-debug" parallel_tests "$@"
 }
 
 # without prints all packages but these.
@@ -39,21 +46,28 @@ main() {
 	fi
 	for part in "$@"; do
 		case "$part" in
-		first | python | others) "$part" ;;
-		*) die "test.sh: no part is called $part (first, python, others)" ;;
+		check | lint | go | python | rest) "run_$part" ;;
+		*) die "test.sh: unknown part $part (check, lint, go, python, rest)" ;;
 		esac
 	done
 }
 
-# everything runs two lines of steps beside each other, since either leaves a core idle for most of its time.
+run_check() {
+	scripts/lint.sh quick
+	step "build" scripts/build.sh
+	step "go test -short" go test -short ./...
+	step "python tests, smoke" parallel_tests -q -m smoke python/tests
+}
+
+# everything runs the Go tests beside the Python tests, and shows their output when the Python tests are through.
 everything() {
-	local begun=$SECONDS log="$ROOT/build/others.log"
-	first
-	say "── beside what follows: sanitizers, race detector, models, wheels ($log)"
-	setsid "$ROOT/scripts/test.sh" others >"$log" 2>&1 &
+	local begun=$SECONDS log="$ROOT/build/go-tests.log"
+	run_lint
+	say "── side by side with the Python tests: the Go tests ($log)"
+	setsid "$ROOT/scripts/test.sh" go >"$log" 2>&1 &
 	beside=$!
-	trap 'kill -- -$beside 2>/dev/null || true' EXIT # of what it has started, too
-	python
+	trap 'kill -- -$beside 2>/dev/null || true' EXIT # and whatever it has started
+	run_python
 	wait "$beside" || failed_beside "$log"
 	cat "$log"
 	say "all tests passed in $((SECONDS - begun)) s"
@@ -64,35 +78,45 @@ failed_beside() {
 	exit 1
 }
 
-first() {
-	"$ROOT/scripts/lint.sh"
+run_lint() {
+	scripts/lint.sh
 	step "build without cgo" env CGO_ENABLED=0 go build ./...
 	step "build" scripts/build.sh
 	step "guide" scripts/docs.sh
-	step "what makes the guide" tests scripts/docs
-	step "go test" go test -timeout 30m $(without "${RACE[@]}")
-	# Functions of Python have no C in them, and their tests start many processes: they run with cgo alone (//go:build cgo), as does all that is the same without.
+	step "tests of the guide's tools" tests scripts/docs
+}
+
+run_go() {
+	step "go test" go test -timeout 30m $(without "${RACE_WHOLE[@]}")
+	step "go test, race detector" go test -timeout 30m -race -short "${RACE[@]}"
+	step "go test, race detector, processes" go test -timeout 30m -race "${RACE_WHOLE[@]}"
 	step "go test, without cgo" env CGO_ENABLED=0 go test -timeout 30m $(made_of $(tagged cgo)) "${PURE[@]}"
 	step "go test, debug build" go test -timeout 30m -tags headrace_debug "${SLOTS[@]}"
 }
 
-python() {
-	step "python tests" tests python/tests
+run_python() {
+	local release
+	mapfile -t release < <(modules "${RELEASE[@]}")
+	step "python tests, debug engine" debug_engine_tests "${release[@]/#/--ignore=}" python/tests
 	check_beside
-	step "python tests, engine of debug builds" guarded_tests python/tests
+	step "python tests" parallel_tests "${release[@]}"
 	check_beside
 	step "examples and README" tests examples
 }
 
-# check_beside ends here where the steps beside have failed already.
+# check_beside ends here if the Go tests have already failed.
 check_beside() {
 	if [ -n "${beside:-}" ] && ! kill -0 "$beside" 2>/dev/null; then
-		wait "$beside" || failed_beside "$ROOT/build/others.log"
+		wait "$beside" || failed_beside "$ROOT/build/go-tests.log"
 	fi
 }
 
-others() {
-	step "go test, race detector" go test -timeout 60m -race "${RACE[@]}"
+run_rest() {
+	local release
+	mapfile -t release < <(modules "${RELEASE[@]}")
+	step "go test, race detector, whole" go test -timeout 60m -race "${RACE[@]}"
+	step "go test, debug build, whole" go test -timeout 30m -tags headrace_debug . "${SLOTS[@]}"
+	step "python tests, release engine" parallel_tests "${release[@]/#/--ignore=}" python/tests
 	step "sanitizers" scripts/sanitize.sh
 	step "random pipelines against models" scripts/models.sh 30
 	step "random pipelines against models, race detector" scripts/models.sh 30 race
@@ -100,6 +124,8 @@ others() {
 	step "wheels for x86-64 and arm64" scripts/wheel.sh
 	step "archives of the command" scripts/binaries.sh
 	step "wheels, installed and run" scripts/wheel_test.sh
+	step "python tests, TensorFlow" scripts/test_tensorflow.sh
+	step "python tests, every Python" scripts/pythons.sh
 }
 
 main "$@"

@@ -121,7 +121,7 @@ func TestListAgreesWithGlob(t *testing.T) {
 			found += len(want)
 		}
 	})
-	if found < 200 {
+	if found < 200 && !testing.Short() {
 		t.Errorf("only %d files were found in all: the test tests too little", found)
 	}
 }

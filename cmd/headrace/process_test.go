@@ -19,6 +19,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 	"headrace/wire"
 )
 
@@ -67,6 +68,7 @@ var built struct {
 // program is the command, built once.
 func program(t *testing.T) string {
 	t.Helper()
+	tier.StartsProcesses(t)
 	built.once.Do(func() {
 		if built.folder, built.err = os.MkdirTemp("", "headrace"); built.err != nil {
 			return

@@ -8,6 +8,7 @@ import (
 
 	"headrace"
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 )
 
 // Recipes in files name functions of Python, which are imported from the folder in which the command runs, by the interpreter of $HEADRACE_PYTHON.
@@ -79,6 +80,7 @@ steps:
 // besidePython is a folder of ten photographs and a module own, for commands that call functions of it by the interpreter of this repository.
 func besidePython(t *testing.T, own string) (folder string) {
 	t.Helper()
+	tier.StartsProcesses(t)
 	here, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"headrace/internal/phototest"
+	"headrace/internal/tier"
 )
 
 // The program runs as it is typed, and is short enough to be read at once.
 func TestImageFolder(t *testing.T) {
+	tier.StartsProcesses(t)
 	root := phototest.Folder(t, 70)
 	out, err := exec.Command("go", "run", ".", root).CombinedOutput()
 	want := strings.Repeat("32 pictures of uint8 [224, 224, 3]\n", 2) + "6 pictures of uint8 [224, 224, 3]\n"

@@ -63,6 +63,8 @@ var arrows = []arrow{
 
 	{"media/internal/webpfile", "media", "errors and sizes are its own"},
 
+	{"internal/oracle", "internal/tier", "it starts a process, which quick runs leave out"},
+
 	{"media/internal/pixeltest", "media", "the suites that decoders of whole pictures have to pass"},
 	{"media/internal/pixeltest", "tensor", "pixels have a dtype"},
 	{"media/internal/pixeltest", "internal/oracle", "against pixels from elsewhere"},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/tier"
 )
 
 // Who takes the engine alone takes nothing else along.
@@ -24,6 +26,7 @@ func TestPipeNeedsTheStandardLibraryAlone(t *testing.T) {
 
 // A program in a module of its own builds and runs without a C compiler: where cgo is off, and where it is on and the compiler is broken.
 func TestUsersNeedNoC(t *testing.T) {
+	tier.StartsProcesses(t)
 	root := moduleRoot(t)
 	for _, program := range []string{"pipe", "media", "headrace"} {
 		folder := t.TempDir()

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"headrace/internal/tier"
 )
 
 // Picture is pixels of 8 bits, row by row, channels interleaved: 1 grey, 3 RGB, 4 CMYK.
@@ -136,6 +138,7 @@ func (r reply) picture(t testing.TB) Picture {
 // ask sends one question and waits for its answer.
 func ask(t testing.TB, op string, args any, blobs ...[]byte) reply {
 	t.Helper()
+	tier.StartsProcesses(t)
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.p == nil && shared.err == nil {
