@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 SHELL := bash
 
-.PHONY: help install build test test-all test-pythons lint fmt demo docs bench soak sanitize wheel binaries clean
+.PHONY: help install build check test test-all test-pythons lint fmt demo docs bench soak sanitize wheel binaries clean
 
 help: ## list every task
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,13 +16,17 @@ build: ## build the engine, as it ships and with the memory checks of debug buil
 	@scripts/install.sh system
 	@scripts/build.sh
 
-test: ## install what is missing, then run every check and every test
-	@scripts/install.sh
+check: ## the inner loop: format, vet, quick tests; a minute with warm caches
+	@scripts/install.sh system python tools
+	@scripts/test.sh check
+
+test: ## install what is missing, then run every check and every test once
+	@scripts/install.sh system python tools docs
 	@scripts/test.sh
 
-test-all: test ## everything that test does, and the tests with TensorFlow
-	@scripts/install.sh tensorflow
-	@scripts/test_tensorflow.sh
+test-all: test ## everything that test does, and each test in the other builds, sanitizers, models, wheels, TensorFlow, every Python
+	@scripts/install.sh wheel tensorflow
+	@scripts/test.sh rest
 
 test-pythons: ## the tests of functions, sources and headrace.io on every Python from 3.10 on that is found here
 	@scripts/install.sh system python

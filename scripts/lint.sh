@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # The checks that run nothing of ours, cheap ones first.
+#
+#   lint.sh [quick]     quick: only those that take seconds
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 go_format() {
@@ -11,9 +13,14 @@ go_format() {
 modules() { go mod verify >/dev/null && go mod tidy -diff; }
 
 step "gofmt" go_format
-step "go.mod" modules
 step "ruff" "$VENV/bin/ruff" check python examples bench scripts
 step "ruff format" "$VENV/bin/ruff" format --check -q python examples bench scripts
+if [ "${1:-}" = quick ]; then
+	step "go vet" go vet ./...
+	exit
+fi
+
+step "go.mod" modules
 step "mypy" "$PYTHON" -m mypy --config-file python/pyproject.toml python/src
 step "go vet" go vet ./...
 # The other builds are looked at where they differ.
