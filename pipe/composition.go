@@ -115,7 +115,8 @@ func (c *Composition) text() string {
 // check says what is wrong with the composition of an item.
 func (c *Composition) check(p PartState) error {
 	var all []error
-	if c.Members < 1 || c.Members > maxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
+	// An aggregator may make something of items that were all lost: it has no members, but their ranges.
+	if c.Members < 0 || c.Members > maxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
 		all = append(all, fmt.Errorf("%d members, of %d ranges, with the hash %q", c.Members, len(c.Items), c.Hash))
 	}
 	last, mine := len(p.Item)-1, false

@@ -137,10 +137,10 @@ func TestWrapReadsFromTheOutside(t *testing.T) {
 	}
 	base := pipe.Wrap(f).Retry(twice)
 	one, two := base.Replace(by), base.DeadLetters(letters)
-	if got := told(one.Op()); got != "3 <nil> [try replace]" {
+	if got := told(one.Op()); got != "3<nil> [try replace]" {
 		t.Error(got)
 	}
-	if got := told(two.Op()); got != fmt.Sprintf(" %v (tried 2 times) [try letter %[1]v try letter %[1]v]", errBad) {
+	if got := told(two.Op()); got != fmt.Sprintf("%v (tried 2 times) [try letter %[1]v try letter %[1]v]", errBad) {
 		t.Error(got)
 	}
 	if pipe.Wrap[int, string](nil).Retry(twice).Op() != nil {

@@ -112,7 +112,7 @@ func TestBatchesWithinATimeAreExact(t *testing.T) {
 						rt.Errorf("a batch of %d", len(v))
 					}
 					got = append(got, v...)
-					time.Sleep(time.Duration(slow))
+					pipetest.Sleep(t.Context(), time.Duration(slow))
 				}
 				at = run.State()
 				run.Close()
@@ -137,7 +137,7 @@ func TestStatesWithinBatchesByTime(t *testing.T) {
 			if v, err := run.Next(t.Context()); v != k || err != nil {
 				t.Fatal(v, err)
 			}
-			time.Sleep(1) // for the message behind a batch's last element
+			pipetest.Sleep(t.Context(), 1) // for the message behind a batch's last element
 			synctest.Wait()
 			err := flow(10).Fits(run.State())
 			if inside := k == 0 || k == 2 || k == 3; inside && !contains(err, "because stage batch makes batches by time") {

@@ -25,7 +25,8 @@ def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None,
             raise RecipeError("headrace: files: fields= names values that a list has beside its paths; a pattern has none")
         if not callable(label):
             return {"pattern": _path(source)} | ({} if label is None else {"label": label})
-        paths, columns = _list(_path(source)), {}
+        paths = _list(_path(source))
+        columns: dict[str, list[Any]] = {}
     elif hasattr(source, "columns"):
         paths, columns = _frame(source, names, path)
     else:
@@ -113,7 +114,7 @@ def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     kinds = set()
     for i, value in enumerate(values):
         kind = _kind(value)
-        if kind is None or kind == "float" and not math.isfinite(value):
+        if kind is None or (kind == "float" and not math.isfinite(value)):
             what = (
                 "a missing value, or no finite number" if kind or value is None or value != value else f"of the type {type(value).__name__}"
             )
