@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 
 	"headrace/pipe"
@@ -72,10 +73,11 @@ func TestUntilOfARunThatIsDone(t *testing.T) {
 	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 5}), restless, pipe.Opts{Name: "map", Workers: 2})
 	done := pipe.State{Version: pipe.StateVersion, Sources: map[string]pipe.SourceState{"numbers": {Epoch: 3}}}
 	for _, c := range []pipe.Config{{Resume: done, Until: 3}, {Resume: done, Until: 1}, {Epoch: 3, Until: 3}} {
-		begun, over := 0, 0
+		begun := 0
+		var over atomic.Int64 // stages end at once
 		c.Hooks = pipe.Hooks{Stage: func(pipe.StageInfo) func(pipe.StageStats) {
 			begun++
-			return func(pipe.StageStats) { over++ }
+			return func(pipe.StageStats) { over.Add(1) }
 		}}
 		run := start(t, f, c)
 		for range 2 {
@@ -86,8 +88,8 @@ func TestUntilOfARunThatIsDone(t *testing.T) {
 		if s := run.State(); s.Sources["numbers"].Epoch != 3 || s.Sources["numbers"].Low != 0 {
 			t.Errorf("%+v", s)
 		}
-		if err := run.Close(); err != nil || begun != 2 || over != 2 {
-			t.Errorf("%v, %d stages began, %d ended", err, begun, over)
+		if err := run.Close(); err != nil || begun != 2 || over.Load() != 2 {
+			t.Errorf("%v, %d stages began, %d ended", err, begun, over.Load())
 		}
 	}
 }
