@@ -26,7 +26,7 @@ def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None,
         if not callable(label):
             return {"pattern": _path(source)} | ({} if label is None else {"label": label})
         paths = _list(_path(source))
-        columns: dict[str, list[Any]] = {}
+        columns: dict[str, Sequence[Any]] = {}
     elif hasattr(source, "columns"):
         paths, columns = _frame(source, names, path)
     else:
