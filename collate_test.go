@@ -333,7 +333,7 @@ func TestRetriesAndRaiseOfCollate(t *testing.T) {
 		if got, _ := wholeBatches(t, l); len(got) != 4 {
 			t.Errorf("%v", got)
 		}
-		if i := slices.IndexFunc(l.Stats().Stages, func(s pipe.StageStats) bool { return s.Name == "batch" }); l.Stats().Stages[i].Retried != 3 {
+		if i := slices.IndexFunc(l.Stats().Stages, func(s pipe.StageStats) bool { return s.Name == "batch" }); l.Stats().Stages[i].Retried != 2 {
 			t.Errorf("%+v", l.Stats().Stages[i])
 		}
 		nothingHeld(t, l)
