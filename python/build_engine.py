@@ -29,6 +29,10 @@ HEADERS = {
     "libwebp": ("webp/decode.h", "libwebp-dev"),
 }
 
+# Addresses that differ from run to run, tables that are written once, C that checks its buffers. scripts/common.sh has the same.
+HARD_CFLAGS = "-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
+HARD_LDFLAGS = "-Wl,-z,relro,-z,now"
+
 OPT_OUT = "(HEADRACE_CGO=0 builds an engine without C, which decodes several times slower)"
 
 
@@ -80,11 +84,15 @@ def build(module: Path, program: Path) -> None:
     environment = dict(os.environ)
     cgo = environment.get("HEADRACE_CGO", "1") != "0"
     environment["CGO_ENABLED"] = "1" if cgo else "0"
+    hard = []
     if cgo:
         need_headers(environment)
+        environment["CGO_CFLAGS"] = f"{environment.get('CGO_CFLAGS', '-O2 -g')} {HARD_CFLAGS}"
+        environment["CGO_LDFLAGS"] = f"{environment.get('CGO_LDFLAGS', '')} {HARD_LDFLAGS}"
+        hard = ["-buildmode=pie"]  # not without C: such a program would need the dynamic linker, and is to need nothing
     # Without an identity, which has the compiler's path in it, the same sources make the same bytes in every folder.
     flags = ["-trimpath", "-buildvcs=false", f"-ldflags=-s -w -buildid= {stamp(module)}"]
-    command = [go, "build", *flags, "-o", str(program), "./cmd/headrace"]
+    command = [go, "build", *hard, *flags, "-o", str(program), "./cmd/headrace"]
     done = subprocess.run(command, cwd=module, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         fail(f"go build failed (go version: {version_of(go)}; Headrace needs 1.26 or newer):\n{done.stdout}")

@@ -39,6 +39,7 @@ without_c() {
 	for libraries in "build/codecs/$machine/licenses"/*; do
 		rm "$folder/licenses/${libraries##*/}"
 	done
+	# Not position-independent: such a program of Go's needs the dynamic linker, and this one is to need nothing.
 	GOARCH="$(goarch "$machine")" CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -buildid= $(stamp)" -o "$folder/headrace" ./cmd/headrace
 	pack "$folder"
 }

@@ -8,7 +8,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 build_engine() {
-	go build -trimpath -ldflags "$(stamp)" -o python/src/headrace/_bin/headrace ./cmd/headrace
+	(hardened && go build -trimpath -ldflags "$(stamp)" -o python/src/headrace/_bin/headrace ./cmd/headrace)
 	[ ! -x "$PYTHON" ] || "$PYTHON" -m compileall -q python/src # each worker of each test imports it
 }
 

@@ -61,8 +61,9 @@ libspng() {
 	local into="$1"
 	cp "$SPNG/spng/spng.h" "$into/include/"
 	cp "$SPNG/LICENSE" "$into/licenses/libspng.txt"
-	# The file's own paths stay out of the object.
-	(cd "$SPNG/spng" && "$ROOT/scripts/zig.sh" "$MACHINE" cc -O3 -DNDEBUG -I"$into/include" -c spng.c -o "$into/spng.o")
+	# The file's own paths stay out of the object. Debian's archives are hardened already.
+	# shellcheck disable=SC2086 # they are several flags
+	(cd "$SPNG/spng" && "$ROOT/scripts/zig.sh" "$MACHINE" cc -O3 -DNDEBUG $HARD_CFLAGS -I"$into/include" -c spng.c -o "$into/spng.o")
 	scripts/zig.sh "$MACHINE" ar rcsD "$into/lib/libspng.a" "$into/spng.o"
 	rm "$into/spng.o"
 }

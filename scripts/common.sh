@@ -26,6 +26,14 @@ stamp() {
 	printf -- '-X headrace/internal/version.commit=%s' "$commit"
 }
 
+# hardened has `go build` make a program whose addresses differ from run to run, whose tables are written once, before it runs, and whose C checks its
+# buffers. docs/rationale.md says what that costs. python/build_engine.py does the same for wheels.
+hardened() {
+	export CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} $HARD_CFLAGS" CGO_LDFLAGS="${CGO_LDFLAGS:-} -Wl,-z,relro,-z,now"
+	[ "$(go env CGO_ENABLED)" = 0 ] || export GOFLAGS="$GOFLAGS -buildmode=pie"
+}
+HARD_CFLAGS="-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"
+
 # same_bytes has whatever stamps a time into files stamp the commit's, so that they can be made again.
 same_bytes() {
 	local time

@@ -84,6 +84,7 @@ func TestDoctorUnderLimits(t *testing.T) {
 		"too few open files":       {"ulimit -n 9;", nil, exitFailed, map[string]want{"shared memory": {doctor.Missing, "too many open files", "ulimit -n 4096"}}},
 		"no files of any size":     {"ulimit -f 0;", nil, exitFailed, map[string]want{"file size": {doctor.Low, "limited to 0 B", "ulimit -f"}, "shared memory": {doctor.Missing, "memory", ""}}},
 		"few addresses":            {"ulimit -v 16000000;", nil, exitDone, map[string]want{"addresses": {doctor.Low, "limited to 15.3 GiB", "ulimit -v"}}},
+		"few processes":            {"prlimit --pid $$ --nproc=200;", nil, exitDone, map[string]want{"processes": {doctor.Low, "limited to 200", "ulimit -u"}}},
 		"no libavif":               {"", []string{"HEADRACE_AVIF=/nowhere/libavif.so"}, exitDone, map[string]want{"avif": {doctor.Missing, "/nowhere/libavif.so: cannot open shared object file", "would be decoded"}}},
 		"a limit on instructions":  {"", []string{"HEADRACE_SIMD=plain"}, exitDone, map[string]want{"kernels": {doctor.Low, "plain", "unset"}}},
 		"fewer threads than cores": {"", []string{"GOMAXPROCS=1"}, exitDone, map[string]want{"cores": {ofOne, "GOMAXPROCS=1", ""}}},
@@ -135,5 +136,19 @@ func TestDoctorForPeople(t *testing.T) {
 	}
 	if out, err := exec.Command(program(t), "doctor").Output(); err != nil || !strings.Contains(string(out), "\nUsable. ") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// Go would end with pages of registers.
+func TestTooFewAddressesToStart(t *testing.T) {
+	for _, kib := range []string{"500000", "1000000", "1400000", "2000000"} {
+		for _, command := range []string{"doctor", "version"} {
+			c := exec.Command("sh", "-c", `ulimit -v `+kib+`; exec "$0" `+command, programWithC(t))
+			out, _ := c.CombinedOutput()
+			text := string(out)
+			if c.ProcessState.ExitCode() != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, "MiB of address space") || !strings.Contains(text, "`ulimit -v unlimited`") {
+				t.Errorf("%s KiB, %s: exit code %d:\n%s", kib, command, c.ProcessState.ExitCode(), text)
+			}
+		}
 	}
 }

@@ -180,6 +180,7 @@ var arrows = []arrow{
 	{"cmd/headrace", "internal/export", "headrace run --out"},
 	{"cmd/headrace", "recipe", "mistakes in a recipe have an exit code of their own"},
 	{"cmd/headrace", "golang.org/x/sys", "whether a terminal reads, and how wide it is"},
+	{"cmd/headrace", "C", "the limit of addresses is looked at before Go starts, which is before Go code can"},
 	{"cmd/headrace", "internal/doctor", "headrace doctor"},
 	{"cmd/headrace", "internal/bytesize", "amounts of memory in flags"},
 	{"cmd/headrace", "internal/numbers", "inspect tells the least and the greatest value"},

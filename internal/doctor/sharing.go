@@ -45,6 +45,19 @@ func (e *examiner) descriptors() {
 	e.add(f)
 }
 
+// fewThreads are fewer than a loader, its workers and whatever else its user runs may need together.
+const fewThreads = 512
+
+// processes looks at the limit of threads and processes of a user, which the kernel does not apply to root.
+func (e *examiner) processes() {
+	var r unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &r); err != nil || r.Cur >= fewThreads {
+		return
+	}
+	e.add(Finding{Topic: system, Name: "processes", Status: Low, Fact: fmt.Sprintf("limited to %d, threads included, for all that this user runs", r.Cur), Value: r.Cur,
+		Advice: "the engine starts a thread for each core and for each file it waits for: ulimit -u 4096"})
+}
+
 // limits are those that are rarely set, and surprise where they are.
 func (e *examiner) limits() {
 	for _, l := range []struct {

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import shutil
+import tempfile
+
 import pytest
 
 from conftest import run_python
+from headrace._crash import Death, InFlight
+from headrace._engine import find_program
 
 BODY = """
     import resource, sys
@@ -97,3 +104,65 @@ def test_a_child_cannot_change_batches_whose_descriptors_were_spared(photos):
         PYTHONWARNINGS="ignore",
     )
     assert done.returncode == 0, done.stderr
+
+
+START = """
+    import os, resource, sys
+    import headrace as hr
+    kind, value, policy = sys.argv[2], int(sys.argv[3]), sys.argv[4]
+    pipeline = hr.files(sys.argv[1]).decode_image().resize(64).center_crop(64).batch(2)
+    with pipeline.loader(epochs=1) as loader:
+        list(loader)  # all is imported, by a user who may
+    resource.setrlimit(getattr(resource, kind), (value, value))
+    if kind == "RLIMIT_NPROC":
+        os.setuid(54321)  # whom nobody else uses
+    try:
+        with pipeline.loader(epochs=1, workers=4, on_error=policy) as loader:
+            list(loader)
+    except hr.HeadraceError as error:
+        print(error)
+    else:
+        print("no limit was met")
+"""
+
+
+@pytest.mark.parametrize("policy", ["raise", "skip"])
+@pytest.mark.parametrize(
+    ("kind", "value", "words"),
+    [
+        ("RLIMIT_AS", 700 << 20, "700 MiB of address space: raise the limit (ulimit -v unlimited)"),
+        ("RLIMIT_AS", 1300 << 20, "1300 MiB of address space: raise the limit (ulimit -v unlimited)"),
+        ("RLIMIT_NOFILE", 9, "ulimit -n"),
+        ("RLIMIT_NPROC", 1, "ulimit -u"),
+        ("RLIMIT_NPROC", 4, "4 processes and threads of this user: raise the limit (ulimit -u unlimited)"),
+    ],
+)
+def test_an_engine_that_cannot_start(photos, request, kind, value, words, policy):
+    environment = {}
+    if kind == "RLIMIT_NPROC":
+        if os.getuid() != 0:
+            pytest.skip("only root may become another user")
+        # Folders above the checkout, and of pytest, may be the user's own.
+        folder = tempfile.mkdtemp()
+        request.addfinalizer(lambda: shutil.rmtree(folder))
+        os.chmod(folder, 0o755)
+        environment["HEADRACE_ENGINE"] = shutil.copy2(find_program(), folder)
+    done = run_python(START, photos, kind, value, policy, OPENBLAS_NUM_THREADS="1", **environment)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout, (done.stdout, done.stderr)
+    assert done.stdout.count("\n") == 1, "a line, and none of Go's pages"
+    assert "fatal error" not in done.stderr
+
+
+def test_crashes_with_limits_are_still_crashes():
+    """A limit explains only what Go says of it; a crash under a generous one keeps its samples."""
+    sample = InFlight("a.jpg", 3, 0, 3, 1)
+    crash = "SIGSEGV: segmentation violation\nPC=0x1 m=3\nsignal arrived during cgo execution\n\ngoroutine 1:\nheadrace/arena.Of()\n"
+    soft, most = resource.getrlimit(resource.RLIMIT_NPROC)
+    try:
+        resource.setrlimit(resource.RLIMIT_NPROC, (min(100_000, most) if most != resource.RLIM_INFINITY else 100_000, most))
+        died = Death(2, crash, [sample]).error(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NPROC, (soft, most))
+    assert "'a.jpg'" in str(died)
+    assert "ulimit" not in str(died)

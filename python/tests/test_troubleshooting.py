@@ -33,6 +33,7 @@ steps:
 
 # What people type, with RECIPE in recipe.yaml.
 COMMANDS = {
+    "Too little address space": "ulimit -v 1000000; headrace version",
     "A key or an operation that does not exist": "sed -i 's/resize/resise/; s/{size: 4}/{sise: 4}/' recipe.yaml; headrace run recipe.yaml",
     "A value of another kind": "sed -i 's/48/small/' recipe.yaml; headrace run recipe.yaml",
     "A document that is no YAML": "echo '  - {batch' >> recipe.yaml; headrace run recipe.yaml",

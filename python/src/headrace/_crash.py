@@ -21,6 +21,9 @@ _CELL = Struct("<IIIIqqq")  # busy, session, stream, bytes of the key, epoch, po
 _READ = 1 << 20
 _WORDS = 16 << 10
 _BEGINNINGS = ("panic:", "fatal error:", "SIG", "runtime:", "unexpected fault")  # of what Go prints when it falls
+_NO_THREAD = ("pthread_create failed", "failed to create new OS thread", "newosproc")
+_NO_MEMORY = (*_NO_THREAD, "ulimit -v", "allocate memory", "out of memory", "failed to reserve", "failed to map")
+_NO_FILE = ("failed with 24", "Too many open files", "too many open files")
 _SHOWN_LINES = 12
 _SHOWN_SAMPLES = 8
 
@@ -55,6 +58,7 @@ class Death:
         self.code = code  # as os.waitstatus_to_exitcode gives it; None: somebody else has reaped the process
         self.words = words
         self.in_flight = in_flight
+        self.limit = _limit(words) if self.crashed else ""  # the limit that it ran into, and the remedy; empty: none
         self._why = watch.explain() if watch is not None and code == -signal.SIGKILL else ""
         self.out_of_memory = bool(watch is not None and code == -signal.SIGKILL and watch.killed())
 
@@ -95,6 +99,8 @@ class Death:
         parts = [f"headrace: the engine died: {self.status}"]
         if self._why:
             parts.append(f"; {self._why}")
+        if self.limit:
+            return f"{parts[0]}; {self.limit}"
         if self.crashed and suspects:
             names = ", ".join(map(repr, suspects[:_SHOWN_SAMPLES]))
             more = len(suspects) - _SHOWN_SAMPLES
@@ -103,6 +109,31 @@ class Death:
         if self.words:
             parts.append("\nits last words:\n" + "\n".join("    " + line for line in _telling(self.words)))
         return "".join(parts)
+
+
+def _limit(words: str) -> str:
+    """Which limit of this process, and so of its engine, explains these last words.
+
+    Go aborts where it gets no addresses or no thread, before the engine could say anything.
+    """
+    import resource
+
+    words = "\n".join(_telling(words))
+    no_thread = any(part in words for part in _NO_THREAD)
+    no_memory = any(part in words for part in _NO_MEMORY)
+    met = []
+    for applies, number, what, unit, command in (
+        (no_memory, resource.RLIMIT_AS, "address space", "MiB of ", "ulimit -v unlimited"),
+        (no_memory, resource.RLIMIT_DATA, "data", "MiB of ", "ulimit -d unlimited"),
+        (any(part in words for part in _NO_FILE), resource.RLIMIT_NOFILE, "open files", "", "ulimit -n 4096"),
+        (no_thread and os.getuid() != 0, resource.RLIMIT_NPROC, "processes and threads of this user", "", "ulimit -u unlimited"),
+    ):
+        value = resource.getrlimit(number)[0]
+        if applies and value != resource.RLIM_INFINITY:
+            met.append(f"it may have only {value >> 20 if unit else value} {unit}{what}: raise the limit ({command})")
+    if no_thread and not met:
+        return "it may start no more threads: raise pids.max of the container (docker run --pids-limit)"
+    return "; ".join(met)
 
 
 def _telling(words: str) -> list[str]:

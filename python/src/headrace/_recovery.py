@@ -28,7 +28,7 @@ class Recovery:
 
     def plan(self, death: Death, suspects: list[InFlight], alone: bool) -> str | None:
         """What is done now, in words for a warning; None: nothing can be."""
-        if not self._skip:
+        if not self._skip or death.limit:  # it would meet the limit again
             return None
         self.deaths += 1
         if not (death.crashed and suspects):
