@@ -318,7 +318,7 @@ def branch(q):
         "p.map(lambda x: x, gives=3)",
         "p.batch(4).map(print)",
         "p.resize('large')",
-        "hr.files([('a', 'b')])",
+        "hr.files([('a', 1, 2)])",
         "hr.source(3)",
         "hr.merge(p)",
         "hr.load('r.yaml', x=object())",

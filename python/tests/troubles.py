@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from PIL import Image
 
 import headrace as hr
@@ -367,7 +368,42 @@ def _() -> None:
     list(train().loader())
 
 
+@trouble("The machine lacks something")
+def _() -> None:
+    with train().loader(epochs=None, on_error="skip", max_errors=1000) as loader:
+        next(iter(loader))
+        os.rename("data/train", "data/gone")
+        for _epoch in range(10):
+            list(loader)
+
+
 # Loops and processes.
+
+
+@trouble("A row that is not there")
+def _() -> None:
+    next(iter(train().loader()))["key"][4]
+
+
+@trouble("A loop that a function would have ended")
+def _() -> None:
+    def ends(batch: dict[str, Any]) -> dict[str, Any]:
+        raise StopIteration
+
+    list(train().map(ends, where="main").loader())
+
+
+@trouble("Statistics that are none")
+def _() -> None:
+    loader = train().loader()
+    list(loader)
+    loader.stats(since={})
+
+
+@trouble("An array that an archive lacks")
+def _() -> None:
+    np.savez("arrays.npz", x=np.zeros(3))
+    hr.io.load_npz("arrays.npz")["y"]
 
 
 @trouble("No epoch is left")

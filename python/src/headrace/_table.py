@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
 from numbers import Integral, Real
 
 from ._arguments import _path
@@ -46,6 +45,8 @@ def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None,
 
 def _list(pattern: str) -> list[str]:
     """The files of a pattern, as the engine lists them."""
+    import subprocess  # only here: a program may have lost its right to read Python's own files
+
     from ._engine import find_program
 
     done = subprocess.run([find_program(), "list", "--", os.fsencode(pattern)], capture_output=True)

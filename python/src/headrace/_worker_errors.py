@@ -40,7 +40,13 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
         message = str(e)
     except Exception as worse:
         message = f"(its text cannot be had: {type(worse).__name__})"
-    told: dict[str, Any] = {"where": _where(shown), "type": _type_name(type(e)), "message": _cut(message), "traceback": _cut(text), "field": ""}
+    told: dict[str, Any] = {
+        "where": _where(shown),
+        "type": _type_name(type(e)),
+        "message": _cut(message),
+        "traceback": _cut(text),
+        "field": "",
+    }
     if isinstance(e, OSError) and e.errno in _USED_UP:
         told["errno"] = e.errno
     return told

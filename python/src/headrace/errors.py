@@ -72,6 +72,9 @@ class FunctionFailed(HeadraceError, RuntimeError):
 class FileError(HeadraceError, OSError):
     """A file cannot be opened, read or written. It is a `FileNotFoundError` or `PermissionError` too where that is the cause."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return file_error, (self.errno, self.strerror, self.filename)  # its kinds are all called FileError, so pickle would not find them
+
 
 class _FileMissing(FileError, FileNotFoundError):
     __doc__ = FileError.__doc__
@@ -88,6 +91,9 @@ class _FileIsFolder(FileError, IsADirectoryError):
 class _FileInNoFolder(FileError, NotADirectoryError):
     __doc__ = FileError.__doc__
 
+
+for _kind in (_FileMissing, _FileForbidden, _FileIsFolder, _FileInNoFolder):
+    _kind.__name__ = _kind.__qualname__ = "FileError"  # what a traceback says
 
 _KINDS_OF_FILE_ERROR = {
     FileNotFoundError: _FileMissing,
