@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 from time import perf_counter, sleep
 
@@ -48,6 +50,21 @@ def timed(loop, body: float) -> tuple[float, float, float]:
         sleep(body)
 
 
+def tried(test: Callable[..., None]) -> Callable[..., None]:
+    """Try up to five times: an interruption between the two clocks is seen by one of them alone. A wrong clock is wrong each time."""
+
+    @functools.wraps(test)
+    def trying(*args, **named):
+        for _ in range(4):
+            try:
+                return test(*args, **named)
+            except AssertionError:
+                pass
+        return test(*args, **named)
+
+    return trying
+
+
 def close_to(told: int, real: float) -> bool:
     return abs(told / 1e9 - real) < 0.1 * real + 0.003
 
@@ -55,6 +72,7 @@ def close_to(told: int, real: float) -> bool:
 @pytest.mark.parametrize(
     ("each", "body", "batches"), [(0.0, STEP, 8), (2 * STEP, 0.0, 8), (3 * STEP, STEP, 8)], ids=["sleeps", "waits", "both"]
 )
+@tried
 def test_a_stopwatch_agrees(each, body, batches):
     with loader_of(each, batches) as loader:
         first, waits, loop = timed(iter(loader), body)
@@ -74,6 +92,7 @@ def test_a_stopwatch_agrees(each, body, batches):
             assert "The bottleneck is read" in told["verdict"]
 
 
+@tried
 def test_start_up_is_no_wait():
     """Half a second until the first sample, and then a loop that is slower than the loader."""
 
@@ -92,6 +111,7 @@ def test_start_up_is_no_wait():
     assert stats["limits"] == ""
 
 
+@tried
 def test_what_is_done_outside_of_a_loop_does_not_count():
     with loader_of(0.01, 6, epochs=None) as loader:
         for _ in range(2):
@@ -110,6 +130,7 @@ def test_what_is_done_outside_of_a_loop_does_not_count():
     assert stats["start_ns"] > before["start_ns"] > 0  # of the run that began where the first loop was left
 
 
+@tried
 def test_an_interval_has_its_own_waits():
     with loader_of(STEP, 8) as loader:
         loop = iter(loader)
