@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +93,7 @@ type counting struct {
 	slow time.Duration
 	mu   *sync.Mutex
 	now  *int
-	most *int
+	most *atomic.Int64
 }
 
 func (counting) Name() string { return "counting" }
@@ -100,7 +101,7 @@ func (counting) Name() string { return "counting" }
 func (d counting) DecodeInto(dst []byte, _ int, _ []byte, _ *media.Info, _ *media.Plan) error {
 	d.mu.Lock()
 	*d.now++
-	*d.most = max(*d.most, *d.now)
+	d.most.Store(max(d.most.Load(), int64(*d.now)))
 	d.mu.Unlock()
 	time.Sleep(d.slow)
 	d.mu.Lock()
@@ -110,13 +111,13 @@ func (d counting) DecodeInto(dst []byte, _ int, _ []byte, _ *media.Info, _ *medi
 	return nil
 }
 
-func count(t *testing.T, slow time.Duration) (most *int) {
+func count(t *testing.T, slow time.Duration) (most *atomic.Int64) {
 	t.Helper()
 	before, err := media.DecoderFor(media.BMP)
 	if err != nil {
 		t.Fatal(err)
 	}
-	most = new(int)
+	most = new(atomic.Int64)
 	media.Register(media.BMP, counting{slow, new(sync.Mutex), new(int), most})
 	t.Cleanup(func() { media.Register(media.BMP, before) })
 	return most
@@ -143,8 +144,8 @@ func TestDecodersWaitForMemory(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	if *most != 1 {
-		t.Errorf("%d were decoded at once", *most)
+	if most.Load() != 1 {
+		t.Errorf("%d were decoded at once", most.Load())
 	}
 	if e.larder.kept.Load() != 0 {
 		t.Errorf("%d bytes are still kept", e.larder.kept.Load())
