@@ -18,9 +18,13 @@ func TestAStopwatchAgrees(t *testing.T) {
 	if err := l.Start(l.Info().State, nil); err != nil {
 		t.Fatal(err)
 	}
+	slack := 10 * time.Millisecond // of a busy machine; a clock of the engine's pump would be off by 30 times the sleep below
+	if underRace {
+		slack *= 4
+	}
 	near := func(what string, told, real time.Duration) {
 		t.Helper()
-		if off := (told - real).Abs(); off > real/10+3*time.Millisecond {
+		if off := (told - real).Abs(); off > real/10+slack {
 			t.Errorf("%s: told as %v, the stopwatch says %v", what, told, real)
 		}
 	}
