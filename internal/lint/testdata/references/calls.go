@@ -1,0 +1,3 @@
+package references
+
+func calls() int { return new(T).Method() }

@@ -1,0 +1,3 @@
+package references
+
+func name() []T { return nil }
