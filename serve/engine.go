@@ -37,7 +37,6 @@ type engine struct {
 	trainer  int    // the client's process; 0: it did not say
 	sessions sync.WaitGroup
 	warn     sync.Once // of what concerns all sessions
-	doors    doors     // through which other processes come in
 }
 
 // Serve runs the engine until its client is gone: until the control connection and every session have ended, or ctx ends, or the parent process
@@ -76,7 +75,6 @@ func Serve(ctx context.Context, o Options) error {
 
 // exit ends the process when the client has ended: nobody is left to whom anything could be told.
 func (e *engine) exit() {
-	e.doors.remove()
 	extern.EndAll()
 	os.Exit(0)
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -509,32 +510,39 @@ func FuzzTask(f *testing.F) {
 	})
 }
 
-func listening(t testing.TB) (folder string, listener *os.File) {
+// listening returns a socket that listens under a name of the test's own.
+func listening(t testing.TB) (name string, listener *os.File) {
 	t.Helper()
-	folder = filepath.Join(t.TempDir(), "door")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	name = "@headrace-test-" + rand.Text()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(folder, doorName)}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: name}); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Listen(fd, 16); err != nil {
 		t.Fatal(err)
 	}
-	return folder, os.NewFile(uintptr(fd), "listener")
+	return name, os.NewFile(uintptr(fd), "listener")
 }
 
-func dial(t *testing.T, folder string) *wire.Conn {
+func knock(t *testing.T, name string) (fd int, err error) {
 	t.Helper()
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: filepath.Join(folder, doorName)}); err != nil {
+	if err = unix.Connect(fd, &unix.SockaddrUnix{Name: name}); err != nil {
+		unix.Close(fd)
+	}
+	return fd, err
+}
+
+func dial(t *testing.T, name string) *wire.Conn {
+	t.Helper()
+	fd, err := knock(t, name)
+	if err != nil {
 		t.Fatal(err)
 	}
 	conn, err := wire.FromDescriptor(fd)
@@ -554,9 +562,9 @@ const testToken = "0123456789abcdef0123456789abcdef"
 func TestShare(t *testing.T) {
 	leak.Check(t)
 	h := start(t)
-	folder, listener := listening(t)
+	name, listener := listening(t)
 	share := h.connect()
-	if err := share.Send(wire.KindShare, 0, []byte(fmt.Sprintf(`{"token":%q,"folder":%q}`, testToken, folder)), int(listener.Fd())); err != nil {
+	if err := share.Send(wire.KindShare, 0, []byte(fmt.Sprintf(`{"token":%q}`, testToken)), int(listener.Fd())); err != nil {
 		t.Fatal(err)
 	}
 	listener.Close()
@@ -568,7 +576,7 @@ func TestShare(t *testing.T) {
 		{wire.KindIO, `{"protocol":2,"token":"` + strings.ToUpper(testToken) + `"}`}, {wire.KindIO, `{"protocol":2}`}, {wire.KindIO, `what`},
 		{wire.KindOpen, `{}`}, {wire.KindTask, ``}, {wire.KindShare, `{}`}, {wire.KindSession, ``},
 	} {
-		conn := dial(t, folder)
+		conn := dial(t, name)
 		c := &client{t: t, conn: conn}
 		var fds []int
 		if first.kind == wire.KindIO || first.kind == wire.KindShare || first.kind == wire.KindSession {
@@ -582,10 +590,10 @@ func TestShare(t *testing.T) {
 			t.Fatalf("%v %s: %+v", first.kind, first.payload, e)
 		}
 	}
-	dial(t, folder) // says nothing
+	dial(t, name) // says nothing
 	var guests []*errandClient
 	for range 3 {
-		guest := beginIO(t, dial(t, folder), wire.IO{Protocol: wire.Version, Token: testToken})
+		guest := beginIO(t, dial(t, name), wire.IO{Protocol: wire.Version, Token: testToken})
 		if _, failures := guest.task(decodeBatch, path); failures != nil {
 			t.Fatalf("%+v", failures)
 		}
@@ -608,11 +616,13 @@ func TestShare(t *testing.T) {
 		t.Fatal("a guest is served after the end")
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(folder); os.IsNotExist(err) {
+		fd, err := knock(t, name)
+		if err == unix.ECONNREFUSED {
 			break
 		}
+		unix.Close(fd)
 		if time.Now().After(deadline) {
-			t.Fatal("the folder is still there")
+			t.Fatal("the socket is still there")
 		}
 	}
 }
@@ -620,11 +630,10 @@ func TestShare(t *testing.T) {
 func TestSharesThatCannotBe(t *testing.T) {
 	leak.Check(t)
 	h := start(t)
-	folder, listener := listening(t)
+	_, listener := listening(t)
 	defer listener.Close()
 	for payload, fd := range map[string]int{
 		`{"token":"short"}`: int(listener.Fd()), `what`: int(listener.Fd()), `{"token":"` + testToken + `"}`: 0,
-		`{"token":"` + testToken + `","folder":3}`: int(listener.Fd()),
 	} {
 		c := &client{t: t, conn: h.connect()}
 		if err := c.conn.Send(wire.KindShare, 0, []byte(payload), fd); err != nil {
@@ -634,32 +643,6 @@ func TestSharesThatCannotBe(t *testing.T) {
 		if c.decode(c.expect(wire.KindError), &e); e.Code != wire.CodeProtocol {
 			t.Fatalf("%s: %+v", payload, e)
 		}
-	}
-	if _, err := os.Stat(folder); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// Only what Headrace has put there is removed.
-func TestAFolderWithOtherThingsStays(t *testing.T) {
-	h := start(t)
-	folder, listener := listening(t)
-	precious := filepath.Join(folder, "precious")
-	if err := os.WriteFile(precious, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	share := h.connect()
-	if err := share.Send(wire.KindShare, 0, []byte(fmt.Sprintf(`{"token":%q,"folder":%q}`, testToken, folder)), int(listener.Fd())); err != nil {
-		t.Fatal(err)
-	}
-	listener.Close()
-	guest := beginIO(t, dial(t, folder), wire.IO{Protocol: wire.Version, Token: testToken})
-	guest.task(decodeBatch, photographs(t, 1)[0])
-	share.Close()
-	guest.answered(wire.KindDone) // the end
-	h.engine.doors.remove()
-	if _, err := os.Stat(precious); err != nil {
-		t.Fatal(err)
 	}
 }
 

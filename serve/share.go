@@ -9,56 +9,15 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
-	"headrace/recipe"
 	"headrace/wire"
 )
 
-// doorName is what the socket is called in its folder.
-const doorName = "io.sock"
-
 // leastToken is the shortest token that is taken, in characters: that of 128 bits in hexadecimal digits.
 const leastToken = 32
-
-// doors are the folders of sockets at which other processes come in. They are removed with the sessions that opened them, and when the client has
-// ended without ending those.
-type doors struct {
-	mu      sync.Mutex
-	folders map[string]bool // guarded by mu
-}
-
-func (d *doors) add(folder string) (remove func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.folders == nil {
-		d.folders = map[string]bool{}
-	}
-	d.folders[folder] = true
-	return func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.folders, folder)
-		removeDoor(folder)
-	}
-}
-
-func (d *doors) remove() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for folder := range d.folders {
-		removeDoor(folder)
-	}
-}
-
-// removeDoor removes the socket, and the folder if nothing else is in it.
-func removeDoor(folder string) {
-	os.Remove(filepath.Join(folder, doorName))
-	os.Remove(folder)
-}
 
 // serveShare lets other processes in for as long as the connection lasts.
 func (e *engine) serveShare(ctx context.Context, conn *wire.Conn, f wire.Frame) error {
@@ -73,13 +32,6 @@ func (e *engine) serveShare(ctx context.Context, conn *wire.Conn, f wire.Frame) 
 	}
 	if len(asked.Token) < leastToken {
 		return fmt.Errorf("%w: SHARE with a token of %d characters: takes %d or more", wire.ErrProtocol, len(asked.Token), leastToken)
-	}
-	if len(asked.Folder) > 0 {
-		var folder recipe.Path
-		if err := json.Unmarshal(asked.Folder, &folder); err != nil {
-			return fmt.Errorf("%w: SHARE: %v", wire.ErrProtocol, err)
-		}
-		defer e.doors.add(string(folder))()
 	}
 	var guests sync.WaitGroup
 	defer guests.Wait()

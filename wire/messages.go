@@ -90,8 +90,7 @@ type Failure struct {
 
 // Share begins a session, as long as which other processes may connect at a socket and begin sessions with IO there. Its descriptor is that socket, which listens.
 type Share struct {
-	Token  string `json:"token"`
-	Folder Path   `json:"folder,omitempty"` // where the socket is, alone: both are removed at the end
+	Token string `json:"token"`
 }
 
 // Rows precedes a Batch of a session that replays.

@@ -311,6 +311,63 @@ def test_the_engine_follows_a_killed_trainer(photos):
         trainer.stderr.close()
 
 
+@pytest.mark.parametrize("thread", ["main", "ended", "other"])
+def test_a_stopped_engine_follows_a_killed_trainer(photos, thread):
+    """It goes on when its trainer ends, whichever thread of it has started the engine, and ends."""
+    trainer = start_python(
+        """
+        import sys, threading
+        from conftest import augmented, engine_pid
+        loader = augmented(sys.argv[1]).loader()
+        def begin():
+            next(iter(loader))
+            print(engine_pid(), flush=True)
+            if sys.argv[2] != "ended":
+                threading.Event().wait()
+        if sys.argv[2] == "main":
+            begin()
+        thread = threading.Thread(target=begin)
+        thread.start()
+        thread.join()
+        threading.Event().wait()
+        """,
+        photos,
+        thread,
+    )
+    with trainer:
+        pid = int(trainer.stdout.readline())
+        try:
+            stop(pid)
+            trainer.kill()
+            trainer.wait()
+            assert within(10, lambda: not running(pid))
+        finally:
+            if running(pid):
+                kill(pid)
+        trainer.stdout.close()
+        trainer.stderr.close()
+
+
+def test_a_stopped_engine_follows_a_trainer_that_just_ends(photos):
+    trainer = start_python(
+        """
+        import sys
+        from conftest import augmented, engine_pid, stop
+        loader = augmented(sys.argv[1]).loader()
+        next(iter(loader))
+        print(engine_pid(), flush=True)
+        stop(engine_pid())
+        """,
+        photos,
+    )
+    out, _ = trainer.communicate(timeout=30)
+    try:
+        assert within(10, lambda: not running(int(out)))
+    finally:
+        if running(int(out)):
+            kill(int(out))
+
+
 def test_the_engine_follows_a_trainer_that_just_ends(photos):
     trainer = start_python(
         """

@@ -7,7 +7,8 @@ import multiprocessing
 import multiprocessing.resource_tracker
 import os
 import signal
-import stat
+import socket
+import tempfile
 import textwrap
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import descriptors, engine_pid, engines, files_of, in_child, mappings, run_python, running, start_python, within
+from conftest import descriptors, engine_pid, engines, files_of, in_child, mappings, run_python, running, start_python, stop, within
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,30 +93,63 @@ def test_workers_of_a_dataloader_share_an_engine(photos, context, begun):
     assert "HEADRACE_IO_SHARED" not in os.environ
 
 
-def test_the_socket_is_this_users_alone():
+def shared_name() -> str:
+    return os.environ["HEADRACE_IO_SHARED"].partition("@")[2]
+
+
+def sockets() -> str:
+    """The names of the sockets that there are."""
+    return Path("/proc/net/unix").read_text()
+
+
+def test_the_socket_is_a_name_and_no_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
     with hr.io.share() as share:
-        folder = Path(os.environ["HEADRACE_IO_SHARED"].partition("@")[2])
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert [p.name for p in folder.iterdir()] == ["io.sock"]
+        name = shared_name()
+        assert f"@{name}" in sockets()
         assert hr.io.share() is share
-        assert str(folder) in repr(share)
-    assert not folder.exists()
+        assert name in repr(share)
+        assert not list(tmp_path.iterdir())
+    assert within(10, lambda: name not in sockets())
     share.close()
     with hr.io.share() as other:
         assert other is not share
-        assert not Path(folder).exists()
+        assert shared_name() != name
 
 
-def test_a_folder_with_a_long_name(photos, tmp_path, monkeypatch):
-    deep = tmp_path / ("x" * 120)
-    deep.mkdir()
-    monkeypatch.setenv("TMPDIR", str(deep))
-    monkeypatch.setattr("tempfile.tempdir", None)
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
+def test_other_users_are_not_let_in_and_not_trusted(photos):
     path = files_of(photos)[0]
     with hr.io.share():
-        assert list(deep.iterdir())
-        in_child(lambda: uses_the_shared(path))
-    assert not list(deep.iterdir())
+
+        def listens():
+            token, _, name = os.environ["HEADRACE_IO_SHARED"].partition("@")
+            os.environ["HEADRACE_IO_SHARED"] = f"{token}@{name}-"  # which the other user has taken
+            assert hr.io.load_image(path).any()
+            assert engine_of_this_process()
+            hr.io.close()
+
+        def connects():
+            with socket.socket(socket.AF_UNIX) as guest:
+                os.setuid(54321)
+                guest.connect(f"\0{shared_name()}")
+                token = os.environ["HEADRACE_IO_SHARED"].partition("@")[0]
+                try:
+                    guest.sendall(token.encode())
+                    assert guest.recv(100) == b""
+                except (BrokenPipeError, ConnectionResetError):
+                    pass
+
+        in_child(connects)
+        with socket.socket(socket.AF_UNIX) as other:
+            os.seteuid(54321)
+            try:
+                other.bind(f"\0{shared_name()}-")
+                other.listen()
+            finally:
+                os.seteuid(0)
+            in_child(listens)
 
 
 def uses_the_shared(path: str) -> None:
@@ -126,19 +160,19 @@ def uses_the_shared(path: str) -> None:
 def test_another_token_is_refused(photos):
     path = files_of(photos)[0]
     with hr.io.share():
-        token, _, folder = os.environ["HEADRACE_IO_SHARED"].partition("@")
+        token, _, name = os.environ["HEADRACE_IO_SHARED"].partition("@")
 
         def work():
-            os.environ["HEADRACE_IO_SHARED"] = f"{token[::-1]}@{folder}"
+            os.environ["HEADRACE_IO_SHARED"] = f"{token[::-1]}@{name}"
             with pytest.raises(hr.ProtocolError, match="token"):
                 hr.io.load_image(path)
-            os.environ["HEADRACE_IO_SHARED"] = f"{token}@{folder}"
+            os.environ["HEADRACE_IO_SHARED"] = f"{token}@{name}"
             uses_the_shared(path)
 
         in_child(work)
 
 
-@pytest.mark.parametrize("value", ["x@/nowhere", "x", "@", "x@/tmp"])
+@pytest.mark.parametrize("value", ["x@/nowhere", "x", "@", "x@" + 200 * "x"])
 def test_a_share_that_is_gone_is_no_error(photos, value, monkeypatch):
     monkeypatch.setenv("HEADRACE_IO_SHARED", value)
     assert hr.io.load_image(files_of(photos)[0]).any()
@@ -183,42 +217,51 @@ def test_what_a_dead_worker_held_is_let_go_of(photos, context):
             worker.close()
 
 
-def test_it_ends_with_its_owner(photos):
-    """The owner is killed: its engine ends and removes the socket, and a child that is left goes on with an engine of its own."""
+@pytest.mark.parametrize("also", ["nothing", "the engine", "the engine, stopped"])
+def test_it_ends_with_its_owner(photos, also):
+    """The owner is killed, and maybe its engine: nothing is left, and a child goes on with an engine of its own."""
     code = """
     import os, sys, time
+    from pathlib import Path
     import headrace as hr
+    from headrace._engine import manager
 
     share = hr.io.share()
-    folder = os.environ["HEADRACE_IO_SHARED"].partition("@")[2]
+    name = os.environ["HEADRACE_IO_SHARED"].partition("@")[2]
     if os.fork() == 0:
         print(hr.io.load_image(sys.argv[1]).shape, flush=True)
-        while os.path.exists(folder):
+        while name in Path("/proc/net/unix").read_text():
             time.sleep(0.01)
-        from headrace._engine import manager
         shape = hr.io.load_image(sys.argv[1]).shape
         print(shape, "own", manager._shared.pid, flush=True)
         hr.io.close()
         os._exit(0)
-    from headrace._engine import manager
-    print("engine", manager._shared.pid, folder, flush=True)
+    print("engine", manager._shared.pid, name, flush=True)
     time.sleep(60)
     """
     path = files_of(photos)[0]
+    before = set(os.listdir(tempfile.gettempdir()))
     owner = start_python(code, path)
     try:
         first = sorted(owner.stdout.readline().split() for _ in range(2))
-        (_, pid, folder) = first[1]
+        (_, engine, name) = first[1]
+        pid = int(engine)
         assert first[0][0].startswith("(")
-        assert running(int(pid))
-        assert Path(folder, "io.sock").exists()
+        assert running(pid)
+        assert name in sockets()
+        if also == "the engine":
+            os.kill(owner.pid, signal.SIGSTOP)  # so that it does not notice first
+            os.kill(pid, signal.SIGKILL)
+        elif also == "the engine, stopped":
+            stop(pid)
         os.kill(owner.pid, signal.SIGKILL)
-        assert within(10, lambda: not running(int(pid)))
-        assert within(10, lambda: not Path(folder).exists())
+        assert within(10, lambda: not running(pid))
         last = owner.stdout.readline().split()
         assert last[:-2] == first[0]
-        assert last[-1] != pid
+        assert int(last[-1]) != pid
         assert owner.stdout.readline() == ""
+        assert name not in sockets()
+        assert not {f for f in set(os.listdir(tempfile.gettempdir())) - before if f.startswith("headrace-")}
     finally:
         owner.kill()
         owner.wait()
@@ -226,7 +269,23 @@ def test_it_ends_with_its_owner(photos):
         owner.stderr.close()
 
 
-def test_a_program_that_ends_without_closing_leaves_nothing(photos):
+def test_an_owner_that_is_killed_before_it_has_told_the_engine(tmp_path):
+    owner = start_python(
+        """
+        import os, signal
+        import headrace as hr
+        from headrace import _wire
+        _wire.Channel.send_descriptor = lambda *a: os.kill(os.getpid(), signal.SIGKILL)
+        hr.io.share()
+        """,
+        TMPDIR=str(tmp_path),
+    )
+    assert owner.communicate()[1] == ""
+    assert owner.returncode == -signal.SIGKILL
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_program_that_ends_without_closing_leaves_nothing(photos, tmp_path):
     done = run_python(
         """
         import os, sys
@@ -236,9 +295,11 @@ def test_a_program_that_ends_without_closing_leaves_nothing(photos):
         print(os.environ["HEADRACE_IO_SHARED"].partition("@")[2])
         """,
         files_of(photos)[0],
+        TMPDIR=str(tmp_path),
     )
     assert done.returncode == 0, done.stderr
-    assert within(10, lambda: not Path(done.stdout.strip()).exists())
+    assert within(10, lambda: done.stdout.strip() not in sockets())
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_engine_that_is_shared_dies(photos):

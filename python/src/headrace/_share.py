@@ -9,15 +9,13 @@ from struct import Struct
 
 from . import _fork, _wire
 from ._engine import Connection, manager
-from .errors import EngineFailed, ProtocolError
+from .errors import EngineFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import TracebackType
 
-VARIABLE = "HEADRACE_IO_SHARED"  # token@folder
-_NAME = "io.sock"
+VARIABLE = "HEADRACE_IO_SHARED"  # token@name
 _CREDENTIALS = Struct("iII")
 
 
@@ -28,27 +26,26 @@ class Share:
     """
 
     def __init__(self) -> None:
-        import tempfile
-
         self._pid = os.getpid()
         self._before = os.environ.get(VARIABLE)
-        self._folder = tempfile.mkdtemp(prefix="headrace-")  # of mode 0700
+        self._name = f"headrace-{os.urandom(16).hex()}"
         self._connection: Connection | None = None
         token = os.urandom(16).hex()
         try:
-            with_folder = {"token": token, "folder": os.fsencode(self._folder).decode("utf-8", "surrogateescape")}
-            listener = _listen(self._folder)
+            listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
             try:
+                listener.bind(_address(self._name))
+                listener.listen(128)
                 connection = self._connection = manager.connect()
-                connection.channel.send_descriptor(_wire.SHARE, listener.fileno(), json.dumps(with_folder).encode())
+                connection.channel.send_descriptor(_wire.SHARE, listener.fileno(), json.dumps({"token": token}).encode())
             finally:
                 listener.close()
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):
-                raise EngineFailed(f"headrace: io.share: cannot open a socket in {self._folder}: {error.strerror}") from error
+                raise EngineFailed(f"headrace: io.share: cannot open a socket: {error.strerror}") from error
             raise
-        self._value = f"{token}@{self._folder}"
+        self._value = f"{token}@{self._name}"
         os.environ[VARIABLE] = self._value
 
     @property
@@ -68,11 +65,6 @@ class Share:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-        for remove, path in ((os.unlink, os.path.join(self._folder, _NAME)), (os.rmdir, self._folder)):
-            try:
-                remove(path)
-            except OSError:
-                pass  # the engine was quicker
 
     def __enter__(self) -> Share:
         return self
@@ -81,7 +73,7 @@ class Share:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<headrace.io.Share in {self._folder}, {'open' if self.open else 'closed'}>"
+        return f"<headrace.io.Share at @{self._name}, {'open' if self.open else 'closed'}>"
 
 
 class Guest:
@@ -126,38 +118,19 @@ def join() -> Guest | None:
     value = os.environ.get(VARIABLE)
     if not value or any(mine.open for mine in _own):
         return None
-    token, _, folder = value.partition("@")
+    token, _, name = value.partition("@")
+    sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
     try:
-        sock = _connect(folder)
+        sock.connect(_address(name))
+        _, user, _ = _CREDENTIALS.unpack(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS.size))
+        if user != os.geteuid():  # names are free for others to take once the owner has ended
+            raise PermissionError
     except OSError:
-        return None
-    _, user, _ = _CREDENTIALS.unpack(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS.size))
-    if user != os.geteuid():
         sock.close()
-        raise ProtocolError(f"headrace: {VARIABLE} names a socket in {folder} at which user {user} listens, who is another one")
+        return None
     return Guest(_wire.Channel(sock), token)
 
 
-def _listen(folder: str) -> _socket.socket:
-    sock = _at(folder, _socket.socket.bind)
-    sock.listen(128)
-    return sock
-
-
-def _connect(folder: str) -> _socket.socket:
-    return _at(folder, _socket.socket.connect)
-
-
-def _at(folder: str, begin: Callable[[_socket.socket, str], None]) -> _socket.socket:
-    """A socket that is bound or connected in a folder, whose descriptor stands for its path: that may be longer than an address can be."""
-    fd = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
-        try:
-            begin(sock, f"/proc/self/fd/{fd}/{_NAME}")
-        except BaseException:
-            sock.close()
-            raise
-        return sock
-    finally:
-        os.close(fd)
+def _address(name: str) -> bytes:
+    """An address that is a name alone, and no file: when the last process that has it open ends, however it ends, nothing is left."""
+    return b"\0" + os.fsencode(name)
