@@ -13,12 +13,13 @@ import (
 	"strings"
 	"syscall"
 
+	"headrace/internal/machine"
 	"headrace/recipe"
 )
 
 // deadLetters is the file that gets a line for each sample that was lost or replaced. The consumer writes it, when the loss is told.
 type deadLetters struct {
-	file *os.File // nil: nobody wants them, or they cannot be written
+	file io.WriteCloser // nil: nobody wants them, or they cannot be written
 	rank int
 	warn func(code, message string)
 	line bytes.Buffer
@@ -120,14 +121,19 @@ func (d *deadLetters) add(of Lost) {
 		_, err = d.file.Write(d.line.Bytes())
 	}
 	if err != nil {
-		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be written any more, so the sample %q and further ones are not in it: %v", of.Key, err))
-		d.close()
+		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be written any more, so the sample %q and further ones are not in it: %v", of.Key, machine.Unwritten(err)))
+		d.file.Close() // it fails as writing did
+		d.file = nil
 	}
 }
 
+// close ends the file. Some file systems say only then that they have not kept what was written.
 func (d *deadLetters) close() {
-	if d.file != nil {
-		d.file.Close()
-		d.file = nil
+	if d.file == nil {
+		return
 	}
+	if err := d.file.Close(); err != nil {
+		d.warn("dead_letters", fmt.Sprintf("dead_letters cannot be completed, so its last lines may be missing: %v", machine.Unwritten(err)))
+	}
+	d.file = nil
 }

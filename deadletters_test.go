@@ -260,3 +260,30 @@ func contentsOf(t *testing.T, folder string) map[string]string {
 	}
 	return all
 }
+
+// Some file systems say only when a file is closed that they have not kept it.
+func TestDeadLettersThatCannotBeCompleted(t *testing.T) {
+	for _, end := range []func(*Loader) error{(*Loader).Finish, (*Loader).Close} {
+		var warned []string
+		root := phototest.Folder(t, 4)
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
+		l.dead = deadLetters{file: lossyFile{}, warn: l.options.Warn}
+		if got := drain(t, l); len(got) != 1 {
+			t.Errorf("%d batches", len(got))
+		}
+		if err := end(l); err != nil {
+			t.Error(err)
+		}
+		if len(warned) != 1 || !strings.Contains(warned[0], "dead_letters: ") || !strings.Contains(warned[0], "close bad.jsonl") || !strings.Contains(warned[0], "quota") {
+			t.Errorf("%q", warned)
+		}
+	}
+}
+
+// lossyFile is one on a file system that writes when it is closed.
+type lossyFile struct{}
+
+func (lossyFile) Write(b []byte) (int, error) { return len(b), nil }
+func (lossyFile) Close() error {
+	return &fs.PathError{Op: "close", Path: "bad.jsonl", Err: syscall.EDQUOT}
+}

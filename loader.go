@@ -437,17 +437,24 @@ func (l *Loader) Stop() {
 	l.serial.end()
 }
 
-// Close stops the run and lets go of all memory that no batch holds. Batches sent stay valid for those who have mapped them.
-func (l *Loader) Close() error {
+// Finish stops the run for good, and completes the files that the loader writes: a trace that nobody has stopped, whose error it returns, and dead letters, of which
+// Options.Warn is told what is wrong. Close does it, too.
+func (l *Loader) Finish() error {
 	l.Stop()
-	l.tracing.close()
+	l.dead.close()
+	return l.tracing.close()
+}
+
+// Close stops the run and lets go of all memory that no batch holds. Batches sent stay valid for those who have mapped them.
+// A file that could not be completed, as Finish says it, is an error of Close as well.
+func (l *Loader) Close() error {
+	unfinished := l.Finish()
 	r := l.resources()
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
 	l.work.host.close()
-	l.dead.close()
-	return l.arena.Close()
+	return errors.Join(unfinished, l.arena.Close())
 }
 
 // Release takes a sent batch's memory back.

@@ -2,11 +2,13 @@ package headrace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"headrace/internal/machine"
 	"headrace/pipe"
 	"headrace/stats"
 )
@@ -15,7 +17,8 @@ import (
 // batches that are handed over. ui.perfetto.dev opens the file; [stats.Trace] says what is in it. A trace may be begun and stopped at any
 // time, also while nothing runs, and goes on when the loader starts elsewhere. There is one at a time.
 //
-// The writer is used by one goroutine until stop returns, and not closed. Its error comes from stop; it does not concern the loader.
+// The writer is used by one goroutine until stop returns, and not closed. Its error comes from stop, or from [Loader.Finish] and [Loader.Close] where these end the
+// trace; batches do not depend on it.
 func (l *Loader) Trace(w io.Writer) (stop func() (stats.TraceSummary, error), err error) {
 	t := &l.tracing
 	t.mu.Lock()
@@ -84,15 +87,19 @@ func (l *Loader) TraceWait(began time.Time, took time.Duration) {
 	}
 }
 
-// close ends a trace that nobody has stopped.
-func (t *tracing) close() {
+// close ends a trace that nobody has stopped. Its error is then for who closes the loader.
+func (t *tracing) close() error {
 	t.mu.Lock()
 	t.closed = true
 	trace := t.now.Swap(nil)
 	t.mu.Unlock()
-	if trace != nil {
-		trace.Close() // its error is for who stops it
+	if trace == nil {
+		return nil
 	}
+	if _, err := trace.Close(); err != nil {
+		return fmt.Errorf("headrace: the trace cannot be written: %w", machine.Unwritten(err))
+	}
+	return nil
 }
 
 func nameItem(v any) (key string, index int64) {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -149,5 +150,41 @@ func BenchmarkTracedSpan(b *testing.B) {
 	span := off.hooks().Span
 	for b.Loop() {
 		span(pipe.Span{Stage: "decode", Items: 1})
+	}
+}
+
+// A trace that nobody has stopped is an error of whoever ends the loader, and of nobody else.
+func TestTraceOfAFullDiskIsSaidByClose(t *testing.T) {
+	leak.Check(t)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	r := augmented(t, phototest.Folder(t, 8), `{"size":4}`)
+	for _, finish := range []bool{true, false} {
+		l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Trace(full); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Start(l.Info().State, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := drain(t, l); len(got) != 2 {
+			t.Errorf("%d batches", len(got))
+		}
+		if finish {
+			if err := l.Finish(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
+				t.Errorf("Finish: %v", err)
+			}
+			if err := l.Close(); err != nil {
+				t.Errorf("Close after Finish: %v", err)
+			}
+		} else if err := l.Close(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
+			t.Errorf("Close: %v", err)
+		}
 	}
 }

@@ -58,7 +58,9 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	if s.loader != nil {
 		s.pump.stop()
 		s.loader.Close()
-		s.tracing.end()
+		if _, err := s.tracing.end(); err != nil {
+			slog.Error("the trace cannot be written", "session", number, "error", err) // the client has gone without a word
+		}
 		s.logbook.flush() // what workers have said at their end
 	}
 	if err == nil || vanished(err) {
@@ -224,8 +226,7 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 			}
 		}
 		s.pump.stop()
-		s.loader.Stop()
-		s.tracing.end()
+		s.finish()
 		s.logbook.flush()
 		return true, s.conn.SendJSON(wire.KindClosed, f.Stream, stats.Report(s.counted(last.Loop)))
 	default:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headrace"
+	"headrace/internal/machine"
 	"headrace/recipe"
 	"headrace/stats"
 	"headrace/wire"
@@ -36,10 +37,11 @@ func (s *session) trace(f wire.Frame) error {
 	}
 	answer := wire.Traced{Events: sum.Events, Bytes: sum.Bytes, Dropped: sum.Dropped}
 	if err != nil {
-		answer.Error = err.Error()
+		reason := err
 		if of := (*fs.PathError)(nil); errors.As(err, &of) {
-			answer.Error = of.Err.Error() // the client knows which file it asked for
+			reason = of.Err // the client knows which file it asked for
 		}
+		answer.Error = machine.Unwritten(reason).Error()
 		if number := syscall.Errno(0); errors.As(err, &number) {
 			answer.Errno = int(number)
 		}
@@ -78,6 +80,18 @@ func (t *tracing) begin(l *headrace.Loader, path wire.Path) error {
 	}
 	t.file, t.stop = file, stop
 	return nil
+}
+
+// finish completes the files of the loader, and tells the client of those that cannot be, while it still listens.
+func (s *session) finish() {
+	s.loader.Stop()
+	_, err := s.tracing.end()
+	if err != nil {
+		err = fmt.Errorf("the trace cannot be written: %w", machine.Unwritten(err))
+	}
+	if err = errors.Join(err, s.loader.Finish()); err != nil {
+		s.note("trace", err.Error())
+	}
 }
 
 // end completes the file. Where there is no trace there is nothing to do.

@@ -80,8 +80,22 @@ func TestTraceIsWrittenAndAnswered(t *testing.T) {
 	if got := c.traceTo("/dev/full", new(int)); got != (wire.Traced{}) {
 		t.Fatalf("%+v", got)
 	}
-	if got := c.traceTo("", new(int)); got.Errno != int(syscall.ENOSPC) || got.Error != "no space left on device" || got.Dropped == 0 {
+	if got := c.traceTo("", new(int)); got.Errno != int(syscall.ENOSPC) || got.Error != "no space left on device; the file system is full: free some space, or write elsewhere" || got.Dropped == 0 {
 		t.Errorf("a full disk: %+v", got)
+	}
+}
+
+// A client that ends its session without ending its trace is told what became of it, before it hangs up.
+func TestATraceOfAFullDiskIsSaidBeforeTheEnd(t *testing.T) {
+	c := start(t).open(recipeFor(phototest.Folder(t, 22)), `{"epochs":1}`)
+	if got := c.traceTo("/dev/full", new(int)); got != (wire.Traced{}) {
+		t.Fatalf("%+v", got)
+	}
+	c.send(wire.KindClose, nil)
+	for f := c.receive(); f.Kind != wire.KindClosed; f = c.receive() {
+	}
+	if n := len(c.notes); n == 0 || !strings.Contains(c.notes[n-1], `"trace"`) || !strings.Contains(c.notes[n-1], "write /dev/full: no space left on device; the file system is full") {
+		t.Errorf("%q", c.notes)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headrace/internal/bytesize"
+	"headrace/internal/machine"
 	"headrace/internal/preview"
 	"headrace/media"
 )
@@ -102,7 +103,7 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 		return err
 	}
 	if err := os.WriteFile(p.out, data, 0o644); err != nil {
-		return err
+		return machine.Unwritten(err)
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, plural(int64(len(drawn.Samples)), "sample"), drawn.Picture.Width, drawn.Picture.Height, bytesize.Text(int64(len(data))))
 	return err

@@ -113,9 +113,8 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	err = w.walk(ctx, l)
 	l.Stop()
 	var untraced error
-	if w.trace, untraced = o.trace.end(); untraced != nil {
-		err = errors.Join(err, untraced)
-	}
+	w.trace, untraced = o.trace.end()
+	err = errors.Join(err, untraced, l.Finish())
 	return o.end(w, l.Stats(), err)
 }
 

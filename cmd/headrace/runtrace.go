@@ -10,6 +10,7 @@ import (
 
 	"headrace"
 	"headrace/internal/bytesize"
+	"headrace/internal/machine"
 	"headrace/stats"
 )
 
@@ -87,7 +88,9 @@ func (o *traceOptions) regular() bool {
 	return err == nil && s.Mode().IsRegular()
 }
 
-func (o *traceOptions) failed(err error) error { return fmt.Errorf("--trace: %w", err) }
+func (o *traceOptions) failed(err error) error {
+	return fmt.Errorf("--trace: %w", machine.Unwritten(err))
+}
 
 // text says what was written, and what to do with it.
 func (e traceEvent) text() string {

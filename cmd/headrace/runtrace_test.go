@@ -71,7 +71,7 @@ func TestRunWithATraceThatCannotBeWritten(t *testing.T) {
 		}
 	}
 	got := invoke(t, folder, "run", "r.yaml", "--trace", "/dev/full")
-	if got.code != exitFailed || !strings.Contains(got.stderr, "headrace: --trace: write /dev/full: no space left on device") || !strings.Contains(got.stdout, "20 samples in") {
+	if got.code != exitFailed || !strings.Contains(got.stderr, "headrace: --trace: write /dev/full: no space left on device; the file system is full: free some space, or write elsewhere\n") || !strings.Contains(got.stdout, "20 samples in") {
 		t.Errorf("%+v", got)
 	}
 	if s, err := os.Stat("/dev/full"); err != nil || s.Mode().IsRegular() {

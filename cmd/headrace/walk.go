@@ -9,6 +9,7 @@ import (
 
 	"headrace"
 	"headrace/internal/export"
+	"headrace/internal/machine"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/stats"
@@ -132,7 +133,7 @@ func (w *walk) save(err error) error {
 		return err
 	}
 	if unsaved := w.out.Save(); unsaved != nil {
-		return fmt.Errorf("%w, and then %w", err, unsaved)
+		return fmt.Errorf("%w, and then %w", err, &outputError{unsaved})
 	}
 	return err
 }
@@ -141,7 +142,7 @@ func (w *walk) save(err error) error {
 type outputError struct{ error }
 
 func (e *outputError) Error() string {
-	return "--out: " + strings.TrimPrefix(e.error.Error(), "export: ")
+	return "--out: " + strings.TrimPrefix(machine.Unwritten(e.error).Error(), "export: ")
 }
 func (e *outputError) Unwrap() error { return e.error }
 

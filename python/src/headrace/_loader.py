@@ -53,6 +53,7 @@ T = TypeVar("T")
 _KEPT = 1000  # lost samples that are remembered by name
 _MOST_WORKERS = 256
 _GLANCE = 0.5  # seconds that the engine has to answer where people only look
+_AT_EXIT = 5.0  # seconds that it has to complete a file
 
 
 class LostSample:
@@ -666,6 +667,7 @@ class Loader:
         if self._refused is not None:
             return
         session = self._session
+        tracing = False
         if self._inside and session is not None:  # another thread is in next(), or this is called from a signal handler there
             self._refused = LoaderClosed
             session.channel.shut()  # next() finds the end, and lets go
@@ -676,9 +678,21 @@ class Loader:
                 self._hand = None
                 if session is not None:
                     self._clock.pause()
+                    tracing = session.tracing
                     self._stats = session.finish(self._clock.told()) or self._stats
             if self._main is not None:
                 self._main.close()
+        if session is not None:
+            self._warn_of_the_end(session, tracing)
+
+    def _warn_of_the_end(self, session: Session, tracing: bool) -> None:
+        """Tell of what became known when a session ended, once all is let go of: a warning may be an exception."""
+        for note in session.notes:
+            warn(note)
+        if tracing:  # one that was stopped before was told of then
+            from ._trace import warn_if_incomplete
+
+            warn_if_incomplete(session)
 
     def __enter__(self) -> Loader:
         self._check()
@@ -859,14 +873,16 @@ class Loader:
         return Trace(self, absolute(path))
 
     def _begin_trace(self, path: str) -> Session:
-        from ._trace import raise_if_refused
+        from ._trace import end_at_exit, raise_if_refused
 
         def begin(session: Session) -> Session:
             raise_if_refused(session.trace(path), path)
             return session
 
         with self._lock:
-            return self._ask("cannot begin a trace", begin)
+            session = self._ask("cannot begin a trace", begin)
+            end_at_exit(self)
+            return session
 
     def _end_trace(self, session: Session) -> dict[str, Any] | None:
         """End a trace of this session, if that has not ended it itself. None: the engine has died before."""
@@ -878,9 +894,24 @@ class Loader:
             if self._session is not session or not session.tracing:
                 return session.traced
             try:
-                return session.trace(None)
+                return session.end_trace()
             except Gone:
                 return None  # the next batch will tell
+
+    def _trace_at_exit(self) -> Session | None:
+        """The program ends: complete the file of a trace that goes on, unless a thread is in next(). The session, if that was done."""
+        if self._refused is not None or not self._lock.acquire(timeout=1):
+            return None
+        try:
+            session = self._session
+            if session is None or self._inside or not session.tracing:
+                return None
+            session.end_trace(_AT_EXIT)
+            return session
+        except Gone:
+            return None
+        finally:
+            self._lock.release()
 
     def preview(self, n: int = 16, *, epoch: int | None = None, columns: int | None = None, tile: int | None = None) -> Preview:
         """Show what training gets: the first samples of an epoch on a contact sheet, each with its label and key.

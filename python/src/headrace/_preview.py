@@ -11,7 +11,7 @@ from ._arguments import _integer
 from ._draw import visible
 from ._engine import manager
 from ._session import Gone, Session
-from .errors import RecipeError, WrongValue, opened
+from .errors import RecipeError, WrongValue, write_file
 
 if TYPE_CHECKING:
     from .pipeline import Path
@@ -67,8 +67,7 @@ class Preview:
         name = os.path.abspath(os.fsdecode(path))
         if not name.lower().endswith(".png"):
             raise WrongValue(f"headrace: a preview is saved as PNG, and {os.fsdecode(path)!r} does not end in .png")
-        with opened(name, "wb") as file:
-            file.write(self.png)
+        write_file(name, self.png)
         return name
 
     def _repr_png_(self) -> bytes:

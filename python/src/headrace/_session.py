@@ -58,7 +58,9 @@ class Session:
         self.pins: Pins | None = None  # where a GPU copies from slots
         self.copied: list[tuple[Any, list[bytes]]] = []  # tokens of slots that were let go, by what happens when they were copied
         self.taken = 0  # batches of this stream since the last NEXT
+        self.notes: list[bytes] = []  # that had come, and nobody had read, when the session was finished
         self.tracing = False  # a trace is being written
+        self.trace_path = ""  # of the last one
         self.traced: dict[str, Any] | None = None  # what became of the last one that was
         self._dead = False  # the engine; what it had sent may still be to be read
         self._choked = False  # the poller looks for room to send, too
@@ -240,16 +242,21 @@ class Session:
         assert answer is not None
         return answer
 
-    def trace(self, path: str | None) -> dict[str, Any]:
-        """Have what every worker does written to a file; without one, end that. The answer may be why it cannot be."""
+    def trace(self, path: str) -> dict[str, Any]:
+        """Have what every worker does written to a file. The answer may be why it cannot be."""
         self._send_json(_wire.TRACE, {"path": path})
         answer = self._answer(_wire.TRACED, None)
         assert answer is not None
-        if path is None:
-            self.tracing, self.traced = False, answer
-        elif "error" not in answer:
-            self.tracing, self.traced = True, None
+        if "error" not in answer:
+            self.tracing, self.trace_path, self.traced = True, path, None
         return answer
+
+    def end_trace(self, seconds: float | None = None) -> dict[str, Any] | None:
+        """Have the file completed: what became of it, or None where that is not heard in time."""
+        self._send_json(_wire.TRACE, {"path": None})
+        self.traced = self._answer(_wire.TRACED, seconds)
+        self.tracing = False
+        return self.traced
 
     def finish(self, loop: dict[str, int]) -> dict[str, Any] | None:
         """End the session in good order: the last statistics, or None where the engine does not give them.
@@ -259,8 +266,7 @@ class Session:
         """
         try:
             if self.tracing:
-                self._send_json(_wire.TRACE, {"path": None})
-                self.traced = self._answer(_wire.TRACED, _CLOSING)
+                self.end_trace(_CLOSING)
             self._send_json(_wire.CLOSE, {"loop": loop})
             closed = self._answer(_wire.CLOSED, _CLOSING)
             if self._has_workers:
@@ -269,6 +275,7 @@ class Session:
         except (Gone, ProtocolError):
             return None
         finally:
+            self.notes = list(iter(lambda: self.channel.find(_wire.NOTE), None))
             self.drop()
 
     def _last_words(self) -> None:

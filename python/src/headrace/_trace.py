@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import warnings
+from weakref import WeakSet
 
 from ._brief import outside
 from .errors import FileError, HeadraceWarning, file_error
@@ -54,8 +56,7 @@ class Trace:
         raise_if_refused(told, self.path)
         self.events, self.bytes, self.dropped = told["events"], told["bytes"], told["dropped"]
         if self.dropped:
-            text = f"headrace: {self.dropped:,} events are missing in the trace {self.path}: the disk was too slow"
-            warnings.warn(text, HeadraceWarning, stacklevel=outside())
+            warnings.warn(_slow(self.path, self.dropped), HeadraceWarning, stacklevel=outside())
 
     def __enter__(self) -> Trace:
         return self
@@ -75,6 +76,40 @@ def raise_if_refused(told: dict[str, object], path: str) -> None:
         text = f"headrace: the trace cannot be written: {reason}"
         number = told.get("errno")
         raise file_error(number, text, path) if isinstance(number, int) and number else FileError(f"{text}: {path!r}")
+
+
+def warn_if_incomplete(session: Session) -> None:
+    """Warn of a trace that ended with its session and has not all that happened."""
+    told = session.traced or {}
+    text = ""
+    if told.get("error"):
+        text = f"headrace: the trace {session.trace_path} cannot be written: {told['error']}"
+    elif told.get("dropped"):
+        text = _slow(session.trace_path, told["dropped"])
+    if text:
+        warnings.warn(text, HeadraceWarning, stacklevel=outside())
+
+
+def _slow(path: str, dropped: int) -> str:
+    return f"headrace: {dropped:,} events are missing in the trace {path}: the disk was too slow"
+
+
+_traced: WeakSet[Loader] = WeakSet()  # loaders that are, or were
+
+
+def end_at_exit(loader: Loader) -> None:
+    """Complete the loader's trace when the program ends and has not."""
+    if not _traced:
+        atexit.unregister(_end_all)
+        atexit.register(_end_all)
+    _traced.add(loader)
+
+
+def _end_all() -> None:
+    for loader in list(_traced):
+        session = loader._trace_at_exit()
+        if session is not None:
+            warn_if_incomplete(session)
 
 
 def absolute(path: str | os.PathLike[str] | bytes) -> str:

@@ -6,6 +6,8 @@ sample, why, and what to do; the same facts stand in attributes, for programs.
 
 from __future__ import annotations
 
+import errno
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -114,6 +116,28 @@ def opened(path: Any, mode: str, buffering: int = -1) -> Any:
         return open(path, mode, buffering)
     except OSError as error:
         raise file_error(error.errno or 0, error.strerror or str(error), path) from None
+
+
+_REMEDIES = {  # as internal/machine/unwritten.go has them
+    errno.ENOSPC: "the file system is full: free some space, or write elsewhere",
+    errno.EDQUOT: "the quota of the file system is used up: free some space, or write elsewhere",
+    errno.EFBIG: "files may not become larger than this: raise the limit (ulimit -f), or write elsewhere",
+    errno.EROFS: "the file system is read-only: write elsewhere, or see the kernel's log for errors of the disk",
+    errno.EIO: "the disk fails: see the kernel's log, and write elsewhere",
+}
+
+
+def write_file(path: Any, content: bytes) -> None:
+    """Make a file of its content."""
+    try:
+        with open(path, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        remedy = _REMEDIES.get(error.errno or 0)
+        if remedy is not None:
+            reason = f"headrace: the file cannot be written: {reason[:1].lower()}{reason[1:]}; {remedy}"
+        raise file_error(error.errno or 0, reason, path) from None
 
 
 class RecipeError(HeadraceError, ValueError):

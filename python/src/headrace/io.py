@@ -30,7 +30,7 @@ from . import _io, _share
 from ._io import Input
 from ._npy import Npz, load_npy, load_npz
 from ._share import Share
-from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, opened
+from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, write_file
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -362,8 +362,7 @@ def save_image(
     if path is None:
         return bytes(encoded)
     if isinstance(path, (str, os.PathLike)):
-        with opened(path, "wb") as f:
-            f.write(encoded)
+        write_file(path, encoded)
     else:
         path.write(encoded)
     return None
