@@ -63,8 +63,8 @@ type aggregateStage[In, Out any] struct {
 }
 
 // start makes the aggregator of an epoch.
-func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int) (agg Aggregator[In, Out], err error) {
-	err = guard(func() error {
+func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int, fail func(error)) (agg Aggregator[In, Out], err error) {
+	err = e.worker.attempt(func() error {
 		agg = s.begin()
 		e.begin(epoch, 0)
 		if epoch > 0 || s.memory.Groups == 0 {
@@ -76,7 +76,7 @@ func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int) (agg Agg
 			return errors.New("pipe: the state to resume from has a memory of an aggregator, and this one takes none")
 		}
 		return r.Resume(s.memory)
-	})
+	}, fail)
 	if err == nil && s.engine.hooks.Task != nil {
 		agg = watchedAggregator[In, Out]{agg, s.stage}
 	}
@@ -97,10 +97,13 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		m := buf[0]
 		buf[0] = msg[In]{}
 		if agg == nil {
-			var err error
-			if agg, err = s.start(e, h.segment.epoch); err != nil {
+			fail := func(err error) {
 				s.in.discardMsg(m)
 				e.fail(fatal, m.ticket, err)
+			}
+			var err error
+			if agg, err = s.start(e, h.segment.epoch, fail); err != nil {
+				fail(err)
 				return
 			}
 		}
@@ -111,12 +114,14 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				w.tracer.begin(m.val, &m.ticket, h.segment.epoch)
 			}
 			v := e.hold(m)
-			err := guard(func() error { return agg.Add(w.ctx, v, e) })
-			if err != nil {
-				w.failed(err)
+			added := func(err error) {
+				if err != nil {
+					w.failed(err)
+				}
+				e.added(v, m.ticket, err)
+				w.timeOp(true)
 			}
-			e.added(v, m.ticket, err)
-			w.timeOp(true)
+			added(w.attempt(func() error { return agg.Add(w.ctx, v, e) }, added))
 			continue
 		}
 		if m.kind == mark {
@@ -125,7 +130,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 					w.tracer.begin(nil, new(ticket), h.segment.epoch)
 					w.tracer.of.Items-- // of no item
 				}
-				e.flushed(guard(func() error { return agg.Flush(w.ctx, e) }))
+				e.flushed(w.attempt(func() error { return agg.Flush(w.ctx, e) }, e.flushed))
 				w.timeOp(false)
 			}
 			w.skipped.Add(int64(e.held.left))

@@ -163,10 +163,16 @@ func (f *filler[In, B]) emit(w *worker) {
 	}
 	b := target.lot.b
 	f.mu.Unlock()
-	err := guard(func() error {
+	sealed := func(err error) { f.sealed(w, target, rows, err) }
+	sealed(w.attempt(func() error {
 		f.move(w)
 		return f.store.Seal(b, rows)
-	})
+	}, sealed))
+}
+
+// sealed hands on a batch, unless sealing it has failed. The lock is not held, and is afterwards.
+func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) {
+	b := target.lot.b
 	if w.tracer != nil {
 		w.tracer.seal(b, &f.ticket, f.of)
 	}
@@ -222,7 +228,7 @@ func (f *filler[In, B]) compact(w *worker) bool {
 		return false
 	}
 	f.mu.Unlock()
-	err := guard(func() error { f.move(w); return nil })
+	err := apart(func() error { f.move(w); return nil })
 	f.mu.Lock()
 	if err != nil {
 		f.haltAbove()

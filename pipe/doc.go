@@ -66,7 +66,8 @@
 //
 // # Failure
 //
-// An operation that returns an error, or panics, has failed for its item. Under the zero [Policy] the first failure stops
+// An operation that returns an error, or panics, has failed for its item. So has one that ends its goroutine with runtime.Goexit,
+// as a test's FailNow does; no policy tolerates that. The same holds for every function that a run is given: sources, picks, stores, hooks. Under the zero [Policy] the first failure stops
 // the run; otherwise items are lost within the policy's limits, counted, and told to [Hooks]. The k-th item that is made of a batch counts, and is
 // listed, as the batch's k-th; a batch that is lost as a whole counts as all of its items. Dropping an item on purpose
 // is the error [Skip]. What stops a run comes out of [Run.Next] as a [*StageError], after all outputs that lie before it,

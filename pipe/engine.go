@@ -60,12 +60,12 @@ func (e *engine) elapsed() time.Duration {
 	return e.now()
 }
 
-// begin starts a worker that is held. This is the one place where a goroutine of a run begins, but for operations with a limit.
+// begin starts a worker that is held. Besides this, goroutines of a run begin in Limit, apart and watchdog alone.
 func (e *engine) begin(w *worker, work func(*worker)) {
 	go func() {
 		pprof.SetGoroutineLabels(w.stage.labelled())
 		returned := false
-		w.exited = false
+		w.exited, w.why = false, nil
 		defer func() {
 			if !returned && !w.exited {
 				e.crash(w.stage, errGoexit)
@@ -101,7 +101,7 @@ func (e *engine) gone() {
 	}
 }
 
-// crash ends the run at once: where an operation has ended its goroutine, the place of its item is gone with it.
+// crash ends the run at once, for what has no place among the items.
 func (e *engine) crash(s *stage, why error) {
 	e.crashed.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
 	e.halt()

@@ -115,10 +115,11 @@ func untolerable(err error) bool {
 	return errors.As(err, &e) && e.stopsRun()
 }
 
-// A goexitError is the end of the run where an operation has ended its goroutine: its item cannot be told.
+// A goexitError is the failure of an item whose operation has ended its goroutine. No policy
+// tolerates it, because the worker is gone.
 type goexitError struct{}
 
-func (goexitError) Error() string  { return "an operation has ended its goroutine, with runtime.Goexit" }
+func (goexitError) Error() string  { return "a function has ended its goroutine, with runtime.Goexit" }
 func (goexitError) stopsRun() bool { return true }
 
 var (

@@ -368,7 +368,7 @@ func exits(_ context.Context, v int) (int, error) {
 	return v, nil
 }
 
-// An operation that ends its goroutine cannot be told from its item, and stops the run.
+// An operation that ends its goroutine is its item's failure, and stops the run.
 func TestGoexitStopsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(1)

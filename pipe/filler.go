@@ -132,7 +132,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 			m := buf[0]
 			buf[0] = msg[In]{}
 			if m.kind == item {
-				last, err := f.last(m.val)
+				last, err := f.last(w, m)
 				if err == nil {
 					return m.val, f.place(m.ticket, last), true
 				}
@@ -172,14 +172,14 @@ func (f *filler[In, B]) await(w *worker) bool {
 }
 
 // last tells whether a batch ends behind an item that has the next row.
-func (f *filler[In, B]) last(v In) (ends bool, err error) {
+func (f *filler[In, B]) last(w *worker, m msg[In]) (ends bool, err error) {
 	if f.ends == nil {
 		return false, nil
 	}
 	if f.slot.next == f.n {
 		return false, fmt.Errorf("a batch has no end after %d items, which is all that it may have", f.n)
 	}
-	err = guard(func() error { ends = f.ends(v); return nil })
+	err = w.attempt(func() error { ends = f.ends(m.val); return nil }, func(err error) { f.refuse(w, m, err) })
 	return ends, err
 }
 
@@ -325,7 +325,10 @@ func (f *filler[In, B]) write(w *worker, in In, at *placing[B]) (err error, ok b
 	defer w.leave()
 	w.in.Add(1)
 	w.takes(&at.ticket, at.epoch)
-	err = guard(func() error { return f.op(w.ctx, in, at.seat) })
+	err = w.attempt(func() error { return f.op(w.ctx, in, at.seat) }, func(err error) {
+		w.leave()
+		f.settled(w, *at, err)
+	})
 	if err != nil && w.ctx.Err() != nil {
 		return err, false // what fails because the run was stopped has not failed
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 )
 
 // FlatMap makes any number of items of each: f returns their sequence, and every one is handed on when it is yielded, before the
@@ -124,7 +125,15 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		}
 		return made, nil
 	}
-	_, err = call(w.ctx, watched(s.stage, handOn, s.in.discard, func(int) {}), in.val)
+	op := watched(s.stage, handOn, s.in.discard, func(int) {})
+	on := false
+	ended := func(err error) { on = s.ended(w, at, &brood, before, err) }
+	ended(w.attempt(func() error { _, err := op(w.ctx, in.val); return err }, ended))
+	return on
+}
+
+// ended is what becomes of an item whose sequence has ended. It reports whether the stage goes on.
+func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *brood, before time.Duration, err error) bool {
 	s.sequenceEnded()
 	w.leave()
 	w.has()

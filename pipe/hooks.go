@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Hooks are told what happens in a run. A nil func is not called, and costs nothing. A hook that panics stops the run, whatever the
+// Hooks are told what happens in a run. A nil func is not called, and costs nothing. A hook that panics, or ends its goroutine, stops the run, whatever the
 // policy, with a *HookError: of Task in place of its item's result; of a Stage that ends in place of the io.EOF of the last epoch, behind all items;
 // otherwise at once.
 type Hooks struct {
@@ -135,7 +135,7 @@ func (o *opening) beginStages() {
 		if len(s.seats) == 0 {
 			continue // the beginning of a branch does nothing
 		}
-		err := guard(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
+		err := apart(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
 		if err != nil {
 			o.crash(s, &HookError{err})
 		}
@@ -160,14 +160,14 @@ func (s *stage) endHook() {
 	if s.over == nil {
 		return
 	}
-	if err := guard(func() error { s.over(s.stats()); return nil }); err != nil {
+	if err := apart(func() error { s.over(s.stats()); return nil }); err != nil {
 		s.engine.endFailed(s, &HookError{err})
 	}
 }
 
-// A HookError is the end of a run of which a hook has panicked.
+// A HookError is the end of a run of which a hook has panicked, or ended its goroutine.
 type HookError struct {
-	Err error // a *PanicError
+	Err error // of a panic a *PanicError
 }
 
 func (e *HookError) Error() string  { return fmt.Sprintf("a hook: %v", e.Err) }

@@ -20,6 +20,14 @@ type purse struct {
 	pipetest.Owner[int]
 	mu   sync.Mutex
 	last int
+	bad  func() error // what operations fail with; nil: errBad
+}
+
+func (p *purse) fail() error {
+	if p.bad == nil {
+		return errBad
+	}
+	return p.bad()
 }
 
 // coin makes a new thing.
@@ -40,7 +48,7 @@ func (p *purse) verbs(bad int, ordered bool) map[string]pipe.Flow[int] {
 	o := func(name string) pipe.Opts { return pipe.Opts{Name: name, Workers: 3, Ordered: ordered} }
 	pause := func(ctx context.Context, v int) error {
 		if v%10 == bad {
-			return errBad
+			return p.fail()
 		}
 		return pipetest.Sleep(ctx, time.Duration(v*31%4)*time.Millisecond)
 	}
@@ -110,7 +118,7 @@ func (p *purse) verbs(bad int, ordered bool) map[string]pipe.Flow[int] {
 		"batches of batches": flat(pipe.Unbatch(pipe.Batch(batch(p.source()), 2, pipe.BatchOpts{Name: "outer"}), pipe.UnbatchOpts{Name: "outer flat"})),
 		"drop last":          flat(pipe.Batch(p.source(), 7, pipe.BatchOpts{Name: "batch", DropLast: true})),
 		"then map":           owned(pipe.Map(flat(batch(p.source())), op, o("map"))),
-		"aggregate": flat(pipe.Discard(pipe.Aggregate(p.source(), func() pipe.Aggregator[int, []int] { return &refuses{pairs{n: 4}, bad} }, pipe.AggregateOpts{Name: "aggregate"}), func(all []int) {
+		"aggregate": flat(pipe.Discard(pipe.Aggregate(p.source(), func() pipe.Aggregator[int, []int] { return &refuses{pairs{n: 4}, bad, p} }, pipe.AggregateOpts{Name: "aggregate"}), func(all []int) {
 			for _, v := range all {
 				p.Gone(v)
 			}
@@ -149,12 +157,13 @@ func (s purseStore) Drop(b *rows) {
 // refuses is an aggregator that fails for some things, which stay the stage's.
 type refuses struct {
 	pairs
-	bad int
+	bad   int
+	purse *purse
 }
 
 func (r *refuses) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int, []int]) error {
 	if v.Value%10 == r.bad {
-		return errBad
+		return r.purse.fail()
 	}
 	return r.pairs.Add(ctx, v, e)
 }

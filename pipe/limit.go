@@ -115,7 +115,7 @@ func (t *attempt[Out]) end(returned func()) {
 		return
 	}
 	<-t.over
-	err := guard(func() error { returned(); return nil })
+	err := apart(func() error { returned(); return nil })
 	if err != nil && t.worker != nil {
 		t.worker.stage.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.stage.name, err))
 	}

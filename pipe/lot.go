@@ -118,7 +118,7 @@ func (f *filler[In, B]) ask(w *worker) error {
 	f.mu.Unlock()
 	w.beforeWait(&w.blocked)
 	fresh := new(lot[B])
-	err := guard(func() (err error) {
+	err := apart(func() (err error) {
 		fresh.b, err = f.store.Reserve(ctx)
 		return err
 	})

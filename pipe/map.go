@@ -80,13 +80,7 @@ func (m *mapStage[In, Out]) work(w *worker) {
 // operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
 // it. It reports whether the stage goes on.
 func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
-	at := -1 // whose operation is under way
-	defer func() {
-		if at >= 0 {
-			m.exited(w, h, at)
-		}
-		w.leave()
-	}()
+	defer w.leave()
 	for i := range h.msgs {
 		in := &h.msgs[i]
 		if in.kind == item && !w.enter() {
@@ -98,9 +92,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			w.tracer.begin(in.val, &in.ticket, h.segment.epoch)
 		}
 		var result msg[Out]
-		at = i
-		m.operate(w, in, &result)
-		at = -1
+		m.operate(w, h, i, &result)
 		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
@@ -119,22 +111,24 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 }
 
 // exited makes the end of a goroutine, which its operation has brought about, the failure of that operation's item: what was made before comes first.
-func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int) {
-	w.exited = true
+func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int, why error) {
 	m.in.discardAll(h.msgs[at+1:])
 	m.haltAbove()
 	if w.ctx.Err() == nil {
-		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{ticket: h.msgs[at].ticket, kind: failed, news: &news{stage: m.stage, err: errGoexit, stops: true}}, w.last)
+		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{ticket: h.msgs[at].ticket, kind: failed, news: &news{stage: m.stage, err: why, stops: true}}, w.last)
 	}
 }
 
-func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
+func (m *mapStage[In, Out]) operate(w *worker, h haul[In], at int, out *msg[Out]) {
+	in := &h.msgs[at]
 	out.ticket, out.kind, out.last, out.news = in.ticket, in.kind, in.last, in.news
 	if in.kind != item {
 		return
 	}
 	w.in.Add(1)
-	val, err := call(w.ctx, m.f, in.val)
+	var val Out
+	op := func() (err error) { val, err = m.f(w.ctx, in.val); return err }
+	err := w.attempt(op, func(why error) { m.exited(w, h, at, why) })
 	switch {
 	case err == nil:
 		out.val = val

@@ -27,15 +27,15 @@ func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (fun
 	defer gone()
 	var end func()
 	own := *m
-	err := guard(func() (err error) {
+	err := w.attempt(func() (err error) {
 		own.f, end, err = begin(ctx)
 		return err
-	})
+	}, func(err error) { m.refuse(w, err) })
 	if err == nil && own.f == nil {
 		err = errNoOperation
 	}
 	if end != nil {
-		defer m.end(end)
+		defer m.end(w, end)
 	}
 	if err != nil {
 		m.refuse(w, err)
@@ -47,9 +47,10 @@ func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (fun
 }
 
 // end calls what a worker ends with, whose panic must not end the process.
-func (m *mapStage[In, Out]) end(end func()) {
-	if err := guard(func() error { end(); return nil }); err != nil {
-		m.engine.complain(m.wrong("the end of a worker: %w", err))
+func (m *mapStage[In, Out]) end(w *worker, end func()) {
+	complain := func(err error) { m.engine.complain(m.wrong("the end of a worker: %w", err)) }
+	if err := w.attempt(func() error { end(); return nil }, complain); err != nil {
+		complain(err)
 	}
 }
 

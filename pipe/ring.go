@@ -567,7 +567,7 @@ func (r *ring[T]) discardWith(drop func(T), v T) {
 	if drop == nil {
 		return
 	}
-	if err := guard(func() error { drop(v); return nil }); err != nil {
+	if err := apart(func() error { drop(v); return nil }); err != nil {
 		r.owner.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", r.owner.name, err))
 	}
 }

@@ -214,37 +214,39 @@ func (r *routeStage[In]) work(w *worker) {
 			}
 			m = r.give(w, m)
 		}
-		switch m.kind {
-		case none:
-		case mark:
-			if r.judge != nil {
-				r.judge.reset()
-			}
-			r.broadcast(w, m)
-			if m.last {
-				return
-			}
-		case fatal:
-			r.haltAbove()
-			r.broadcast(w, m)
+		if !r.handOn(w, m) {
 			return
-		default:
-			r.send(w, r.at, m)
 		}
 	}
 }
 
+// handOn sends what is no item of a branch. It reports whether the stage goes on.
+func (r *routeStage[In]) handOn(w *worker, m msg[In]) bool {
+	switch m.kind {
+	case none:
+	case mark:
+		if r.judge != nil {
+			r.judge.reset()
+		}
+		r.broadcast(w, m)
+		return !m.last
+	case fatal:
+		r.haltAbove()
+		r.broadcast(w, m)
+		return false
+	default:
+		r.send(w, r.at, m)
+	}
+	return true
+}
+
 // giveOne gives an item to the branch that is picked.
 func (r *routeStage[In]) giveOne(w *worker, m msg[In], pick func(context.Context, In) (int, error)) msg[In] {
-	to, err := r.pick(w, m.val, pick)
+	to, err := picked(r, w, &m, m.val, pick)
 	if err != nil {
-		w.failed(err)
+		return r.unpicked(w, &m, err)
 	}
 	w.timeOp(true)
-	if err != nil {
-		r.in.discard(m.val)
-		return r.refuse(w, m.ticket, err)
-	}
 	if end, over := r.passed(w); over {
 		r.in.discard(m.val)
 		return end
@@ -254,11 +256,21 @@ func (r *routeStage[In]) giveOne(w *worker, m msg[In], pick func(context.Context
 	return msg[In]{}
 }
 
-func (r *routeStage[In]) pick(w *worker, v In, pick func(context.Context, In) (int, error)) (to int, err error) {
-	if to, err = call(w.ctx, pick, v); err == nil {
+// picked is the branch of v, which is of a message, and is disposed of with it where that fails.
+func picked[M, In any](r *routeStage[M], w *worker, m *msg[M], v In, pick func(context.Context, In) (int, error)) (to int, err error) {
+	choose := func() (err error) { to, err = pick(w.ctx, v); return err }
+	if err = w.attempt(choose, func(err error) { r.handOn(w, r.unpicked(w, m, err)) }); err == nil {
 		err = r.there(to)
 	}
 	return to, err
+}
+
+// unpicked disposes of an item for which no branch was picked, and tells what becomes of it.
+func (r *routeStage[In]) unpicked(w *worker, m *msg[In], err error) msg[In] {
+	w.failed(err)
+	w.timeOp(true)
+	r.in.discard(m.val)
+	return r.refuse(w, m.ticket, err)
 }
 
 // there is an error for a branch that is not there.

@@ -51,13 +51,9 @@ type branchSet struct {
 func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) msg[[]In] {
 	parts, members, err := divideBatch(r, w, &m, pick)
 	if err != nil {
-		w.failed(err)
+		return r.unpicked(w, &m, err)
 	}
 	w.timeOp(true)
-	if err != nil {
-		r.in.discard(m.val)
-		return r.refuse(w, m.ticket, err)
-	}
 	if end, over := r.passed(w); over {
 		r.in.discard(m.val)
 		return end
@@ -94,13 +90,10 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
 	for i, v := range batch {
-		to[i], err = call(w.ctx, pick, v)
+		to[i], err = picked(r, w, m, v, pick)
 		if errors.Is(err, Skip) {
 			to[i] = -1
 			continue
-		}
-		if err == nil {
-			err = r.there(to[i])
 		}
 		if err != nil {
 			return nil, nil, err

@@ -74,7 +74,7 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 			r.mu.Unlock()
 			if due != nil {
 				defer r.idle()
-				r.loseWithin(due)
+				r.loseBefore(v, due)
 			}
 			return v, nil
 		}
@@ -128,7 +128,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			if !ok {
 				continue
 			}
-			r.loseWithin(due)
+			r.loseBefore(v, due)
 			if t := r.consumer.tracer; t != nil {
 				t.handOver(v, &m.ticket, r.epoch()-r.engine.epoch)
 			}
@@ -297,6 +297,19 @@ func (r *Run[T]) loseWithin(all []dueLoss) {
 	}
 }
 
+// loseBefore is loseWithin before an item is handed on, which is disposed of where the hook ends
+// the consumer's goroutine.
+func (r *Run[T]) loseBefore(v T, all []dueLoss) {
+	told := false
+	defer func() {
+		if !told {
+			r.hand.queue.discard(v)
+		}
+	}()
+	r.loseWithin(all)
+	told = true
+}
+
 func (r *Run[T]) record(m *msg[T]) (finished int64, within []dueLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -350,8 +363,11 @@ func (r *Run[T]) tellLoss(l trouble) {
 }
 
 func (r *Run[T]) tell(of trouble, l Loss) {
-	if err := guard(func() error { r.hooks.Lost(l); return nil }); err != nil {
+	fail := func(err error) {
 		r.fail(trouble{&news{stage: of.news.stage, err: &HookError{err}}, of.ticket})
+	}
+	if err := r.consumer.attempt(func() error { r.hooks.Lost(l); return nil }, fail); err != nil {
+		fail(err)
 	}
 }
 

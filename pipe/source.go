@@ -8,7 +8,7 @@ import (
 
 // A Source yields the items of an epoch from position pos on: the i-th that Items yields has position pos+i. The same epoch
 // always has the same items. A yielded error is that position's failure; the sequence may go on behind it. The
-// sequence ends early when ctx is cancelled. A panic ends the run.
+// sequence ends early when ctx is cancelled. A panic, or runtime.Goexit, ends the run, behind the items before it.
 //
 // On resume Items is asked for the lowest unfinished position, and what was finished beyond is taken and discarded; where that is more than a hundred
 // items in a row, Items is asked again, for the position behind them.
@@ -115,23 +115,29 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 	if done != nil {
 		pos = done.low
 	}
-	defer func() {
-		if err := recovered(recover()); err != nil {
-			s.send(w, &msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}})
-			on = false
-		}
-	}()
+	broken := func(err error) {
+		s.send(w, &msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}})
+	}
+	if err := w.attempt(func() error { on = s.read(w, epoch, &pos, done); return nil }, broken); err != nil {
+		broken(err)
+		return false
+	}
+	return on
+}
+
+// read hands on the items of an epoch from pos on, and follows them with pos.
+func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *ledger) (on bool) {
 	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
 	asks := func() {
-		at := s.ticket(pos)
+		at := s.ticket(*pos)
 		w.takes(&at, epoch-s.engine.epoch)
 	}
 	asks()
 	defer w.has()
-	for v, err := range s.unfinished(w, ctx, epoch, &pos, done) {
+	for v, err := range s.unfinished(w, ctx, epoch, pos, done) {
 		w.has()
-		m := s.message(v, err, pos)
+		m := s.message(v, err, *pos)
 		if ctx.Err() != nil {
 			s.out.discardMsg(m)
 			break
@@ -145,7 +151,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 		if err != nil && (s.raises || m.news.stops) {
 			return false
 		}
-		pos++
+		*pos++
 		if !s.reserve(w) {
 			return false
 		}

@@ -149,12 +149,19 @@ func (t *tracer) handOver(v any, of *ticket, epoch int) {
 // flush tells the hook, while no lock is held, and the operation at hand is over.
 func (t *tracer) flush() {
 	t.over()
-	for _, s := range t.ended {
-		if err := guard(func() error { t.tell(s); return nil }); err != nil {
-			t.worker.tracer = nil
-			t.worker.stage.engine.crash(t.worker.stage, &HookError{err})
-			return
+	if len(t.ended) == 0 {
+		return
+	}
+	tell := func() error {
+		for _, s := range t.ended {
+			t.tell(s)
 		}
+		return nil
+	}
+	if err := apart(tell); err != nil {
+		t.worker.tracer = nil
+		t.worker.stage.engine.crash(t.worker.stage, &HookError{err})
+		return
 	}
 	clear(t.ended)
 	t.ended = t.ended[:0]

@@ -73,13 +73,12 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 			void = turn + 1
 			continue
 		}
-		at, err := t.whose(turn)
+		at, err := t.whose(w, turn)
 		if idle++; err == nil && t.custom && idle > maxIdle {
 			err = fmt.Errorf("the last %d turns are of inputs whose epoch is over", idle-1)
 		}
 		if err != nil {
-			t.haltAbove()
-			return msg[T]{kind: fatal, news: &news{stage: t.stage, err: err}}, true
+			return t.refused(err), true
 		}
 		if at < 0 {
 			return t.cutShort(w)
@@ -119,12 +118,21 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 const maxIdle = 1 << 20
 
 // whose turn it is; -1: the epoch is over.
-func (t *turnMerge[T]) whose(turn int64) (at int, err error) {
-	err = guard(func() error { at = t.pick(t.epoch, turn); return nil })
+func (t *turnMerge[T]) whose(w *worker, turn int64) (at int, err error) {
+	err = w.attempt(func() error { at = t.pick(t.epoch, turn); return nil }, func(err error) {
+		end := t.refused(err)
+		t.out.put(&end, w.last) // a place is reserved
+	})
 	if err == nil && (at < -1 || at >= len(t.inputs)) {
 		err = fmt.Errorf("input %d of %d was picked", at, len(t.inputs))
 	}
 	return at, err
+}
+
+// refused ends the run where nobody can say whose turn it is.
+func (t *turnMerge[T]) refused(err error) msg[T] {
+	t.haltAbove()
+	return msg[T]{kind: fatal, news: &news{stage: t.stage, err: err}}
 }
 
 // next takes an input's next item, and hands on what comes before it. more is false when the input's epoch is over.

@@ -17,27 +17,53 @@ func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lo
 	}
 	return func(ctx context.Context, in In) (out Out, err error) {
 		inner, end := ctx, (func(Outcome))(nil)
-		if err := guard(func() error { inner, end = hook(ctx, Task{Stage: s.name, In: in}); return nil }); err != nil {
-			lose(in)
-			return out, &HookError{err}
+		lost := func() { lose(in) }
+		if err := guardedHook(ctx, func() { inner, end = hook(ctx, Task{Stage: s.name, In: in}) }, lost); err != nil {
+			lost()
+			return out, err
 		}
 		if inner == nil {
 			inner = ctx
 		}
 		began := time.Now()
-		out, err = call(inner, f, in)
-		if end == nil {
-			return out, err
-		}
-		took := time.Since(began)
-		if bad := guard(func() error { end(Outcome{out, err, took}); return nil }); bad != nil {
-			if err == nil {
-				discard(out)
+		tell := func() error {
+			if end == nil {
+				return nil
 			}
-			return out, &HookError{bad}
+			took := time.Since(began)
+			unused := func() {
+				if err == nil {
+					discard(out)
+				}
+			}
+			bad := guardedHook(ctx, func() { end(Outcome{out, err, took}) }, unused)
+			if bad != nil {
+				unused()
+			}
+			return bad
+		}
+		op := func() (err error) { out, err = f(inner, in); return err }
+		err = guarded(op, func() {
+			err = errGoexit
+			tell()
+		})
+		if bad := tell(); bad != nil {
+			return out, bad
 		}
 		return out, err
 	}
+}
+
+// guardedHook is guarded for a hook of the operation with this context.
+func guardedHook(ctx context.Context, hook func(), exit func()) error {
+	err := guarded(func() error { hook(); return nil }, func() {
+		count(ctx, func(w *worker) { w.why = &HookError{errGoexit} })
+		exit()
+	})
+	if err != nil {
+		err = &HookError{err}
+	}
+	return err
 }
 
 // watchedFill is watched for the operation of a Fill.
@@ -63,48 +89,52 @@ func watchedItems[T any](ctx context.Context, s *stage, items iter.Seq2[T, error
 		var began time.Time
 		var end func(Outcome)
 		ask := func() bool {
-			err := guard(func() error { _, end = hook(ctx, Task{Stage: s.name, In: pos}); return nil })
+			err := guardedHook(ctx, func() { _, end = hook(ctx, Task{Stage: s.name, In: pos}) }, func() {})
 			pos++
 			if began = time.Now(); err != nil {
 				end = nil
-				yield(none, &HookError{err})
+				yield(none, err)
 			}
 			return err == nil
 		}
-		tell := func(out any, err error) (bad error) {
+		tell := func(out any, err error, unused func()) (bad error) {
 			tell, took := end, time.Since(began)
 			if end = nil; tell != nil {
-				bad = guard(func() error { tell(Outcome{out, err, took}); return nil })
+				bad = guardedHook(ctx, func() { tell(Outcome{out, err, took}) }, unused)
 			}
 			return bad
 		}
+		nothing := func() {}
 		defer func() {
 			if end != nil { // the source has panicked, which is told when the stage has recovered
-				_ = tell(nil, errPanicked)
+				_ = tell(nil, errPanicked, nothing)
 			}
 		}()
 		if !ask() {
 			return
 		}
 		for v, err := range items {
-			if bad := tell(v, err); bad != nil {
+			unused := func() {
 				if err == nil {
 					discard(v)
 				}
-				yield(none, &HookError{bad})
+			}
+			if bad := tell(v, err, unused); bad != nil {
+				unused()
+				yield(none, bad)
 				return
 			}
 			if !yield(v, err) || !ask() {
 				return
 			}
 		}
-		if bad := tell(nil, io.EOF); bad != nil {
-			yield(none, &HookError{bad})
+		if bad := tell(nil, io.EOF, nothing); bad != nil {
+			yield(none, bad)
 		}
 	}
 }
 
-var errPanicked = errors.New("pipe: the source has panicked")
+var errPanicked = errors.New("pipe: the source has panicked, or ended its goroutine")
 
 // watchedAggregator is watched for Add and Flush.
 type watchedAggregator[In, Out any] struct {

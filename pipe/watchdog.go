@@ -137,7 +137,7 @@ func (d *watchdog) look() {
 	d.barked = true
 	r.Stacks = d.stacks()
 	r.Recording, r.Err = d.recorder.write(d.stall.Folder)
-	if err := guard(func() error { d.stall.Report(r); return nil }); err != nil {
+	if err := apart(func() error { d.stall.Report(r); return nil }); err != nil {
 		d.complain(fmt.Errorf("pipe: Config.Stall.Report: %w", err))
 	}
 }

@@ -24,8 +24,9 @@ type worker struct {
 	region *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	counts
 
-	exited   bool // its operation has ended the goroutine, which is told in the place of its item
-	forsaken bool // its permit is only a number: its operation was abandoned; guarded by the gate
+	exited   bool  // a function has ended the goroutine, and that is told in its item's place
+	why      error // it was a hook; nil: something else
+	forsaken bool  // its permit is only a number: its operation was abandoned; guarded by the gate
 
 	starved, busy, blocked, gated, queued, inTurn atomic.Int64 // nanoseconds; they add up to the worker's life
 
@@ -247,13 +248,51 @@ func call[In, Out any](ctx context.Context, f func(context.Context, In) (Out, er
 }
 
 // guard is call for the functions that a stage calls besides its operation.
-func guard(f func() error) (err error) {
+func guard(f func() error) error { return guarded(f, func() {}) }
+
+// guarded is guard with something to do before f ends the goroutine, as runtime.Goexit and
+// a test's FailNow do. Nothing can keep it from ending.
+func guarded(f func() error, exit func()) (err error) {
+	returned := false
 	defer func() {
-		if p := recovered(recover()); p != nil {
-			err = p
+		if returned {
+			return
+		}
+		if err = recovered(recover()); err == nil {
+			exit()
 		}
 	}()
-	return f()
+	err = f()
+	returned = true
+	return err
+}
+
+// attempt is guard for what a worker calls. Where f ends the goroutine, fail is called with that
+// as the error: it does what is done about one that no policy tolerates, in the item's place, and
+// the stage ends with this worker's goroutine.
+func (w *worker) attempt(f func() error, fail func(error)) error {
+	return guarded(f, func() { fail(w.exits()) })
+}
+
+// exits notes that a function ends the goroutine, and returns the error that says so.
+func (w *worker) exits() error {
+	w.exited = true
+	if w.why != nil {
+		return w.why
+	}
+	return errGoexit
+}
+
+// apart is guard in a goroutine of its own, for functions whose caller has to go on even where
+// they end their goroutine. It is too slow for every item.
+func apart(f func() error) error {
+	over := make(chan error, 1)
+	go func() {
+		err := error(errGoexit)
+		defer func() { over <- err }()
+		err = guard(f)
+	}()
+	return <-over
 }
 
 // recovered makes an error of what recover returned. It is called in the deferred function itself, so that the stack still shows
