@@ -243,7 +243,7 @@ func TestFingerprint(t *testing.T) {
 	for name, r := range map[string]recipe.Recipe{
 		"root":                edit(0, recipe.Step{Args: &recipe.Files{Pattern: "data", Label: "parent", Root: "/elsewhere"}}),
 		"the seed of shuffle": edit(1, recipe.Step{Args: &recipe.Shuffle{Seed: new(uint64(5))}}),
-		"defaults":            edit(2, recipe.Step{Name: "decode_image", Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0)}}),
+		"defaults":            edit(2, recipe.Step{Name: "decode_image", Args: &recipe.DecodeImage{Mode: "exact", Orient: new(true), Color: "rgb", DType: "uint8", Frame: new(0), MaxPixels: new(178_956_970)}}),
 		"the filter":          edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "bilinear"}}),
 		"a square":            edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 224, Width: 224}}}),
 	} {
@@ -261,6 +261,7 @@ func TestFingerprint(t *testing.T) {
 		"color":               edit(2, recipe.Step{Args: &recipe.DecodeImage{Color: "gray"}}),
 		"dtype":               edit(2, recipe.Step{Args: &recipe.DecodeImage{DType: "uint16"}}),
 		"background":          edit(2, recipe.Step{Args: &recipe.DecodeImage{Background: &[3]int{}}}),
+		"max_pixels":          edit(2, recipe.Step{Args: &recipe.DecodeImage{MaxPixels: new(178_956_969)}}),
 		"mode":                edit(2, recipe.Step{Args: &recipe.DecodeImage{Mode: "fast"}}),
 		"filter":              edit(3, recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 256}, Filter: "box"}}),
 		"size":                edit(4, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 225}}}),

@@ -23,6 +23,7 @@ type DecodeImage struct {
 	Color      string  `json:"color,omitempty" choices:"rgb,rgba,gray" doc:"\"rgb\", the default, \"rgba\" or \"gray\"; without background, rgb and gray drop an alpha channel as Pillow does"`
 	Background *[3]int `json:"background,omitempty" doc:"[red, green, blue], each from 0 to 255, that shows through where the image is transparent; by default transparency is dropped or kept as color says"`
 	DType      string  `json:"dtype,omitempty" choices:"uint8,uint16" doc:"\"uint8\", the default: of 16 bits the upper 8 are kept; or \"uint16\": 8 bits v become 257 times v"`
+	MaxPixels  *int    `json:"max_pixels,omitempty" doc:"the largest image that is decoded, in pixels; by default 178956970, which is also the most"`
 	Frame      *int    `json:"frame,omitempty" choices:"0" doc:"which frame of an animation or page of a document: 0, as the first alone is decoded"`
 }
 
@@ -44,6 +45,9 @@ func (d DecodeImage) complete() Args {
 	}
 	if d.DType == "" {
 		d.DType = "uint8"
+	}
+	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
+		d.MaxPixels = nil
 	}
 	if d.Frame != nil && *d.Frame == 0 {
 		d.Frame = nil
@@ -76,6 +80,9 @@ func (d *DecodeImage) Options() media.Options {
 	if b := d.Background; b != nil {
 		o.Background = &[3]uint8{uint8(b[0]), uint8(b[1]), uint8(b[2])}
 	}
+	if d.MaxPixels != nil {
+		o.MaxPixels = *d.MaxPixels
+	}
 	return o
 }
 
@@ -96,6 +103,9 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 		if d.Color == "rgba" {
 			errs = append(errs, arg("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
 		}
+	}
+	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
+		errs = append(errs, arg("max_pixels", "is %d: takes 1 to %d", *n, media.MaxPixels))
 	}
 	i := in.Find(d.Field)
 	switch {

@@ -78,6 +78,8 @@ step "decode_image" (#2): dtype is "float32": takes "uint8" or "uint16"
 step "decode_image" (#2): frame is 3: the first frame alone is decoded: takes 0
 step "decode_image" (#2): background is [0,256,0]: takes three numbers from 0 to 255`},
 		{`{"decode_image":{"color":"rgba","background":[0,0,0]}}`, `step "decode_image" (#2): background is [0,0,0], but color="rgba" keeps what is transparent`},
+		{`{"decode_image":{"max_pixels":0}}`, `step "decode_image" (#2): max_pixels is 0: takes 1 to 178956970`},
+		{`{"decode_image":{"max_pixels":178956971}}`, `step "decode_image" (#2): max_pixels is 178956971: takes 1 to 178956970`},
 		{`{"decode_image":{"background":[0,0]}}`, `step "decode_image" (#2): background is [0,0]: takes a list of 3, each a whole number`},
 		{`{"decode_image":{"frames":4,"page":2}}`, `step "decode_image" (#2): frames is not an argument: the first frame alone is decoded
 step "decode_image" (#2): page is not an argument: the first frame alone is decoded`},

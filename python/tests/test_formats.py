@@ -175,6 +175,26 @@ def test_the_first_frame(tmp_path):
         assert (ours(path, frame=0) == ours(path)).all()
 
 
+@pytest.mark.parametrize("name", ["rgb.png", "a.gif", "a.bmp", "lossy.webp", "lzw.tiff", "full.jpg"])
+def test_images_of_more_pixels_than_allowed(folder, name):
+    """The limit and the message are those of headrace.io (test_io.py), for each format; what is done after decoding changes nothing."""
+    most = SIZE[0] * SIZE[1]
+    assert (ours(folder / name, max_pixels=most) == ours(folder / name)).all()
+    with pytest.raises(hr.SampleError, match=f"{SIZE[0]}×{SIZE[1]} pixels; the limit is {most - 1}, raise it with max_pixels"):
+        ours(folder / name, max_pixels=most - 1)
+    small = hr.files([str(folder / name)] * 2).decode_image(max_pixels=most - 1).resize((4, 4)).batch(2)
+    with small.loader(on_error="skip", max_errors=2) as loader:
+        assert list(loader) == []
+        assert len(loader.errors) == 2
+
+
+@pytest.mark.parametrize("most", [0, -1, 178_956_971])
+def test_limits_of_pixels_that_are_none(folder, most):
+    with pytest.raises(hr.RecipeError, match=f"max_pixels is {most}: takes 1 to 178956970"):
+        ours(folder / "a.gif", max_pixels=most)
+    assert (ours(folder / "a.gif", max_pixels=178_956_970) == ours(folder / "a.gif")).all()
+
+
 @pytest.mark.parametrize("frame", [1, -1])
 def test_other_frames_are_refused(folder, frame):
     with pytest.raises(hr.RecipeError, match=f"frame is {frame}: the first frame alone is decoded: takes 0"):

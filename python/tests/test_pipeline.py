@@ -48,7 +48,7 @@ def test_random_resized_crop_and_global_batches():
 def test_operations_on_images():
     steps = (
         hr.files("x")
-        .decode_image(mode="fast", color="gray", background=(1, 2, 3), dtype="uint16", frame=0)
+        .decode_image(mode="fast", color="gray", background=(1, 2, 3), dtype="uint16", frame=0, max_pixels=9)
         .resize((2, 3), filter="lanczos")
         .resize_to_bucket([(2, 3), 4], filter="box")
         .random_crop(5)
@@ -64,7 +64,7 @@ def test_operations_on_images():
         ._described()["steps"][1:]
     )
     assert [next(iter(step.items())) for step in steps] == [
-        ("decode_image", {"mode": "fast", "color": "gray", "background": [1, 2, 3], "dtype": "uint16", "frame": 0}),
+        ("decode_image", {"mode": "fast", "color": "gray", "background": [1, 2, 3], "dtype": "uint16", "frame": 0, "max_pixels": 9}),
         ("resize", {"size": [2, 3], "filter": "lanczos"}),
         ("resize_to_bucket", {"sizes": [[2, 3], 4], "filter": "box"}),
         ("random_crop", {"size": 5}),
@@ -103,6 +103,7 @@ def test_numbers_of_numpy_are_numbers():
         (lambda p: p.pad(1.5), r"padding is 1\.5: takes a whole number"),
         (lambda p: p.resize("big"), "size is 'big': takes a whole number"),
         (lambda p: p.decode_image(frame="first"), "frame is 'first': takes a whole number"),
+        (lambda p: p.decode_image(max_pixels=1e6), r"max_pixels is 1000000\.0: takes a whole number"),
         (lambda p: p.decode_image(background=(1, 2, 3.5)), r"background is 3\.5: takes a whole number"),
     ],
 )

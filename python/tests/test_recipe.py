@@ -49,6 +49,7 @@ RANDOM = {
         "background": r.choice([None, (1, 0, 255)]),
         "dtype": r.choice([None, "uint8"]),
         "frame": r.choice([None, 0]),
+        "max_pixels": r.choice([None, 1, 178_956_969]),
         "field": r.choice([None, "bytes"]),
         "to": r.choice([None, "image", "no", "yes", "1e3", "y", "null", "a b", "é: #", "~", "'", "$x", "${x}", "$$"]),
     },

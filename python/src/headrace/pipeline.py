@@ -345,6 +345,7 @@ class Pipeline:
         background: Sequence[int] | None = None,
         dtype: Literal["uint8", "uint16"] | None = None,
         frame: int | None = None,
+        max_pixels: int | None = None,
     ) -> Pipeline:
         """Decode a compressed image to pixels, `uint8 [height, width, 3]` if nothing else is asked for.
 
@@ -361,6 +362,8 @@ class Pipeline:
             background: (red, green, blue), each from 0 to 255: what shows through where the image is transparent.
             dtype: `"uint8"`, the default: of 16 bits the upper 8 are kept. `"uint16"`: all 16 are; 8 bits v become 257·v.
             frame: 0 alone: of animations and documents of several pages the first frame is decoded.
+            max_pixels: the largest image that is decoded, in pixels; by default 178,956,970, which is also the most. A larger one is a
+                bad sample: it fails before memory is taken for its pixels.
         """
         return self._with(
             "decode_image",
@@ -373,6 +376,7 @@ class Pipeline:
                 "background": None if background is None else _integers("background", background),
                 "dtype": dtype,
                 "frame": _optional("frame", frame),
+                "max_pixels": _optional("max_pixels", max_pixels),
             },
         )
 
