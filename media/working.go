@@ -1,8 +1,6 @@
 package media
 
 import (
-	"encoding/binary"
-
 	"headrace/media/internal/resample"
 	"headrace/tensor"
 )
@@ -97,10 +95,8 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 			n += pixels * 4 * depth
 		}
 		return rows + n + 8<<20
-	case TIFF:
-		return rows + pixels*max(stored, 4) + i.packed(src)
 	}
-	return rows // GIF, BMP: row by row
+	return rows // GIF, BMP, TIFF: row by row
 }
 
 // samples is how many samples a JPEG has, of all components. Where the sampling of components is not known, all have a sample for each pixel.
@@ -140,51 +136,6 @@ func blocks(width, height int, components []byte) (n int64) {
 	}
 	return n
 }
-
-// packed is what the largest strip or tile of a TIFF takes while it is uncompressed: any pixel may come to 8 bytes, and the memory for them grows by doubling.
-func (i *Info) packed(src []byte) int64 {
-	const growth = 3
-	width, height := int64(i.Width), int64(i.Height)
-	if !isTIFF(src) || len(src) < 8 {
-		return growth * 8 * width * height
-	}
-	var order binary.ByteOrder = binary.LittleEndian
-	if src[0] == 'M' {
-		order = binary.BigEndian
-	}
-	at := uint64(order.Uint32(src[4:]))
-	if at+2 > uint64(len(src)) {
-		return growth * 8 * width * height
-	}
-	end := min(at+2+12*uint64(order.Uint16(src[at:])), uint64(len(src)))
-	compressed := false
-	for e := src[at+2 : end]; len(e) >= 12; e = e[12:] {
-		v, ok := firstInteger(src, e[:12], order)
-		if !ok || v <= 0 {
-			continue
-		}
-		switch order.Uint16(e) {
-		case tiffCompression:
-			compressed = v != 1
-		case tiffRowsPerStrip, tiffTileHeight:
-			height = min(height, int64(v))
-		case tiffTileWidth:
-			width = min(width, int64(v))
-		}
-	}
-	if compressed {
-		return growth * 8 * (width + 16) * (height + 16)
-	}
-	return 8 * (width + 16) * (height + 16)
-}
-
-// The tags that tell how a TIFF is cut into pieces.
-const (
-	tiffCompression  = 259
-	tiffRowsPerStrip = 278
-	tiffTileWidth    = 322
-	tiffTileHeight   = 323
-)
 
 // passBytes is what the passes take: all pictures on the way to the result, which may be enlarged before they are cut, and what is between the passes of
 // each. rowwise says that the first has no picture to work on, but rows as they come.

@@ -10,25 +10,24 @@ import (
 	"headrace/media/internal/samples"
 )
 
-// fill writes one of Go's images into dst. Multiplied says that colours of RGBA images are multiplied with their alpha; where it is false, the
-// library uses these types for opaque pictures.
-func fill(dst media.Pixels, img image.Image, multiplied bool) error {
+// fill writes one of Go's images into dst. RGBA, whose colours would be multiplied with their alpha, is what the library uses for opaque images.
+func fill(dst media.Pixels, img image.Image) error {
 	if b := img.Bounds(); b.Dx() != dst.Width || b.Dy() != dst.Height {
 		return fmt.Errorf("%w: a picture of %d×%d pixels, its header says %d×%d", media.ErrCorrupt, b.Dx(), b.Dy(), dst.Width, dst.Height)
 	}
 	switch img := img.(type) {
 	case *image.Gray:
-		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1}, false)
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1})
 	case *image.Gray16:
-		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1, Wide: true}, false)
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1, Wide: true})
 	case *image.NRGBA:
-		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4}, false)
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4})
 	case *image.NRGBA64:
-		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4, Wide: true}, false)
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4, Wide: true})
 	case *image.RGBA:
-		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4}, multiplied)
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4})
 	case *image.RGBA64:
-		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4, Wide: true}, multiplied)
+		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 4, Wide: true})
 	case *image.Paletted:
 		var p palette
 		p.set(img.Palette)
@@ -42,7 +41,7 @@ func fill(dst media.Pixels, img image.Image, multiplied bool) error {
 }
 
 // rows converts all rows. Samples of 16 bits are big-endian, as Go's images have them; they are turned round in place.
-func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind, multiplied bool) {
+func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind) {
 	to := kind(dst)
 	for y := range dst.Height {
 		row := pix[y*stride:][:dst.Width*from.PixelBytes()]
@@ -50,9 +49,6 @@ func rows(dst media.Pixels, pix []byte, stride int, from samples.Kind, multiplie
 			for i := 0; i < len(row); i += 2 {
 				binary.NativeEndian.PutUint16(row[i:], binary.BigEndian.Uint16(row[i:]))
 			}
-		}
-		if multiplied {
-			divide(row, from.Wide)
 		}
 		samples.Convert(dst.Row(y), to, row, from, dst.Width)
 	}

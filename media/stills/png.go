@@ -21,5 +21,5 @@ func decodePNG(dst media.Pixels, src []byte, _ *media.Info) error {
 		}
 		return failure("png", err)
 	}
-	return fill(dst, img, false)
+	return fill(dst, img)
 }

@@ -1,144 +1,194 @@
 package stills
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"image"
 
 	"headrace/media"
-
-	"golang.org/x/image/tiff"
+	"headrace/media/internal/samples"
 )
 
+// decodeTIFF decodes row by row, so that an image takes no more memory than a few of its rows, however its strips or tiles are cut.
 func decodeTIFF(dst media.Pixels, src []byte, _ *media.Info) error {
 	d := readDirectory(src)
 	if err := d.check(); err != nil {
 		return err
 	}
-	img, err := tiff.Decode(bytes.NewReader(src))
-	if err != nil {
-		var unsupported tiff.UnsupportedError
-		if errors.As(err, &unsupported) {
-			return fmt.Errorf("%w: %w", media.ErrUnsupported, err)
+	t := tiff{directory: d, dst: dst, bits: d.value(tagBits, 1), channels: max(d.numbers(tagBits).count, 1)}
+	if err := t.layOut(); err != nil {
+		return err
+	}
+	if err := t.readPalette(); err != nil {
+		return err
+	}
+	for j := range t.down {
+		for i := range t.across {
+			if err := t.block(i, j); err != nil {
+				return err
+			}
 		}
-		return failure("tiff", err)
-	}
-	if grey, ok := img.(*image.Gray); ok && d.isFax() && d.value(tagPhotometric, 0) == 1 {
-		// Runs of a fax are 0 and 1 in turn, whatever these numbers mean; the library takes the first for white.
-		for i := range grey.Pix {
-			grey.Pix[i] = ^grey.Pix[i]
-		}
-	}
-	return fill(dst, img, d.value(tagExtraSamples, 0) == 1)
-}
-
-// The tags that say what the library does not decode, or takes for something else.
-const (
-	tagCompression  = 259
-	tagPhotometric  = 262
-	tagFillOrder    = 266
-	tagSamples      = 277
-	tagPlanar       = 284
-	tagPredictor    = 317
-	tagExtraSamples = 338
-	tagFormat       = 339
-)
-
-// directory is the first of a file.
-type directory struct {
-	entries []byte
-	order   binary.ByteOrder
-}
-
-// readDirectory trusts the probe, which has found the directory within the data.
-func readDirectory(src []byte) directory {
-	d := directory{order: binary.LittleEndian}
-	if src[0] == 'M' {
-		d.order = binary.BigEndian
-	}
-	at := int(d.order.Uint32(src[4:]))
-	d.entries = src[at+2:][:12*int(d.order.Uint16(src[at:]))]
-	return d
-}
-
-// value is the number that an entry holds, where it holds one or two of 16 bits, or one of 32; otherwise missing.
-func (d directory) value(tag uint16, missing int) int {
-	for e := d.entries; len(e) >= 12; e = e[12:] {
-		if d.order.Uint16(e) != tag {
-			continue
-		}
-		switch kind, count := d.order.Uint16(e[2:]), d.order.Uint32(e[4:]); {
-		case kind == 3 && (count == 1 || count == 2):
-			return int(d.order.Uint16(e[8:]))
-		case kind == 4 && count == 1:
-			return int(d.order.Uint32(e[8:]))
-		}
-	}
-	return missing
-}
-
-// check names what is not decoded.
-func (d directory) check() error {
-	unsupported := func(format string, args ...any) error {
-		return fmt.Errorf("%w: tiff with "+format, append([]any{media.ErrUnsupported}, args...)...)
-	}
-	switch c := d.value(tagCompression, 1); c {
-	case 1, 3, 4, 5, 8, 32773, 32946:
-	default:
-		return unsupported("%s compression", compressionName(c))
-	}
-	if d.value(tagPlanar, 1) == 2 && d.value(tagSamples, 1) > 1 {
-		return unsupported("a plane for each channel")
-	}
-	if p := d.value(tagPredictor, 1); p > 2 {
-		return unsupported("predictor %d", p)
-	}
-	if f := d.value(tagFormat, 1); f > 1 {
-		return unsupported("samples that are no unsigned integers")
-	}
-	if d.value(tagFillOrder, 1) == 2 && !d.isFax() {
-		return unsupported("reversed bits")
-	}
-	switch p := d.value(tagPhotometric, 0); p {
-	case 0, 1, 2, 3:
-	default:
-		return unsupported("%s pixels", photometricName(p))
 	}
 	return nil
 }
 
-func (d directory) isFax() bool { c := d.value(tagCompression, 1); return c == 3 || c == 4 }
+// tiff is an image that is being decoded. Its blocks are strips or tiles.
+type tiff struct {
+	directory
+	dst            media.Pixels
+	bits, channels int // of a sample, and of a pixel
 
-func compressionName(c int) string {
-	for _, known := range [...]struct {
-		number int
-		name   string
-	}{
-		{2, "CCITT modified Huffman"}, {6, "old JPEG"}, {7, "JPEG"}, {9, "JBIG"}, {10, "JBIG"}, {34661, "JBIG"}, {34712, "JPEG 2000"}, {34925, "LZMA"},
-		{50000, "Zstandard"}, {50001, "WebP"}, {50002, "JPEG XL"}, {52546, "JPEG XL"}, {32766, "NeXT"}, {32809, "ThunderScan"}, {32909, "PixarLog"},
-		{34676, "SGI LogLuv"}, {34887, "LERC"},
-	} {
-		if known.number == c {
-			return known.name
-		}
-	}
-	return fmt.Sprintf("unknown (%d)", c)
+	blockWidth, blockHeight int
+	across, down            int
+	offsets, counts         numbers // of blocks
+	row                     []byte
+	left                    int // compressed bytes that may still be read
+	unpacker                unpacker
+
+	palette palette
+	colors  int
+	indexes []byte // of a row
 }
 
-func photometricName(p int) string {
-	switch p {
-	case 4:
-		return "mask"
-	case 5:
-		return "CMYK"
-	case 6:
-		return "YCbCr"
-	case 8, 9, 10:
-		return "CIE Lab"
-	case 32803:
-		return "raw (colour filter array)"
+// layOut finds out how the image is cut into blocks.
+func (t *tiff) layOut() error {
+	width, height := t.dst.Width, t.dst.Height
+	offsets, counts := uint16(tagStripOffsets), uint16(tagStripBytes)
+	t.blockWidth, t.blockHeight = width, height
+	if tile := t.value(tagTileWidth, 0); tile != 0 {
+		offsets, counts = tagTileOffsets, tagTileBytes
+		t.blockWidth, t.blockHeight = tile, t.value(tagTileHeight, 0)
+		if min(t.blockWidth, t.blockHeight) < 8 || t.blockWidth > max(width+16, 1024) {
+			return fmt.Errorf("%w: tiff with tiles of %d×%d pixels", media.ErrCorrupt, t.blockWidth, t.blockHeight)
+		}
+	} else if rows := t.value(tagStripRows, 0); rows > 0 {
+		t.blockHeight = min(rows, height)
 	}
-	return fmt.Sprintf("unknown (photometric interpretation %d)", p)
+	t.across, t.down = (width+t.blockWidth-1)/t.blockWidth, (height+t.blockHeight-1)/t.blockHeight
+	t.offsets, t.counts = t.numbers(offsets), t.numbers(counts)
+	if n := t.across * t.down; t.offsets.count < n || t.counts.count < n {
+		return fmt.Errorf("%w: tiff with %d offsets and %d lengths of %d strips or tiles", media.ErrCorrupt, t.offsets.count, t.counts.count, n)
+	}
+	t.row = make([]byte, (t.blockWidth*t.channels*t.bits+7)/8)
+	// Blocks may share bytes, as blank ones do. All together have no reason to be longer than the file and the pixels.
+	t.left = len(t.src) + len(t.row)*t.across*height
+	return nil
+}
+
+// block decodes a block. Rows and columns that lie beyond the image are padding.
+func (t *tiff) block(i, j int) error {
+	x, y := i*t.blockWidth, j*t.blockHeight
+	width, rows := min(t.blockWidth, t.dst.Width-x), min(t.blockHeight, t.dst.Height-y)
+	n := j*t.across + i
+	at := min(t.offsets.at(n), len(t.src))
+	compressed := t.src[at:][:min(t.counts.at(n), len(t.src)-at)]
+
+	r, err := t.unpacker.open(t, compressed)
+	if err != nil {
+		return failure("tiff", err)
+	}
+	for k := range rows {
+		if err := readRow(r, t.row); err != nil {
+			return fmt.Errorf("%w (row %d of %d)", failure("tiff", err), y+k, t.dst.Height)
+		}
+		if err := t.draw(x, y+k, width); err != nil {
+			return err
+		}
+	}
+	if t.left -= len(compressed) - t.unpacker.in.Len(); t.left < 0 {
+		return fmt.Errorf("%w: tiff with strips or tiles that overlap", media.ErrCorrupt)
+	}
+	return nil
+}
+
+// draw writes a part of a row of dst.
+func (t *tiff) draw(x, y, width int) error {
+	from := samples.Kind{Channels: t.channels, Wide: t.bits == 16}
+	row := t.row
+	if t.value(tagPredictor, 1) == 2 {
+		t.undoDifferences(row)
+	}
+	if t.bits == 1 {
+		t.spread(row)
+		row = t.indexes
+	}
+	row = row[:width*from.PixelBytes()]
+	to := kind(t.dst)
+	out := t.dst.Row(y)[x*to.PixelBytes():]
+
+	if t.value(tagPhotometric, 0) == inPalette {
+		for _, index := range row {
+			if int(index) >= t.colors {
+				return fmt.Errorf("%w: tiff with color %d of %d", media.ErrCorrupt, index, t.colors)
+			}
+		}
+		part := t.dst
+		part.Data, part.Width, part.Height = out, width, 1
+		t.palette.row(part, 0, row)
+		return nil
+	}
+	if from.Wide {
+		for i := 0; i < len(row); i += 2 {
+			binary.NativeEndian.PutUint16(row[i:], t.order.Uint16(row[i:]))
+		}
+	}
+	if t.value(tagPhotometric, 0) == whiteIsZero {
+		for i := range row {
+			row[i] = ^row[i]
+		}
+	}
+	if t.channels == 4 && t.value(tagExtraSamples, 0) == 1 {
+		divide(row, from.Wide)
+	}
+	samples.Convert(out, to, row, from, width)
+	return nil
+}
+
+// undoDifferences makes samples of what a row says: how much each differs from that of the pixel before.
+func (t *tiff) undoDifferences(row []byte) {
+	if t.bits == 8 {
+		for i := t.channels; i < len(row); i++ {
+			row[i] += row[i-t.channels]
+		}
+		return
+	}
+	n := 2 * t.channels
+	for i := n; i < len(row); i += 2 {
+		t.order.PutUint16(row[i:], t.order.Uint16(row[i:])+t.order.Uint16(row[i-n:]))
+	}
+}
+
+// spread makes a byte of each bit: an index, or black and white.
+func (t *tiff) spread(row []byte) {
+	if t.indexes == nil {
+		t.indexes = make([]byte, 8*len(row))
+	}
+	one := byte(255)
+	if t.value(tagPhotometric, 0) == inPalette {
+		one = 1
+	}
+	for i, b := range row {
+		for k := range 8 {
+			t.indexes[8*i+k] = b >> (7 - k) & 1 * one
+		}
+	}
+}
+
+// readPalette reads the colors, all red values before all green ones.
+func (t *tiff) readPalette() error {
+	if t.value(tagPhotometric, 0) != inPalette {
+		return nil
+	}
+	all := t.numbers(tagColorMap)
+	n := all.count / 3
+	if n < 1 || n > 256 || all.count%3 != 0 {
+		return fmt.Errorf("%w: tiff with a palette of %d values", media.ErrCorrupt, all.count)
+	}
+	t.palette.black()
+	for i := range n {
+		for c := range 3 {
+			t.palette.rgba[i][c] = byte(all.at(c*n+i) >> 8)
+		}
+	}
+	t.colors = n
+	return nil
 }
