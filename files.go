@@ -117,7 +117,7 @@ func (f *files) read(ctx context.Context, w *work, it *item) (int64, error) {
 		defer context.AfterFunc(ctx, it.content.Park)()
 	}
 	v := w.blank(it)
-	buffer := v.borrow(&w.buffers, w.fileRoom(file.Size()))
+	buffer := v.borrow(&w.buffers, w.fileRoom(file))
 	content, err := file.Read(*buffer)
 	if err != nil {
 		return 0, err

@@ -12,6 +12,7 @@ import (
 	"headrace/budget"
 	"headrace/extern"
 	"headrace/internal/machine"
+	"headrace/internal/scratch"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -301,6 +302,7 @@ func (l *Loader) makeWork(probes bool) (err error) {
 	l.work = work{
 		layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed,
 		ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, ledger: l.options.Ledger, gate: l.gate.gate,
+		buffers: scratch.Pool{Brief: true}, pictures: scratch.Pool{Brief: true},
 	}
 	for _, s := range l.sources {
 		s.lane = l.budget.Lane()

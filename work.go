@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/sample"
+	"headrace/store"
 )
 
 // work is what the stages of a loader share.
@@ -118,12 +120,16 @@ func catch(err *error) {
 	}
 }
 
-// fileRoom is how much memory to take for a file: where it is Go's, the one that reads makes it larger.
-func (w *work) fileRoom(size int64) int {
-	if w.host == nil {
-		return 0
+// fileRoom is how much memory to take for a file. A small one is made larger by the one that reads; what a large one takes must not wait for the
+// garbage collector, so it is not Go's.
+func (w *work) fileRoom(f store.File) int {
+	if w.host != nil {
+		return int(f.Size()) + 1
 	}
-	return int(size) + 1
+	if n := f.Room(0, math.MaxInt64); n > scratch.Keep {
+		return n
+	}
+	return 0
 }
 
 // age orders the samples of a source for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as

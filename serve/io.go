@@ -48,7 +48,7 @@ type errands struct {
 }
 
 // files keeps memory for compressed inputs, of all sessions.
-var files scratch.Pool
+var files = scratch.Pool{Brief: true}
 
 // serveIO serves a session that IO has begun, until it ends.
 func (e *engine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {

@@ -118,6 +118,9 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 	if !in.open {
 		return true, nil
 	}
+	if have := len(*in.data); int64(have) < n && have == cap(*in.data) {
+		files.Grow(in.data, have+in.file.Room(have, n))
+	}
 	all, ended, err := in.file.ReadOn(*in.data, n)
 	if err == nil {
 		files.Moved(in.data, all)
@@ -132,9 +135,7 @@ func (in *input) readInbox(n int64) (ended bool, err error) {
 	if want <= have {
 		return int64(have) == in.size, nil
 	}
-	if cap(*buffer) < want {
-		*buffer = append(make([]byte, 0, want), *buffer...)
-	}
+	files.Grow(buffer, want)
 	*buffer = (*buffer)[:want]
 	for have < want {
 		got, err := unix.Pread(in.inbox, (*buffer)[have:], int64(in.place.At)+int64(have))

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"headrace/internal/scratch"
 	"headrace/media"
 )
 
@@ -57,12 +58,13 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 
 // A limited picture is decoded into memory of its own: what is given up must not write into an array that the client has.
 func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte, form media.Form) error {
-	own := make([]byte, len(dst))
+	own := scratch.Make(len(dst))
 	var plan media.Plan
 	in, grant := p.input, p.grant
 	p.input, p.grant = input{}, nothing // they are the decoder's, whether it is given up or not
 	release := func() {
 		in.forget()
+		scratch.Free(own)
 		grant.Release()
 	}
 	decode := s.decoding(i, &in, &plan, own, form)
@@ -83,9 +85,9 @@ func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte
 	if err != nil {
 		return err
 	}
-	release()
 	if failed == nil {
 		copy(dst, own)
 	}
+	release()
 	return failed
 }

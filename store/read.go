@@ -125,7 +125,7 @@ const mostTrusted = 1 << 20
 func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 	for int64(len(buf)) < n {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, f.room(len(buf), n))
+			buf = slices.Grow(buf, f.Room(len(buf), n))
 		}
 		var got int
 		err := again(func() (err error) {
@@ -146,8 +146,8 @@ func (f File) ReadOn(buf []byte, n int64) (all []byte, ended bool, err error) {
 	return buf, false, nil
 }
 
-// room is how many bytes to make room for behind the first have. One more than the size: the end is found by reading nothing, and that needs room.
-func (f File) room(have int, n int64) int {
+// Room is how many bytes to make room for after the first have, to read on to n. One more than the size: the end is found by reading nothing, and that needs room.
+func (f File) Room(have int, n int64) int {
 	rest := min(f.size, n-1) + 1 - int64(have)
 	trusted := max(f.stored, mostTrusted, 2*int64(have)) + 1 - int64(have)
 	return int(max(min(rest, trusted), 4096))

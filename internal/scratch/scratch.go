@@ -77,8 +77,24 @@ func Free(b []byte) {
 
 // Moved notes that what lies in a piece is this from now on: a part of it, or Go's memory, where it has outgrown the piece.
 func (p *Pool) Moved(b *[]byte, to []byte) {
-	if p.From != nil && unsafe.SliceData(to) != unsafe.SliceData(*b) {
-		p.From.Give(*b)
+	if unsafe.SliceData(to) != unsafe.SliceData(*b) {
+		switch {
+		case p.From != nil:
+			p.From.Give(*b)
+		case p.Brief:
+			Free(*b)
+		}
 	}
 	*b = to
+}
+
+// Grow makes room for n bytes in a piece, and keeps those that are in it.
+func (p *Pool) Grow(b *[]byte, n int) {
+	if n <= cap(*b) {
+		return
+	}
+	larger := p.Take(n)
+	*larger = (*larger)[:copy(*larger, *b)]
+	*b, *larger = *larger, *b
+	p.Give(larger)
 }
