@@ -129,23 +129,32 @@ func (b *bitmap) rows(dst media.Pixels) error {
 			b.palette.row(dst, y, line[:b.width])
 			continue
 		}
-		b.unpack(line, row)
-		samples.Convert(dst.Row(y), kind(dst), line, samples.Kind{Channels: 4}, b.width)
+		from := samples.Kind{Channels: 4}
+		if b.bits == 24 {
+			from.Channels = 3
+			reversed(line[:3*b.width], row)
+		} else {
+			b.unpack(line, row)
+		}
+		samples.Convert(dst.Row(y), kind(dst), line, from, b.width)
 	}
 	return nil
 }
 
-// unpack makes RGBA of a row of 16, 24 or 32 bits.
+// reversed makes RGB of blue, green and red.
+func reversed(line, row []byte) {
+	for ; len(line) >= 3; line, row = line[3:], row[3:] {
+		line[0], line[1], line[2] = row[2], row[1], row[0]
+	}
+}
+
+// unpack makes RGBA of a row of 16 or 32 bits.
 func (b *bitmap) unpack(line, row []byte) {
 	for ; len(line) >= 4; line, row = line[4:], row[b.bits/8:] {
 		var v uint32
-		switch b.bits {
-		case 24:
-			line[0], line[1], line[2], line[3] = row[2], row[1], row[0], 255
-			continue
-		case 16:
+		if b.bits == 16 {
 			v = uint32(binary.LittleEndian.Uint16(row))
-		default:
+		} else {
 			v = binary.LittleEndian.Uint32(row)
 		}
 		for i, m := range b.masks {

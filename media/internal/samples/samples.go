@@ -89,8 +89,8 @@ func mixed(dst []byte, to Kind, src []byte, from Kind) {
 		}
 		small := has[:n*to.Channels]
 		Convert(small, Kind{Channels: to.Channels}, in, Kind{Channels: from.Channels}, n)
-		for i, v := range small {
-			binary.NativeEndian.PutUint16(out[2*i:2*i+2], 257*uint16(v))
+		for i, v := range small { // 257·v in any byte order
+			out[2*i], out[2*i+1] = v, v
 		}
 	}
 }
