@@ -29,6 +29,9 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 	if info.Width > MaxPixels/max(info.Height, 1) {
 		return fmt.Errorf("%w: %d×%d pixels", ErrTooLarge, info.Width, info.Height)
 	}
+	if err := info.checkScans(src); err != nil {
+		return err
+	}
 	img, err := jpeg.Decode(bytes.NewReader(src))
 	if err != nil {
 		return goError(err)
@@ -47,6 +50,31 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 		upright(to, img, plan.Orientation, part)
 		return to
 	})
+}
+
+// More scans than any image has, as in turbo's decode.c: each costs a pass over all coefficients, and a few bytes can ask for one. Of a large image, no
+// more are read than pass over so many blocks.
+const maxScans, usualScans, maxVisits = 500, 32, 1 << 26
+
+func (i *Info) checkScans(src []byte) error {
+	if !i.Scans {
+		return nil
+	}
+	scans := int64(0)
+	for rest := src[2:]; ; {
+		marker, _, after, err := nextSegment(rest)
+		if err != nil {
+			break
+		}
+		if marker == sos {
+			scans++
+		}
+		rest = after
+	}
+	if scans > maxScans || scans > usualScans && scans*i.samples(src)/64 > maxVisits {
+		return fmt.Errorf("%w: %d scans, more than any picture needs", ErrCorrupt, scans)
+	}
+	return nil
 }
 
 // goError says in this package's words what image/jpeg says in its own.
