@@ -3,6 +3,7 @@ package headrace
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,11 @@ func (l *Loader) openDeadLetters() error {
 	if l.config.DeadLettersOwn {
 		open = openOwn
 	}
-	file, err := open(path)
+	var file *os.File
+	err := machine.Patiently(context.Background(), func() (err error) {
+		file, err = open(path)
+		return err
+	})
 	if err != nil {
 		return &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters cannot be written: %w", err)}
 	}

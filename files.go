@@ -25,9 +25,13 @@ type files struct {
 
 // listFiles finds the files of a recipe's step. Their labels, where folders give them, are set when those of all sources are known.
 func listFiles(ctx context.Context, f recipe.Files, suffixes []string) (*files, error) {
-	t, err := table(ctx, f, suffixes)
+	var t *store.Table
+	err := machine.Patiently(ctx, func() (err error) {
+		t, err = table(ctx, f, suffixes)
+		return err
+	})
 	if err != nil {
-		return nil, machine.Short(err)
+		return nil, err
 	}
 	l := &files{store: store.Local{MaxBytes: f.MaxBytes}, table: t, columns: f.Columns}
 	if f.Pairs != nil {

@@ -14,8 +14,8 @@ import (
 
 // stopping ends the run where an error is the machine's, and no sample's: whatever the policy, nothing is skipped, replaced or listed as bad for it.
 func stopping(err error) error {
-	if err == nil || pipe.Stops(err) {
-		return err
+	if err == nil {
+		return nil
 	}
 	short := machine.Short(err)
 	var lack *machine.Shortage

@@ -2,6 +2,7 @@ package extern
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,6 +54,9 @@ func (k *keeper) keep() {
 		proc, err := p.startPatiently(k)
 		if err != nil {
 			<-starts
+			if p.ended(k) {
+				return
+			}
 			p.fail(&StartError{Stage: p.o.Stage, Cause: err})
 			return
 		}
@@ -76,26 +80,23 @@ func (k *keeper) keep() {
 	}
 }
 
-// startPatiently starts a process, and waits a while where the machine lacks what that takes: processes, memory and descriptors come back.
-func (p *Pool) startPatiently(k *keeper) (*process, error) {
-	for wait := startWait; ; wait *= 2 {
-		proc, err := p.start(k)
-		if err == nil || machine.BlameOf(err) != machine.BlameMachine || wait > mostStartWait {
-			return proc, machine.Short(err)
-		}
+// startPatiently starts a process, and waits a while where the machine lacks what that takes.
+func (p *Pool) startPatiently(k *keeper) (proc *process, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
 		select {
 		case <-k.stop:
-			return nil, ErrClosed
-		case <-time.After(wait):
+			cancel()
+		case <-ctx.Done():
 		}
-	}
+	}()
+	err = machine.Patiently(ctx, func() error {
+		proc, err = p.start(k)
+		return err
+	})
+	return proc, err
 }
-
-// Two and a half seconds in all.
-const (
-	startWait     = 20 * time.Millisecond
-	mostStartWait = 64 * startWait
-)
 
 func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
 

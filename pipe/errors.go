@@ -87,8 +87,8 @@ func (e *PanicError) Unwrap() error {
 
 // Stop makes an error of an operation one that ends the run, whatever the policy: for what is wrong with the operation and not with its item.
 func Stop(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || stops(err) {
+		return err
 	}
 	return stopError{err}
 }
@@ -98,7 +98,7 @@ type stopError struct{ error }
 func (e stopError) Unwrap() error  { return e.error }
 func (e stopError) stopsRun() bool { return true }
 
-// Stops tells whether an error ends the run, whatever the policy, so that trying something else in its operation is of no use.
+// Stops tells whether an error ends the run, whatever the policy: one of [Stop], or one that says that the machine lacks something. See [Policy].
 func Stops(err error) bool { return untolerable(err) }
 
 // Fatal makes an error one that ends the run, whatever the policy.
@@ -110,7 +110,10 @@ func (e fatalError) Unwrap() error { return e.error }
 func (fatalError) stopsRun() bool  { return true }
 
 // untolerable tells whether an error is a failure that no policy tolerates, and no operation around an operation deals with.
-func untolerable(err error) bool {
+func untolerable(err error) bool { return stops(err) || shortage(err) }
+
+// stops tells whether whoever made the error says that it ends the run.
+func stops(err error) bool {
 	var e interface{ stopsRun() bool }
 	return errors.As(err, &e) && e.stopsRun()
 }

@@ -8,6 +8,9 @@ import (
 // A Policy says what a failed item means. The zero Policy stops the run at the first failure. With Skip, failed items are lost
 // as long as their number in this epoch is within Count, or their share within Rate; the first that is beyond both stops
 // the run.
+//
+// What the machine lacks is no item's failure, and stops the run whatever the policy: descriptors (EMFILE, ENFILE), memory
+// (ENOMEM, ENOBUFS), space (ENOSPC, EDQUOT), processes (EAGAIN of starting one). [Retry] tries again, for these pass.
 type Policy struct {
 	Skip  bool
 	Count int     // losses tolerated per epoch; NoLimit, or any negative number: all

@@ -45,7 +45,7 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 		wait := b.First
 		for tries := 0; ; tries++ {
 			out, err = call(ctx, f, in)
-			if err == nil || tries >= b.Times || !failure(ctx, err) || b.If != nil && !b.If(err) {
+			if err == nil || tries >= b.Times || !failure(ctx, err) && !passing(ctx, err) || b.If != nil && !b.If(err) {
 				return out, tried(err, tries)
 			}
 			if b.Most > 0 {
@@ -58,6 +58,11 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 			wait += min(wait, math.MaxInt64-wait)
 		}
 	}
+}
+
+// passing tells whether an error may pass although it is no item's: others give back what the machine lacks.
+func passing(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !stops(err) && shortage(err)
 }
 
 // pause waits without a permit. It returns false when the run was stopped meanwhile.

@@ -21,6 +21,7 @@ import (
 
 	"headrace/arena"
 	"headrace/budget"
+	"headrace/internal/machine"
 	"headrace/internal/scratch"
 	"headrace/media"
 	"headrace/pipe"
@@ -217,8 +218,8 @@ func failure(index *int, err error) wire.Failure {
 	case errors.As(err, &panicked):
 		f.Code = wire.CodeInternal
 		slog.Error("an operation on media panicked", "value", panicked.Value, "stack", string(panicked.Stack))
-	case errors.Is(err, arena.ErrMemory):
-		f.Code = wire.CodeMemory
+	case errors.Is(err, arena.ErrMemory), machine.BlameOf(err) == machine.BlameMachine:
+		f.Code = wire.CodeMemory // no input's fault, so the policy for bad ones has no say
 	case errors.As(err, &errno):
 		f.Errno = int(errno)
 	}
@@ -419,7 +420,13 @@ func (s *errands) look(ctx context.Context, i int, p *picture, h hand) error {
 // fetch reads an input, for which memory is asked first, as is for decoding it.
 func (s *errands) fetch(ctx context.Context, i int, p *picture, h hand) error {
 	p.input = s.input(i)
-	if err := s.reading(ctx, p, h, func(in *input) error { return in.begin(s.what.MaxBytes) }); err != nil {
+	begin := func(in *input) error {
+		return machine.Patiently(ctx, func() error {
+			in.forget()
+			return in.begin(s.what.MaxBytes)
+		})
+	}
+	if err := s.reading(ctx, p, h, begin); err != nil {
 		return err
 	}
 	if f := s.what.Format; f != "" && p.info.Format != f {

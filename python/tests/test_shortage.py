@@ -72,3 +72,35 @@ def test_functions_that_have_no_descriptors_left(pictures):
     with pytest.raises(hr.SourceError, match=r"Too many open files[\s\S]*ulimit -n"):
         with images(pictures).map(leaks, fields="image").batch(1).loader(epochs=1, on_error="skip", max_errors=1000) as loader:
             list(loader)
+
+
+def test_io_waits_for_descriptors(pictures):
+    path = next(pictures.rglob("*.*"))
+    expected = hr.io.load_image(path)
+    pid = engine_pid()
+    before = take_descriptors(pid)
+    timer = threading.Timer(0.3, resource.prlimit, (pid, resource.RLIMIT_NOFILE, before))
+    timer.start()
+    assert (hr.io.load_image(path) == expected).all()
+    timer.join()
+    take_descriptors(pid)
+    with pytest.raises(hr.MemoryRefused, match=r"ulimit -n"):
+        hr.io.load_image(path)
+    hr.io.close()
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_address_space_during_a_run(photos, on_error):
+    """The engine says so, or falls, because Go needs addresses; no sample is tried, or left out, for it."""
+    pipeline = hr.files(photos).decode_image().resize(64).center_crop(64).batch(2)
+    with (
+        pipeline.loader(epochs=None, workers=2, on_error=on_error) as loader,
+        pytest.raises(hr.HeadraceError, match=r"ulimit -v") as caught,
+    ):
+        next(iter(loader))
+        resource.prlimit(engine_pid(), resource.RLIMIT_AS, (100 << 20, resource.RLIM_INFINITY))
+        for _ in range(1000):
+            list(loader)
+    assert isinstance(caught.value, (hr.EngineDied, hr.MemoryRefused))
+    assert "in flight" not in str(caught.value)
+    assert not list(loader.errors)

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._oom import Watch
 
+    Limits = dict[str, int]  # by name; -1: none
+
 PAGE_SIZE = 69_632
 PAGE_MAGIC = b"HRPAGE01"
 _FIRST_CELL = 4096
@@ -54,11 +56,15 @@ class InFlight:
 class Death:
     """The end of one engine."""
 
-    def __init__(self, code: int | None, words: str, in_flight: list[InFlight], watch: Watch | None = None) -> None:
+    def __init__(
+        self, code: int | None, words: str, in_flight: list[InFlight], watch: Watch | None = None, limits: Limits | None = None
+    ) -> None:
         self.code = code  # as os.waitstatus_to_exitcode gives it; None: somebody else has reaped the process
         self.words = words
         self.in_flight = in_flight
-        self.limit = _limit(words) if self.crashed else ""  # the limit that it ran into, and the remedy; empty: none
+        self.limit = (
+            _limit(words, limits or limits_of(0)) if self.crashed else ""
+        )  # the limit that it ran into, and the remedy; empty: none
         self._why = watch.explain() if watch is not None and code == -signal.SIGKILL else ""
         self.out_of_memory = bool(watch is not None and code == -signal.SIGKILL and watch.killed())
 
@@ -111,25 +117,32 @@ class Death:
         return "".join(parts)
 
 
-def _limit(words: str) -> str:
-    """Which limit of this process, and so of its engine, explains these last words.
+def limits_of(pid: int) -> Limits:
+    """The limits of a process that was not reaped yet, by name; 0: of this one."""
+    import resource
+
+    return {
+        name: resource.prlimit(pid, getattr(resource, name))[0] for name in ("RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_NOFILE", "RLIMIT_NPROC")
+    }
+
+
+def _limit(words: str, limits: Limits) -> str:
+    """Which limit of the engine explains these last words.
 
     Go aborts where it gets no addresses or no thread, before the engine could say anything.
     """
-    import resource
-
     words = "\n".join(_telling(words))
     no_thread = any(part in words for part in _NO_THREAD)
     no_memory = any(part in words for part in _NO_MEMORY)
     met = []
-    for applies, number, what, unit, command in (
-        (no_memory, resource.RLIMIT_AS, "address space", "MiB of ", "ulimit -v unlimited"),
-        (no_memory, resource.RLIMIT_DATA, "data", "MiB of ", "ulimit -d unlimited"),
-        (any(part in words for part in _NO_FILE), resource.RLIMIT_NOFILE, "open files", "", "ulimit -n 4096"),
-        (no_thread and os.getuid() != 0, resource.RLIMIT_NPROC, "processes and threads of this user", "", "ulimit -u unlimited"),
+    for applies, name, what, unit, command in (
+        (no_memory, "RLIMIT_AS", "address space", "MiB of ", "ulimit -v unlimited"),
+        (no_memory, "RLIMIT_DATA", "data", "MiB of ", "ulimit -d unlimited"),
+        (any(part in words for part in _NO_FILE), "RLIMIT_NOFILE", "open files", "", "ulimit -n 4096"),
+        (no_thread and os.getuid() != 0, "RLIMIT_NPROC", "processes and threads of this user", "", "ulimit -u unlimited"),
     ):
-        value = resource.getrlimit(number)[0]
-        if applies and value != resource.RLIM_INFINITY:
+        value = limits[name]
+        if applies and value >= 0:  # -1: none
             met.append(f"it may have only {value >> 20 if unit else value} {unit}{what}: raise the limit ({command})")
     if no_thread and not met:
         return "it may start no more threads: raise pids.max of the container (docker run --pids-limit)"

@@ -115,8 +115,14 @@ class Engine:
         """What is known of this engine's end."""
         if not _readable(self.pidfd, 1.0):  # its sockets ended before the process did
             self._kill()
+        limits = None
+        if not self._reaped:
+            try:
+                limits = _crash.limits_of(self.pid)
+            except OSError:
+                pass  # somebody else has reaped it; this process's own are likely the same
         self.reap()
-        return _crash.Death(self.code, _crash.read_words(self._words), _crash.read_page(self._page), self._memory)
+        return _crash.Death(self.code, _crash.read_words(self._words), _crash.read_page(self._page), self._memory, limits)
 
     def reap(self) -> bool:
         """Take the status of the ended process, so that no zombie stays; tell whether it has ended."""

@@ -292,7 +292,7 @@ def load_image_batch(
         for failure in failures:
             at = given[failure["index"]] if "index" in failure else None
             told = _error(name, failure, at, inputs[at] if at is not None else None)
-            if strict or at is None:
+            if strict or at is None or isinstance(told, MemoryRefused):
                 raise told
             failed[at] = told
     if array is not None and len(given) < len(inputs):  # rows for those that could not even be asked for
