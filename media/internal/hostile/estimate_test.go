@@ -1,0 +1,111 @@
+package hostile
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"headrace/internal/oracle"
+	"headrace/media"
+	"headrace/media/internal/pixeltest"
+	"headrace/media/internal/testjpeg"
+	"headrace/tensor"
+)
+
+// What a plan says that decoding takes is not less than what it takes, for every format: budgets rely on it. Images are so large that no memory is kept for them from
+// one to the next, and what the resident memory of the process grows by is theirs.
+func TestEstimatesAreUpperBounds(t *testing.T) {
+	// With a threshold that stays as it is, the C library gives back what was freed, and the next image's memory is seen again.
+	const threshold = "MALLOC_MMAP_THRESHOLD_=65536"
+	if name, value, _ := strings.Cut(threshold, "="); os.Getenv(name) != value {
+		own := exec.Command(os.Args[0], "-test.run=^TestEstimatesAreUpperBounds$", "-test.v")
+		own.Env = append(os.Environ(), threshold)
+		text, err := own.CombinedOutput()
+		if t.Logf("%s", text); err != nil || !bytes.Contains(text, []byte("WebP, lossless, whole")) {
+			t.Error(err)
+		}
+		return
+	}
+	const width, height = 3200, 2000
+	drawn := make(map[string]oracle.Image)
+	write := func(mode, format string, o pixeltest.Options) []byte {
+		if _, known := drawn[mode]; !known {
+			drawn[mode] = pixeltest.Smooth(mode, width, height, 1)
+		}
+		return oracle.WriteImage(t, drawn[mode], format, o)
+	}
+	type options = pixeltest.Options
+	for name, data := range map[string][]byte{
+		"JPEG":                  write("RGB", "JPEG", options{"quality": 90}),
+		"JPEG, progressive":     write("RGB", "JPEG", options{"quality": 90, "progressive": true}),
+		"JPEG, many scans":      testjpeg.ManyScans(width, height, 30),
+		"PNG":                   write("RGB", "PNG", options{"compress_level": 1}),
+		"PNG with alpha":        write("RGBA", "PNG", options{"compress_level": 1}),
+		"PNG of 16 bits":        write("I;16", "PNG", options{"compress_level": 1}),
+		"WebP":                  write("RGB", "WEBP", options{"method": 0}),
+		"WebP with alpha":       write("RGBA", "WEBP", options{"method": 0, "alpha_quality": 50}),
+		"WebP, lossless":        write("RGB", "WEBP", options{"method": 0, "lossless": true, "quality": 0}),
+		"WebP, lossless, alpha": write("RGBA", "WEBP", options{"method": 0, "lossless": true, "quality": 0}),
+		"AVIF":                  avif(t, 1600, 1000),
+		"GIF":                   write("L", "GIF", nil),
+		"BMP":                   write("RGB", "BMP", nil),
+		"TIFF":                  write("RGB", "TIFF", options{"strip_size": 1 << 30}),
+		"TIFF, LZW":             write("RGB", "TIFF", options{"strip_size": 1 << 30, "compression": "tiff_lzw"}),
+		"TIFF, deflate":         write("RGB", "TIFF", options{"compression": "tiff_adobe_deflate"}),
+	} {
+		info, err := media.Probe(data)
+		if err != nil {
+			if data == nil {
+				continue
+			}
+			t.Fatal(name, err)
+		}
+		d, err := media.DecoderFor(info.Format)
+		if err != nil {
+			continue
+		}
+		small := []media.Step{{Op: media.ResizeExact{Height: 224, Width: 224}}}
+		for _, u := range []use{
+			{"whole", media.Options{}, nil},
+			{"resized", media.Options{}, small},
+			{"gray of 16 bits, resized", media.Options{Color: media.Gray, DType: tensor.Uint16}, small},
+		} {
+			var plan media.Plan
+			if err := media.MakePlan(info, u.options, u.steps, draws{}, &plan); err != nil {
+				t.Fatal(name, err)
+			}
+			stride := plan.Form().RowBytes()
+			dst := make([]byte, stride*plan.Height)
+			for i := range dst {
+				dst[i] = 1 // resident before
+			}
+			took := MemoryOf(t, func() {
+				if err = d.DecodeInto(dst, stride, data, &info, &plan); err != nil {
+					t.Error(name, err)
+				}
+			})
+			const beside = 3 << 20 // what runtime and C library keep by the way
+			if said := plan.WorkingBytes(&info, data); took > said+beside && !instrumented {
+				t.Errorf("%s, %s: takes %d KiB, %d KiB were said", name, u.name, took>>10, said>>10)
+			} else {
+				t.Logf("%s, %s: takes %d KiB, %d KiB were said", name, u.name, took>>10, said>>10)
+			}
+		}
+	}
+}
+
+// avif is nil where there is no decoder.
+func avif(t *testing.T, width, height int) []byte {
+	t.Helper()
+	d, err := media.DecoderFor(media.AVIF)
+	if err != nil {
+		return nil
+	}
+	seed := Seeds(t, media.AVIF)[0].Data
+	if _, err := attempt(d, seed, nil, uses[0]); unsupported(err) {
+		return nil
+	}
+	return oracle.WriteImage(t, pixeltest.Smooth("RGB", width, height, 1), "AVIF", pixeltest.Options{"speed": 10, "quality": 50})
+}
