@@ -138,8 +138,12 @@ func (t *tracer) failed(err error) {
 	t.worker.pace.time()
 }
 
-// handOver says that the consumer gets an item.
+// handOver says that the consumer gets an item. The item may not have been there yet when the clock was read last, at the beginning of Next: the time since is a wait, so that no
+// hand-over begins before its item is made.
 func (t *tracer) handOver(v any, of *ticket, epoch int) {
+	if t.worker.pace.unread == 0 {
+		t.worker.tick(&t.worker.starved)
+	}
 	t.about(HandOver, v, of, epoch)
 	t.worker.settle()
 	t.flush()

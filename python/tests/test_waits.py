@@ -147,6 +147,20 @@ def test_an_interval_has_its_own_waits():
         assert (since["start_ns"], since["yielded"]) == (0, 3)
 
 
+@tried
+def test_each_epoch_of_so_many_steps_has_a_start():
+    """The engine begins anew where an epoch is cut off: what the loop waits for that is told apart, in every epoch."""
+    with loader_of(2 * STEP, 9, epochs=3, steps_per_epoch=4) as loader:
+        starts = waits = 0.0
+        for _ in range(3):
+            first, others, _ = timed(iter(loader), 0.0)
+            starts, waits = starts + first, waits + others
+        stats = loader.stats()
+    assert starts > 3 * STEP
+    assert close_to(stats["start_ns"], starts)
+    assert close_to(stats["waited_ns"], waits)
+
+
 def test_steps_of_the_program_itself_are_named():
     def slow(batch):
         sleep(STEP)

@@ -8,7 +8,8 @@ from time import monotonic_ns
 class Clock:
     """Times the calls of `next()`, and the loops that make them. Who calls it holds the loader's lock.
 
-    The wait for the first batch of a stream is told apart: the engine has just begun. Where several threads wait at once, that is one wait.
+    The wait for the first batch of a stream, and with `steps_per_epoch` of each epoch, is told apart: the engine has
+    just begun. Where several threads wait at once, that is one wait.
     """
 
     __slots__ = ("_asked", "_fresh", "_left", "_loop", "_main", "_since", "_start", "_told", "_waited", "batches")

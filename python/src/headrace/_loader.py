@@ -241,6 +241,8 @@ class Loader:
                 self._go_to(Frontier(frontier.epoch + 1))
             elif self._adrift or self._failure is not None or self._session is None:
                 self._go_to(frontier)
+            elif self._config.get("steps_per_epoch") is not None:
+                self._clock.restart()  # an epoch that was cut off has the engine begin anew
             epochs = self._config["epochs"]
             if epochs is not None and self._frontier.epoch >= epochs:
                 raise EpochsExhausted(
