@@ -183,8 +183,25 @@ LIGHTNING = """
         trainer.save_checkpoint(f"{folder}/model.ckpt")
         _, rest = fit(wrap(), 30, f"{folder}/model.ckpt")
         assert len(whole) == 30 and first + rest == whole, (len(first), len(rest))
-    batches = torch.utils.data.DataLoader(hr.torch.IterableDataset(pipeline(photos)), batch_size=None)
-    assert fit(batches, 30)[1] == whole
+
+    # A plain DataLoader has no state: the run begins its epoch again, and is told so, once.
+    def told(loader, *fitting):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", hr.HeadraceWarning)
+            trainer, seen = fit(loader, *fitting)
+        return trainer, seen, [str(w.message) for w in caught if w.category is hr.HeadraceWarning]
+
+    plain = lambda: torch.utils.data.DataLoader(hr.torch.IterableDataset(pipeline(photos)), batch_size=None)
+    trainer, first, warned = told(plain(), 17)
+    assert first == whole[:17]
+    assert len(warned) == 1 and "pipeline.to(" in warned[0], warned
+    trainer.save_checkpoint(f"{folder}/model.ckpt")
+    assert told(plain(), 30, f"{folder}/model.ckpt")[1] != whole[17:]
+    for good in lambda: pipeline(photos).to("torch").loader(), lambda: hr.torch.IterableDataset(pipeline(photos)):
+        assert told(good(), 3)[2] == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hr.HeadraceWarning)
+        next(iter(plain()))  # a loop of the program's own
     print("done")
 """
 

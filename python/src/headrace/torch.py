@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.utils.data
 
+from ._brief import outside
 from ._loader import Loader
-from .errors import RecipeError, WrongType
+from .errors import HeadraceWarning, RecipeError, WrongType
 from .pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         self._pipeline = source if isinstance(source, Pipeline) else None
         self._options = options
         self._loader: Loader | None = None
+        self._warned = False  # of a DataLoader that forgets where it stands
         if isinstance(source, Loader):
             if options:
                 named = ", ".join(options)
@@ -70,7 +74,29 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
                 f"headrace: DataLoader(num_workers={worker.num_workers}): each worker would give every batch again; write"
                 " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python, which uses all cores"
             )
+        self._warn_of_what_forgets()
         return iter(self.loader)
+
+    def _warn_of_what_forgets(self) -> None:
+        """Warn once where Lightning iterates this through a plain DataLoader, which has no state to put into checkpoints."""
+        if self._warned or ("lightning.pytorch" not in sys.modules and "pytorch_lightning" not in sys.modules):
+            return
+        frame = sys._getframe(1)
+        plain = trains = False
+        while frame is not None and not (plain and trains):
+            module = frame.f_globals.get("__name__", "")
+            # Subclasses may have a state.
+            plain = plain or (module == "torch.utils.data.dataloader" and type(frame.f_locals.get("self")) is torch.utils.data.DataLoader)
+            trains = trains or module.startswith(("lightning.pytorch.loops", "pytorch_lightning.loops"))
+            frame = frame.f_back  # type: ignore[assignment]
+        if plain and trains:
+            self._warned = True
+            text = (
+                "headrace: Lightning's checkpoints do not have the state of this data set, because a DataLoader has none to give them:"
+                " a run that is resumed begins its epoch again. Give the trainer the data set itself, or"
+                ' pipeline.to("torch").loader()'
+            )
+            warnings.warn(text, HeadraceWarning, stacklevel=outside())
 
     def __len__(self) -> int:
         """The number of batches in an epoch of this rank. TypeError: it is not known, as for `Loader`."""
