@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -30,7 +31,10 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	s := &stage{name: p.Name(), steps: p.Names, python: next.python, aggregate: next, asks: true, losses: h.policy}
 	c.limit(s.name, h)
 	n.steps = append(n.steps, step{stage: s})
-	t.way = []op{{do: func(_ context.Context, it *item) (*item, error) { c.work.drop(it); return nil, errGathered }}}
+	t.way = []op{{do: func(_ context.Context, it *record.Record) (*record.Record, error) {
+		c.work.Drop(it)
+		return nil, errGathered
+	}}}
 	t.leg = nil
 	c.drops, c.makes, c.gathers = true, true, append(c.gathers, s.name)
 	return nil
@@ -39,18 +43,20 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 var errGathered = errors.New("headrace: what is made of several samples cannot be made again")
 
 // begin makes what an epoch's samples are given to.
-func (g *aggregate) begin() pipe.Aggregator[*item, *item] { return &collector{aggregate: g} }
+func (g *aggregate) begin() pipe.Aggregator[*record.Record, *record.Record] {
+	return &collector{aggregate: g}
+}
 
 // collector is the object in one epoch. What it gives for a sample is made of all samples since it gave something last; what flush gives at the end, too, and where there
 // are none, of those that it gave something for last. So it is finished with them, and they come again until it is.
 type collector struct {
 	*aggregate
 	from   pipe.Memory
-	newest *item // that it was given; nil: none
-	made   int64 // how many samples it has made since
-	held   []pipe.Held[*item]
-	given  *pipe.Outputs[*item, *item] // what it gave last, to which more may come; nil: nothing
-	state  string                      // of the object behind that
+	newest *record.Record // that it was given; nil: none
+	made   int64          // how many samples it has made since
+	held   []pipe.Held[*record.Record]
+	given  *pipe.Outputs[*record.Record, *record.Record] // what it gave last, to which more may come; nil: nothing
+	state  string                                        // of the object behind that
 }
 
 // Resume implements pipe.Resumer.
@@ -60,7 +66,7 @@ func (c *collector) Resume(m pipe.Memory) error {
 }
 
 // Add implements pipe.Aggregator.
-func (c *collector) Add(ctx context.Context, v pipe.Held[*item], e *pipe.Emitter[*item, *item]) error {
+func (c *collector) Add(ctx context.Context, v pipe.Held[*record.Record], e *pipe.Emitter[*record.Record, *record.Record]) error {
 	c.end()
 	it := v.Value
 	call := c.call(it)
@@ -70,19 +76,19 @@ func (c *collector) Add(ctx context.Context, v pipe.Held[*item], e *pipe.Emitter
 	}
 	c.newest, c.made, c.held = it, 0, append(c.held, v)
 	err := c.stream(ctx, call, e)
-	c.work.drop(it) // the worker has copies of what it keeps
+	c.work.Drop(it) // the worker has copies of what it keeps
 	switch {
 	case err == nil:
 	case c.given != nil:
-		c.given.Lose(it.blamed(err))
+		c.given.Lose(blamed(it, err))
 	default:
-		e.Lose(v, it.blamed(err))
+		e.Lose(v, blamed(it, err))
 	}
 	return nil
 }
 
 // Flush implements pipe.Aggregator.
-func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*item, *item]) error {
+func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*record.Record, *record.Record]) error {
 	if c.newest == nil {
 		return nil // nothing has come
 	}
@@ -90,13 +96,13 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*item, *item]) er
 		c.end()
 	}
 	key := c.work.chance(c.newest)
-	call := &extern.Call{ID: c.newest.id, Key: c.newest.key, Random: [2]uint64{key.Uint64(c.op, 2), key.Uint64(c.op, 3)}, Flush: true}
+	call := &extern.Call{ID: c.newest.ID, Key: c.newest.Key, Random: [2]uint64{key.Uint64(c.op, 2), key.Uint64(c.op, 3)}, Flush: true}
 	err := c.stream(ctx, call, e)
 	if err == nil {
 		c.end()
 		return nil
 	}
-	err = c.newest.blamed(err)
+	err = blamed(c.newest, err)
 	if c.given == nil {
 		return err
 	}
@@ -106,7 +112,7 @@ func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*item, *item]) er
 }
 
 // stream hands on what the object gives. It may give something of all that it was given, so there has to be room before each call.
-func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitter[*item, *item]) (err error) {
+func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitter[*record.Record, *record.Record]) (err error) {
 	room, err := c.ahead(ctx, c.pool, c.newest)
 	if err != nil {
 		return err
@@ -119,7 +125,7 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 		case err == nil && misfit == nil:
 			c.give(e, child)
 		case err == nil:
-			c.work.drop(child)
+			c.work.Drop(child)
 		case misfit == nil:
 			misfit = err // the object goes on, and so must not see when this was found
 		}
@@ -143,7 +149,7 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 }
 
 // give hands on a sample that the object has made.
-func (c *collector) give(e *pipe.Emitter[*item, *item], child *item) {
+func (c *collector) give(e *pipe.Emitter[*record.Record, *record.Record], child *record.Record) {
 	if len(c.held) > 0 {
 		c.end()
 		c.given, c.held = e.Open(c.held...), nil
@@ -160,10 +166,10 @@ func (c *collector) end() {
 }
 
 // child makes a sample of what the object gives.
-func (c *collector) child(ctx context.Context, out []extern.Value) (_ *item, err error) {
+func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Record, err error) {
 	it := c.newest
-	child := &item{source: it.source, id: it.id, key: it.key}
-	child.output(it.made, c.made)
+	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key}
+	child.SetOutput(it.Made, c.made)
 	c.made++
 	if err := c.fill(child, out, nil); err != nil {
 		return nil, err

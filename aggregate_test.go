@@ -17,6 +17,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/leak"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -96,9 +97,9 @@ func TestAggregatesAreWhatPythonSays(t *testing.T) {
 		"Hoard": "", "Quiet": "", "Forgetful": "", "AtTheEnd": `,"gives":{"n":{"dtype":"int64"},"x":{"dtype":"float32","shape":[4]},"name":"text","key":"text"}`,
 	} {
 		want := gatheredBy(t, class, upTo(61))
-		var lost []Lost
+		var lost []record.Lost
 		steps := numbersUpTo(61) + fmt.Sprintf(`{"aggregate":{"function":"gatherers:%s"%s}},{"batch":{"size":5}}`, class, types)
-		l := openObject(t, steps, Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		if i := l.Info(); i.Exact || i.BatchesPerEpoch != -1 || i.Stages[len(i.Stages)-2].Name != "aggregate" && i.Stages[len(i.Stages)-3].Name != "aggregate" {
 			t.Errorf("%s: %+v", class, i)
 		}
@@ -143,7 +144,7 @@ func TestAggregatesResumeAnywhere(t *testing.T) {
 			steps := c.steps + `,{"batch":{"size":3}}`
 			var lost []string
 			config := Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(1000), Order: c.order}
-			l := openObject(t, steps, config, Options{Lost: func(l Lost) { lost = append(lost, fmt.Sprint(l.ID, l.Stage)) }})
+			l := openObject(t, steps, config, Options{Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID, l.Stage)) }})
 			type moment struct {
 				made []madeOne
 				lost int // before it
@@ -330,12 +331,12 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 	const gives = `,"gives":{"n":{"dtype":"int64"},"x":{"dtype":"float32","shape":[2,4]}}`
 	steps := numbersUpTo(21) + `{"aggregate":{"function":"gatherers:%s"` + gives + `}%s},{"batch":{"size":2}}`
 	for _, own := range []string{"", `,"failures":{"on_error":"skip","max_errors":2}`} {
-		var lost []Lost
+		var lost []record.Lost
 		c := Config{OnError: Skip}
 		if own != "" {
 			c.OnError = Raise
 		}
-		l := openObject(t, fmt.Sprintf(steps, "Bad", own), c, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		l := openObject(t, fmt.Sprintf(steps, "Bad", own), c, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		ns := fmt.Sprint(numbersOfEpoch(t, l, "n"))
 		if ns != "[[1 2003] [4005 6009] [10011 12013] [14015 16017] [18019 20]]" {
 			t.Error(ns)
@@ -350,7 +351,7 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 		nothingHeld(t, l)
 
 		lost = nil
-		l = openObject(t, fmt.Sprintf(steps, "BadFlush", own), c, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		l = openObject(t, fmt.Sprintf(steps, "BadFlush", own), c, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		if n := len(numbersOfEpoch(t, l, "n")); n != 5 || len(lost) != 1 || lost[0].ID.Index != 20 || !strings.Contains(lost[0].Err.Error(), "ValueError: no end") {
 			t.Errorf("%d batches, %+v", n, lost)
 		}
@@ -379,9 +380,9 @@ func TestAggregatesWhoseWorkerDies(t *testing.T) {
 	for class, want := range map[string]string{
 		"Deadly": "SIGKILL", "Hangs": "took longer than its time limit of 200ms", "Unwritten": "is to be plain JSON, arrays of NumPy and bytes: Object of type set",
 	} {
-		var lost []Lost
+		var lost []record.Lost
 		steps := numbersUpTo(21) + fmt.Sprintf(`{"aggregate":{"function":"gatherers:%s"%s},"failures":{"time_limit":0.2}},{"batch":{"size":2}}`, class, gives)
-		l := openObject(t, steps, Config{OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		for range 2 {
 			var err error
 			batches := 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"headrace/internal/npy"
+	"headrace/internal/record"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -12,14 +13,14 @@ import (
 // arrayFile is a part of a recipe that finds the array in a file of NumPy's format. It stays where the file was read to.
 type arrayFile struct {
 	work  *work
-	bytes place
-	array place
+	bytes record.Column
+	array record.Column
 	what  sample.Type // of which extents may be unknown
 }
 
 // run implements part.
-func (p *arrayFile) run(_ context.Context, it *item, _ *tool) error {
-	a, err := npy.Read(it.values.data[p.bytes.at])
+func (p *arrayFile) run(_ context.Context, it *record.Record, _ *tool) error {
+	a, err := npy.Read(it.Values.Bytes[p.bytes.At])
 	if err != nil {
 		return err
 	}
@@ -29,9 +30,9 @@ func (p *arrayFile) run(_ context.Context, it *item, _ *tool) error {
 	if !fitsShape(a.Shape, p.what.Shape) {
 		return fmt.Errorf("headrace: the file holds an array %v: the recipe says %v", a.Shape, p.what.Shape)
 	}
-	it.values.forget(p.bytes)
-	it.values.arrays[p.array.at] = array{a.Shape, a.Data}
-	p.work.settle(it)
+	it.Values.Forget(p.bytes)
+	it.Values.Arrays[p.array.At] = record.Array{Shape: a.Shape, Data: a.Data}
+	p.work.Settle(it)
 	return nil
 }
 
@@ -48,4 +49,4 @@ func fitsShape(s, want tensor.Shape) bool {
 }
 
 // foresee implements part. The array takes no bytes besides those of the file.
-func (p *arrayFile) foresee(*item, *tool) int64 { return 0 }
+func (p *arrayFile) foresee(*record.Record, *tool) int64 { return 0 }

@@ -9,6 +9,7 @@ import (
 
 	"headrace/arena"
 	"headrace/internal/bytesize"
+	"headrace/internal/record"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -20,8 +21,8 @@ type Batch struct {
 	slot    *arena.Slot
 	form    atomic.Pointer[form] // nil until a row is written, where batches have several
 	texts   [][]string           // by field of text or objects, then row; len(texts[i]) == layout.rows
-	origins [][]Origin           // by row; nil: there is no ledger
-	lost    [][]*Lost            // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
+	origins [][]record.Origin    // by row; nil: there is no ledger
+	lost    [][]*record.Lost     // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
 	rows    int
 	samples []int // by row, how many are packed into it; nil: one
 	epoch   int
@@ -109,12 +110,12 @@ func (b *Batch) empty(row int) {
 }
 
 // origin notes a sample that an empty row holds, behind those that were noted.
-func (b *Batch) origin(row int, it *item) {
-	if b.lost != nil && it.replaced != nil {
-		b.lost[row] = append(b.lost[row], it.replaced)
+func (b *Batch) origin(row int, it *record.Record) {
+	if b.lost != nil && it.Replaced != nil {
+		b.lost[row] = append(b.lost[row], it.Replaced)
 	}
 	if b.origins != nil {
-		b.origins[row] = append(b.origins[row], it.origin())
+		b.origins[row] = append(b.origins[row], it.Origin())
 	}
 }
 
@@ -180,10 +181,10 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 				b.samples = make([]int, s.layout.rows)
 			}
 			if s.notes {
-				b.lost = make([][]*Lost, s.layout.rows)
+				b.lost = make([][]*record.Lost, s.layout.rows)
 			}
 			if s.ledger {
-				b.origins = make([][]Origin, s.layout.rows)
+				b.origins = make([][]record.Origin, s.layout.rows)
 			}
 		}
 		b.slot, b.rows = slot, 0

@@ -3,6 +3,7 @@ package headrace
 import (
 	"fmt"
 
+	"headrace/internal/record"
 	"headrace/media"
 )
 
@@ -10,7 +11,7 @@ import (
 // so that an operation need not allocate any. The zero Canvas gives memory of its own, as tests of an operation need it.
 type Canvas struct {
 	work *work
-	item *item
+	item *record.Record
 }
 
 // Pixels returns an image of this form that holds anything, for Out; one that is not given out goes back after the call. It panics where the form
@@ -20,7 +21,7 @@ func (c Canvas) Pixels(f media.Form) media.Pixels {
 		panic(fmt.Errorf("headrace: Canvas.Pixels of %v: takes uint8 or uint16, 1, 3 or 4 channels, and at most %d pixels", f, media.MaxPixels))
 	}
 	if c.work == nil {
-		return media.Pixels{Data: make([]byte, storedBytes(f)), Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
+		return media.Pixels{Data: make([]byte, record.StoredBytes(f)), Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
 	}
-	return c.item.values.room(&c.work.pictures, f).Pixels
+	return c.item.Values.NewImage(&c.work.Images, f).Pixels
 }

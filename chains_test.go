@@ -11,10 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-
-	"pgregory.net/rapid"
+	"headrace/internal/record"
 )
 
 // chain draws steps from decode_image to batch, in the notation of recipes.
@@ -84,7 +85,7 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 			var lost []string
 			workers := rapid.IntRange(1, 3).Draw(rt, "workers")
 			l, err := Open(t.Context(), r, Config{Epochs: new(1), Fuse: &fuse, OnError: Skip, MaxErrors: ErrorRate(1), Workers: &workers},
-				Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
+				Options{Lost: func(l record.Lost) { lost = append(lost, l.Key) }})
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -33,7 +34,7 @@ type collating struct {
 
 // commission is a batch to be made.
 type commission struct {
-	items []*item
+	items []*record.Record
 	slot  []byte // where its arrays belong
 }
 
@@ -79,11 +80,11 @@ func (c *compiler) collate(plan fuse.Plan, rows int) (_ *collating, err error) {
 }
 
 // collate is the flow of batches behind the samples.
-func (j joiner) collate(in pipe.Flow[*item], c *collating) pipe.Flow[*Batch] {
+func (j joiner) collate(in pipe.Flow[*record.Record], c *collating) pipe.Flow[*Batch] {
 	j.slots.packs = true // a batch is one row
 	together := pipe.AggregateOpts{Name: "group " + c.name, Buffer: 1, DropLast: c.dropLast}
 	j.note(together.Name, 1, nil)
-	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*item, []*item] { return &gathered{rows: c.rows} }, together), c.dropAll)
+	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &gathered{rows: c.rows} }, together), c.dropAll)
 
 	calls := pipe.FillOpts{
 		Name: c.name, Workers: c.workers, Hands: c.hands, Staff: c.pool.SetWorkers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, Failures: c.losses,
@@ -96,13 +97,13 @@ func (j joiner) collate(in pipe.Flow[*item], c *collating) pipe.Flow[*Batch] {
 // gathered are the samples of the next batch. Nobody waits for the bytes of those that wait for others.
 type gathered struct {
 	rows int
-	held []pipe.Held[*item]
+	held []pipe.Held[*record.Record]
 }
 
 // Add implements pipe.Aggregator.
-func (g *gathered) Add(_ context.Context, v pipe.Held[*item], e *pipe.Emitter[*item, []*item]) error {
-	v.Value.content.Park()
-	v.Value.working.Park()
+func (g *gathered) Add(_ context.Context, v pipe.Held[*record.Record], e *pipe.Emitter[*record.Record, []*record.Record]) error {
+	v.Value.Content.Park()
+	v.Value.Working.Park()
 	if g.held = append(g.held, v); len(g.held) == g.rows {
 		g.emit(e)
 	}
@@ -110,15 +111,15 @@ func (g *gathered) Add(_ context.Context, v pipe.Held[*item], e *pipe.Emitter[*i
 }
 
 // Flush implements pipe.Aggregator.
-func (g *gathered) Flush(_ context.Context, e *pipe.Emitter[*item, []*item]) error {
+func (g *gathered) Flush(_ context.Context, e *pipe.Emitter[*record.Record, []*record.Record]) error {
 	if len(g.held) > 0 {
 		g.emit(e)
 	}
 	return nil
 }
 
-func (g *gathered) emit(e *pipe.Emitter[*item, []*item]) {
-	list := make([]*item, len(g.held))
+func (g *gathered) emit(e *pipe.Emitter[*record.Record, []*record.Record]) {
+	list := make([]*record.Record, len(g.held))
 	for i, h := range g.held {
 		list[i] = h.Value
 	}
@@ -128,7 +129,7 @@ func (g *gathered) emit(e *pipe.Emitter[*item, []*item]) {
 }
 
 // into has a batch made of samples, which are done with then, whatever comes of it.
-func (c *collating) into(ctx context.Context, items []*item, b *Batch, row int) error {
+func (c *collating) into(ctx context.Context, items []*record.Record, b *Batch, row int) error {
 	defer c.dropAll(items)
 	m, err := c.make(ctx, commission{items, b.slot.Bytes()})
 	switch {
@@ -140,7 +141,7 @@ func (c *collating) into(ctx context.Context, items []*item, b *Batch, row int) 
 	case c.refuses:
 		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", Replace, Skip, err)
 	}
-	return items[0].blamed(fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.name, err))
+	return blamed(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.name, err))
 }
 
 // makeOnce is one try.
@@ -164,9 +165,9 @@ func (c *collating) makeOnce(ctx context.Context, a commission) (m made, err err
 func (c *collating) callOf(a commission) *extern.Call {
 	first := a.items[0]
 	key := c.work.chance(first)
-	call := &extern.Call{ID: first.id, Key: first.key, Rows: len(a.items), Whole: a.slot, Random: [2]uint64{key.Uint64(c.op, 0), key.Uint64(c.op, 1)}}
+	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.items), Whole: a.slot, Random: [2]uint64{key.Uint64(c.op, 0), key.Uint64(c.op, 1)}}
 	if c.work.ledger {
-		first.drew(c.name, map[string]any{"key": call.Random})
+		first.Drew(c.name, map[string]any{"key": call.Random})
 	}
 	for _, it := range a.items {
 		for i := range c.in {
@@ -177,18 +178,18 @@ func (c *collating) callOf(a commission) *extern.Call {
 }
 
 // settle makes the slot's batch of what was made: where that is larger than the slot, in a larger one.
-func (c *collating) settle(items []*item, m made, b *Batch, row int) error {
+func (c *collating) settle(items []*record.Record, m made, b *Batch, row int) error {
 	c.sign(items, b, row)
 	if c.probes {
 		if err := c.note(m); err != nil {
-			return items[0].blamed(err)
+			return blamed(items[0], err)
 		}
 		return nil
 	}
 	if len(c.work.layout.forms) == 0 {
 		f, err := c.form(m)
 		if err != nil {
-			return items[0].blamed(err)
+			return blamed(items[0], err)
 		}
 		if f.bytes > len(b.slot.Bytes()) {
 			if err := b.slot.Grow(f.bytes); err != nil {
@@ -252,7 +253,7 @@ func (c *collating) note(m made) error {
 }
 
 // sign notes whose samples the batch is made of.
-func (c *collating) sign(items []*item, b *Batch, row int) {
+func (c *collating) sign(items []*record.Record, b *Batch, row int) {
 	b.samples[row] = len(items)
 	b.empty(row)
 	for _, it := range items {
@@ -278,15 +279,15 @@ func (c *collating) extents(m made) (all []int, err error) {
 // free gives back the memory of the values that lie in none of a batch.
 func (c *collating) free(m made) {
 	for i := range m.values {
-		if b := m.values[i].Data; c.work.host.heap.Has(b) {
-			c.work.host.heap.Give(b)
+		if b := m.values[i].Data; c.work.Shared.Has(b) {
+			c.work.Shared.Give(b)
 		}
 	}
 }
 
-func (c *collating) dropAll(items []*item) {
+func (c *collating) dropAll(items []*record.Record) {
 	for _, it := range items {
-		c.work.drop(it)
+		c.work.Drop(it)
 	}
 }
 

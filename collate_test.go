@@ -17,6 +17,7 @@ import (
 	"headrace/arena"
 	"headrace/extern"
 	"headrace/internal/leak"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -278,7 +279,7 @@ func TestTroubleOfOneBatch(t *testing.T) {
 	lost := map[string]error{}
 	o := Options{
 		Python: pythonHere(t, troubles(t, map[int]string{2: "die", 5: "raise", 7: "misfit", 11: "hang"})),
-		Lost:   func(l Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
+		Lost:   func(l record.Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
 	}
 	letters := filepath.Join(t.TempDir(), "letters")
 	l := openCollate(t, root, fmt.Sprintf(gatheredStep, `,"failures":{"on_error":"skip","max_errors":4,"time_limit":3}`), Config{DeadLetters: recipe.Path(letters)}, o)
@@ -368,7 +369,7 @@ func TestCollateIsNotReplaced(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 8)
 	var replaced []string
-	o := Options{Python: pythonHere(t, troubles(t, map[int]string{1: "raise", 4: "raise"})), Lost: func(l Lost) { replaced = append(replaced, filepath.Base(l.Key)) }}
+	o := Options{Python: pythonHere(t, troubles(t, map[int]string{1: "raise", 4: "raise"})), Lost: func(l record.Lost) { replaced = append(replaced, filepath.Base(l.Key)) }}
 	steps := strings.Replace(toldStep, `{"batch":{"size":4}}`, `{"batch":{"size":4,"collate":{"function":"stages:joined","fields":["key","image"],"gives":{"key":"text","image":{"dtype":"uint8","shape":[null,8,8,3]}}}}}`, 1)
 	l := openCollate(t, root, fmt.Sprintf(steps, ""), Config{OnError: Replace}, o)
 	if got, _ := wholeBatches(t, l); len(got) != 2 || len(replaced) != 2 || l.Epoch().Replaced != 2 || strings.Contains(got[0]["key"], "001") {
@@ -539,7 +540,7 @@ func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 			defer mu.Unlock()
 			calls++
 			for i, v := range m.values {
-				if is := overlap(a.slot, v.Data); is != (len(v.Shape) > 0) {
+				if is := record.Overlap(a.slot, v.Data); is != (len(v.Shape) > 0) {
 					t.Errorf("%s %v is written into the batch: %v", l.collating.out[i].name, v.Shape, is)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -64,7 +65,7 @@ type stage struct {
 type routing struct {
 	name     string
 	steps    []string
-	choose   func(context.Context, *item) (int, error)
+	choose   func(context.Context, *record.Record) (int, error)
 	branches []*line
 	losses   *pipe.Policy
 }
@@ -100,7 +101,7 @@ type compiler struct {
 // trail is what is known at a place of a line.
 type trail struct {
 	schema  sample.Schema // of samples there
-	places  places
+	places  record.Columns
 	leg     *leg  // nil: none has begun
 	way     []op  // how samples get there, from their beginning or from the last routing around
 	samples int64 // in an epoch of this rank, at most
@@ -116,7 +117,7 @@ type op struct {
 func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	c := compiler{
 		work: &l.work, failing: l.failing(), groups: l.groups, rows: l.size(), sources: l.sources,
-		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: places{homes: newHomes()}},
+		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}},
 	}
 	whole, err := c.line(p.Samples)
 	if err != nil {
@@ -132,7 +133,7 @@ func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	case end.collating != nil:
 		l.writers = end.collating.pool
 	}
-	l.work.room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.room, c.spending, c.skipping, c.judges
+	l.work.Room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.Room, c.spending, c.skipping, c.judges
 	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers
 	if c.relabels {
 		l.info.Classes = nil // other labels than those of the source
@@ -167,9 +168,9 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 func (c *compiler) begin(n *line, s *fuse.Source) error {
 	t := &c.trail
 	t.schema = s.Schema()
-	t.places.of = map[string]place{}
+	t.places.Of = map[string]record.Column{}
 	for _, f := range t.schema {
-		t.places.putAny(f.Name, f.Type)
+		t.places.PutAny(f.Name, f.Type)
 	}
 	source := n.source
 	if t.samples = source.split.Len(); source.iterated() {
@@ -179,22 +180,22 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 	source.leg = t.leg
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
 	if c.failing.sources > 1 {
-		read.name = "read " + source.name
+		read.name = "read " + source.Name
 	}
 	if err := source.contents.link(c, read, s); err != nil {
 		return err
 	}
-	c.push(n, read, s.Failures, c.work.read, c.work.drop)
+	c.push(n, read, s.Failures, c.work.read(source), c.work.Drop)
 	return nil
 }
 
 func (c *compiler) beginLeg() {
 	c.trail.leg = &leg{work: c.work}
-	c.trail.places.fresh = nil
+	c.trail.places.Fresh = nil
 }
 
 // push appends a stage. Undo makes a sample as it was before its operation has failed.
-func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo func(*item)) {
+func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo func(*record.Record)) {
 	t := &c.trail
 	h := c.failing.of(f, t.samples)
 	if s.python != nil {
@@ -228,7 +229,7 @@ func (c *compiler) limit(name string, h handling) {
 // merge puts lines together.
 func (c *compiler) merge(n *line, m *fuse.Merge) error {
 	n.merge = m
-	ways := map[*listing][]op{}
+	ways := map[*record.Source][]op{}
 	begin := c.trail
 	samples := int64(0)
 	for _, f := range m.Of {
@@ -240,20 +241,22 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 		}
 		n.of = append(n.of, of)
 		for _, s := range before[:len(before)-len(c.sources)] {
-			ways[s] = c.trail.way
+			ways[&s.Source] = c.trail.way
 		}
 		samples += c.trail.samples
 	}
 	t := &c.trail
 	t.leg, t.samples = nil, samples
-	t.way = []op{{do: func(ctx context.Context, it *item) (*item, error) { return c.work.along(ctx, it, ways[it.source]) }}}
+	t.way = []op{{do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+		return c.work.along(ctx, it, ways[it.Source])
+	}}}
 	return nil
 }
 
 // route divides samples among branches. What they give is alike, so it does not matter with which of them one goes on.
 func (c *compiler) route(n *line, r *fuse.Route) error {
 	work, before := c.work, c.trail
-	choose, err := chooser(r, before.schema, before.places.of[r.By])
+	choose, err := chooser(r, before.schema, before.places.Of[r.By])
 	if err != nil {
 		return err
 	}
@@ -261,15 +264,15 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	c.limit(r.Name, h)
 	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.policy}
 	if h.replaces { // a router only looks, so what no branch takes is replaced before it
-		pass := func(_ context.Context, it *item) error { _, err := choose(it); return err }
-		c.push(n, &stage{name: r.Name, steps: next.steps}, r.Failures, pass, func(*item) {})
+		pass := func(_ context.Context, it *record.Record) error { _, err := choose(it); return err }
+		c.push(n, &stage{name: r.Name, steps: next.steps}, r.Failures, pass, func(*record.Record) {})
 		next.name, next.steps, next.losses = r.Name+".branches", nil, nil
 		before = c.trail
 	}
 	ways := make([][]op, len(r.Branches))
 	for i, b := range r.Branches {
 		c.trail = before
-		c.trail.places, c.trail.leg = before.places.branch(), nil
+		c.trail.places, c.trail.leg = before.places.Branch(), nil
 		c.trail.way = append(slices.Clip(before.way), op{do: only(i, choose, work)})
 		branch, err := c.line(b.Flow)
 		if err != nil {
@@ -280,10 +283,10 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	}
 	t := &c.trail
 	t.leg = nil
-	t.way = append(slices.Clip(before.way), op{do: func(ctx context.Context, it *item) (*item, error) {
+	t.way = append(slices.Clip(before.way), op{do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err != nil {
-			work.drop(it)
+			work.Drop(it)
 			return nil, err
 		}
 		return work.along(ctx, it, ways[i])
@@ -321,7 +324,7 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 		return err
 	}
 	c.trail.leg.parts = append(c.trail.leg.parts, next)
-	c.push(n, s, p.Failures, c.work.carry(next), func(it *item) { it.values.sweep() })
+	c.push(n, s, p.Failures, c.work.carry(next), func(it *record.Record) { it.Values.Sweep() })
 	return nil
 }
 
@@ -332,11 +335,11 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 	if p.Images != nil && p.Images.Field != "" {
 		what = "probe "
 	}
-	if t.leg != nil && (what != "probe " || t.leg.probe.in != data && !slices.Contains(t.places.fresh, p.Images.Field)) {
+	if t.leg != nil && (what != "probe " || t.leg.probe.Kind != record.Bytes && !slices.Contains(t.places.Fresh, p.Images.Field)) {
 		return
 	}
 	c.beginLeg()
-	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.leg.reserve, func(*item) {})
+	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.leg.reserve, func(*record.Record) {})
 }
 
 // program makes a part of a step that brings its code.
@@ -344,7 +347,7 @@ func (c *compiler) program(s recipe.Step) (next part, err error) {
 	t := &c.trail
 	next, t.schema, err = s.Args.(program).link(c.work, s.Name, t.schema, &t.places)
 	c.programs = true
-	c.relabels = c.relabels || slices.Contains(t.places.fresh, "label")
+	c.relabels = c.relabels || slices.Contains(t.places.Fresh, "label")
 	return next, err
 }
 
@@ -353,13 +356,13 @@ func (c *compiler) images(p fuse.Part) *images {
 	t := &c.trail
 	next := &images{work: c.work, what: p.Images, names: stepNames(p)}
 	if field := p.Images.Field; field != "" {
-		next.bytes = t.places.take(field)
+		next.bytes = t.places.Take(field)
 		t.leg.probe = next.bytes
 		t.schema = t.schema.Without(field)
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)
-	next.image = t.places.put(p.Images.To, is)
+	next.image = t.places.Put(p.Images.To, is)
 	t.schema = t.schema.With(p.Images.To, is)
 	return next
 }
@@ -367,8 +370,8 @@ func (c *compiler) images(p fuse.Part) *images {
 // array makes a part of a step that reads an array.
 func (c *compiler) array(args *recipe.DecodeNPY) *arrayFile {
 	t := &c.trail
-	next := &arrayFile{work: c.work, bytes: t.places.take(args.Field), what: args.Type()}
-	next.array = t.places.putArray(args.To)
+	next := &arrayFile{work: c.work, bytes: t.places.Take(args.Field), what: args.Type()}
+	next.array = t.places.PutArray(args.To)
 	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
 	return next
 }
@@ -402,15 +405,15 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
 		return e, nil
 	}
 	for i, f := range c.work.layout.fields {
-		at := c.trail.places.of[f.Name]
+		at := c.trail.places.Of[f.Name]
 		switch {
-		case at.in == 0: // made of another
+		case at.Kind == 0: // made of another
 		case e.writer != nil && e.writer.makes(f.Name):
-		case plan.Buckets != nil && at.in == arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
+		case plan.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
 		case e.images != nil && at == e.images.image:
 			e.image = i
-		case at.in == texts || at.in == data:
+		case at.Kind == record.Texts || at.Kind == record.Bytes:
 			e.cells = append(e.cells, cell{field: i, text: c.text(i), place: at})
 		default:
 			e.cells = append(e.cells, cell{field: i, place: at})

@@ -16,6 +16,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 )
@@ -51,7 +52,7 @@ func TestDeadLetters(t *testing.T) {
 	var told []deadLetter
 	for _, c := range []Config{{OnError: Skip}, {OnError: Replace, WorldSize: 2, Rank: 1}, {OnError: Replace, Fuse: new(false)}} {
 		c.Epochs, c.DeadLetters = new(2), recipe.Path(file)
-		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
+		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l record.Lost) {
 			told = append(told, deadLetter{c.Rank, l.ID.Epoch, l.ID.Source, l.ID.Pos, l.ID.Index, []int64{}, recipe.Path(l.Key), l.Stage, l.Cause().Error(), l.Replaced})
 		}})
 		drain(t, l)

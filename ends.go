@@ -5,6 +5,7 @@ import (
 
 	"headrace/group"
 	elements "headrace/internal/numbers"
+	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
@@ -16,7 +17,7 @@ func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
 	p := plan.Last
 	g := &grouping{work: c.work}
 	for _, f := range t.schema.Ragged() {
-		g.sequences = append(g.sequences, t.places.of[f.Name])
+		g.sequences = append(g.sequences, t.places.Of[f.Name])
 	}
 	what := "measure "
 	switch {
@@ -26,7 +27,7 @@ func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
 		g.limit, g.overlong = slices.Max(plan.Buckets.Lengths), overlongs[plan.Buckets.Overlong]
 	default:
 		g.image = imageIn(plan.Schema)
-		g.picture = t.places.of[plan.Schema[g.image].Name]
+		g.picture = t.places.Of[plan.Schema[g.image].Name]
 	}
 	before := t.leg
 	if p.Images != nil {
@@ -40,21 +41,21 @@ func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
 			g.images, g.picture = e.images, e.images.image
 		}
 		if plan.Buckets == nil {
-			t.leg.probe = place{} // what measures looks at it
+			t.leg.probe = record.Column{} // what measures looks at it
 		}
 		t.leg.parts = append(t.leg.parts, e.images)
 		g.leg, g.lane = t.leg, c.work.lane
 	}
 	t.leg = before
 	c.drops = g.overlong == group.Drop
-	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.measure, func(*item) {})
+	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.measure, func(*record.Record) {})
 	e.grouping = g
 }
 
 var overlongs = map[string]group.Overlong{"error": group.Fail, "truncate": group.Truncate, "drop": group.Drop}
 
 // padded makes the cell of a sequence.
-func (c *compiler) padded(i int, at place, pad recipe.PadValue) cell {
+func (c *compiler) padded(i int, at record.Column, pad recipe.PadValue) cell {
 	f := c.work.layout.fields[i]
 	size, _ := f.Shape[1:].Bytes(f.DType)
 	return cell{
@@ -71,11 +72,11 @@ func (c *compiler) field(name string) int {
 func (c *compiler) tracks(p recipe.Pack) (all []track) {
 	text := 0
 	for i, f := range c.work.layout.fields {
-		t := track{field: i, place: c.trail.places.of[f.Name]}
+		t := track{field: i, place: c.trail.places.Of[f.Name]}
 		switch {
-		case t.place.in == 0: // made of another
+		case t.place.Kind == 0: // made of another
 			continue
-		case t.place.in == texts:
+		case t.place.Kind == record.Texts:
 			t.text = text
 			text++
 		default:

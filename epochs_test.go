@@ -9,6 +9,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/sample"
 )
@@ -151,7 +152,9 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.flow = pipe.Map(pipe.From(l.sources[0].name, l.sources[0]), func(_ context.Context, it *item) (*Batch, error) { return nil, &sample.Error{Key: it.key, Err: end} }, pipe.Opts{Name: "fail"})
+		l.flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*Batch, error) {
+			return nil, &sample.Error{Key: it.Key, Err: end}
+		}, pipe.Opts{Name: "fail"})
 		if err := l.Start(State{}, nil); err != nil {
 			t.Fatal(err)
 		}

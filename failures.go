@@ -8,6 +8,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -15,24 +16,25 @@ import (
 )
 
 // doing is what an operation does to a sample.
-type doing func(context.Context, *item) error
+type doing func(context.Context, *record.Record) error
 
 // attempt is an operation that has come to its end with a sample: it returns the sample, or another object for it, where it has succeeded. Otherwise the
 // sample holds nothing any more, or whatever an abandoned operation still works on, which lets go of it.
-type attempt func(context.Context, *item) (*item, error)
+type attempt func(context.Context, *record.Record) (*record.Record, error)
 
 // named says of an error which sample has failed.
 func named(a attempt) attempt {
-	return func(ctx context.Context, it *item) (*item, error) {
+	return func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		out, err := a(ctx, it)
 		if err != nil {
-			return nil, it.blamed(err)
+			return nil, blamed(it, err)
 		}
 		return out, nil
 	}
 }
 
-func (it *item) blamed(err error) error {
+// blamed names the sample that failed, where it is the sample that did.
+func blamed(it *record.Record, err error) error {
 	if start := (*extern.StartError)(nil); errors.As(err, &start) {
 		return stopping(err)
 	}
@@ -40,7 +42,7 @@ func (it *item) blamed(err error) error {
 	if short := (*machine.Shortage)(nil); errors.As(err, &short) {
 		return err
 	}
-	return &sample.Error{Key: it.key, Index: it.id.Index, Output: it.id.Output, Err: err}
+	return &sample.Error{Key: it.Key, Index: it.ID.Index, Output: it.ID.Output, Err: err}
 }
 
 // failing is what a loader does about failures.
@@ -116,20 +118,20 @@ func policy(e OnError, m MaxErrors, n int64) pipe.Policy {
 
 // attempt makes one of an operation, with retries and a time limit. A sample that an abandoned operation still has is made again, on the way that led here. Undo makes
 // a sample as it was before the operation has failed.
-func (w *work) attempt(do doing, h handling, way []op, undo func(*item)) attempt {
+func (w *work) attempt(do doing, h handling, way []op, undo func(*record.Record)) attempt {
 	if h.retries == 0 && h.limit == 0 {
-		return func(ctx context.Context, it *item) (*item, error) {
+		return func(ctx context.Context, it *record.Record) (*record.Record, error) {
 			if err := caught(ctx, it, do); err != nil {
-				w.drop(it)
+				w.Drop(it)
 				return nil, err
 			}
 			return it, nil
 		}
 	}
 	try := w.try(do, h.limit)
-	retry := pipe.Retry(func(ctx context.Context, t *tries) (_ *item, err error) {
+	retry := pipe.Retry(func(ctx context.Context, t *tries) (_ *record.Record, err error) {
 		if t.it == nil {
-			if t.it, err = w.along(ctx, t.of.again(), way); err != nil {
+			if t.it, err = w.along(ctx, t.of.Again(), way); err != nil {
 				return nil, err
 			}
 		}
@@ -144,11 +146,11 @@ func (w *work) attempt(do doing, h handling, way []op, undo func(*item)) attempt
 		}
 		return nil, err
 	}, pipe.Backoff{Times: h.retries, First: h.wait, Most: mostWait})
-	return func(ctx context.Context, it *item) (*item, error) {
+	return func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		t := &tries{of: it, it: it}
 		out, err := retry(ctx, t)
 		if err != nil && t.it != nil {
-			w.drop(t.it)
+			w.Drop(t.it)
 		}
 		return out, err
 	}
@@ -156,45 +158,38 @@ func (w *work) attempt(do doing, h handling, way []op, undo func(*item)) attempt
 
 // tries are those of one sample.
 type tries struct {
-	of *item // names it
-	it *item // what is worked on; nil: an abandoned operation has it
-}
-
-// again is the same sample, not read yet.
-func (it *item) again() *item {
-	fresh := &item{source: it.source, id: it.id, key: it.key, replaced: it.replaced, drawn: it.drawn, wanted: it.made}
-	fresh.id.Output = ""
-	return fresh
+	of *record.Record // names it
+	it *record.Record // what is worked on; nil: an abandoned operation has it
 }
 
 // caught makes a panic an operation's error. The engine would do so too, but nothing would then name the sample, or let go of what it holds.
-func caught(ctx context.Context, it *item, do doing) (err error) {
+func caught(ctx context.Context, it *record.Record, do doing) (err error) {
 	defer catch(&err)
 	return stopping(do(ctx, it))
 }
 
 // try makes a try of an operation, with a time limit where that is not 0. It reports whether the sample is still the caller's: one whose operation was abandoned
 // is not. What that holds is parked, as nobody must wait for it.
-func (w *work) try(do doing, most time.Duration) func(context.Context, *item) (ours bool, err error) {
+func (w *work) try(do doing, most time.Duration) func(context.Context, *record.Record) (ours bool, err error) {
 	if most <= 0 {
-		return func(ctx context.Context, it *item) (bool, error) { return true, caught(ctx, it, do) }
+		return func(ctx context.Context, it *record.Record) (bool, error) { return true, caught(ctx, it, do) }
 	}
 	type outcome struct {
-		it  *item
+		it  *record.Record
 		err error
 	}
-	limited := pipe.Limit(func(ctx context.Context, it *item) (outcome, error) {
-		content, working := it.content, it.working
+	limited := pipe.Limit(func(ctx context.Context, it *record.Record) (outcome, error) {
+		content, working := it.Content, it.Working
 		defer context.AfterFunc(ctx, func() { content.Park(); working.Park() })()
-		it.limited = true
+		it.Limited = true
 		err := caught(ctx, it, do)
-		it.limited = false
+		it.Limited = false
 		if err != nil && ctx.Err() == context.DeadlineExceeded {
 			err = &pipe.LimitError{Limit: most, Err: err}
 		}
 		return outcome{it, err}, nil
-	}, most, func(o outcome) { w.drop(o.it) })
-	return func(ctx context.Context, it *item) (bool, error) {
+	}, most, func(o outcome) { w.Drop(o.it) })
+	return func(ctx context.Context, it *record.Record) (bool, error) {
 		if o, err := limited(ctx, it); err != nil {
 			return false, err
 		} else {
@@ -204,7 +199,7 @@ func (w *work) try(do doing, most time.Duration) func(context.Context, *item) (o
 }
 
 // along takes a sample on its way.
-func (w *work) along(ctx context.Context, it *item, way []op) (_ *item, err error) {
+func (w *work) along(ctx context.Context, it *record.Record, way []op) (_ *record.Record, err error) {
 	for _, o := range way {
 		if !o.waits {
 			it, err = w.inside(ctx, it, o.do)
@@ -219,20 +214,20 @@ func (w *work) along(ctx context.Context, it *item, way []op) (_ *item, err erro
 }
 
 // aside does what waits, without a permit of the gate.
-func (w *work) aside(ctx context.Context, it *item, do attempt) (out *item, err error) {
+func (w *work) aside(ctx context.Context, it *record.Record, do attempt) (out *record.Record, err error) {
 	err = pipe.Ungated(ctx, func() (err error) {
 		out, err = do(ctx, it)
 		return err
 	})
 	if err != nil && out != nil {
-		w.drop(out)
+		w.Drop(out)
 		out = nil
 	}
 	return out, err
 }
 
 // inside does what computes, with a permit of the gate, also where the stage has none.
-func (w *work) inside(ctx context.Context, it *item, do attempt) (out *item, err error) {
+func (w *work) inside(ctx context.Context, it *record.Record, do attempt) (out *record.Record, err error) {
 	begun := false
 	err = pipe.InGate(ctx, w.gate, func() (err error) {
 		begun = true
@@ -240,7 +235,7 @@ func (w *work) inside(ctx context.Context, it *item, do attempt) (out *item, err
 		return err
 	})
 	if !begun {
-		w.drop(it)
+		w.Drop(it)
 	}
 	return out, err
 }
@@ -256,14 +251,14 @@ var opReplace = order.OpID("replace")
 var errElsewhere = errors.New("headrace: another branch takes this sample")
 
 // only lets samples pass that go to one branch.
-func only(branch int, choose func(*item) (int, error), w *work) attempt {
-	return func(_ context.Context, it *item) (*item, error) {
+func only(branch int, choose func(*record.Record) (int, error), w *work) attempt {
+	return func(_ context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err == nil && i != branch {
 			err = errElsewhere
 		}
 		if err != nil {
-			w.drop(it)
+			w.Drop(it)
 			return nil, err
 		}
 		return it, nil
@@ -272,29 +267,29 @@ func only(branch int, choose func(*item) (int, error), w *work) attempt {
 
 // replacing makes an attempt of a stage with others in the place of samples that fail.
 func (w *work) replacing(a attempt, stage string, way []op) attempt {
-	return pipe.Replace(a, func(ctx context.Context, it *item, err error) (*item, error) {
+	return pipe.Replace(a, func(ctx context.Context, it *record.Record, err error) (*record.Record, error) {
 		return w.substitute(ctx, it, err, stage, way, a)
 	})
 }
 
 // substitute finds another sample for the place of one that has failed: one of the same source, drawn by the seed and the identity of the sample whose place it is. It is taken
 // to where that has failed, and through that. In the place of an output comes the output of the same number, or the last one, of what is drawn.
-func (w *work) substitute(ctx context.Context, it *item, failure error, stage string, way []op, last attempt) (*item, error) {
-	origin := it.replaced
+func (w *work) substitute(ctx context.Context, it *record.Record, failure error, stage string, way []op, last attempt) (*record.Record, error) {
+	origin := it.Replaced
 	if origin == nil {
-		origin = &Lost{ID: it.id, Key: it.key, Stage: stage, Err: it.blamed(failure), Replaced: true}
+		origin = &record.Lost{ID: it.ID, Key: it.Key, Stage: stage, Err: blamed(it, failure), Replaced: true}
 	}
-	source := it.source
+	source := it.Source
 	place := origin.ID.Output.Numbers()
-	chance := w.chanceOf(source, it.id.Epoch, origin.ID.Index, place)
+	chance := w.chanceOf(source, it.ID.Epoch, origin.ID.Index, place)
 	failed := 0
-	for drawn := it.drawn; drawn < it.drawn+mostDraws; drawn++ {
-		index := int64(chance.Intn(opReplace, drawn, int(source.contents.len())))
+	for drawn := it.Drawn; drawn < it.Drawn+mostDraws; drawn++ {
+		index := int64(chance.Intn(opReplace, drawn, int(source.Samples)))
 		if index == origin.ID.Index || w.quarantined(source, index) {
 			continue
 		}
-		other := source.item(it.id.Epoch, it.id.Pos, index)
-		other.replaced, other.drawn, other.wanted = origin, drawn+1, place
+		other := source.Record(it.ID.Epoch, it.ID.Pos, index)
+		other.Replaced, other.Drawn, other.Wanted = origin, drawn+1, place
 		out, err := w.along(ctx, other, way)
 		if err == nil {
 			out, err = last(ctx, out)
@@ -308,7 +303,7 @@ func (w *work) substitute(ctx context.Context, it *item, failure error, stage st
 			continue
 		}
 		if failed++; failed == mostFailures {
-			return nil, fmt.Errorf("%w; and so did the %d samples that were drawn for its place, the last of them %q: %w", failure, failed, other.key, err)
+			return nil, fmt.Errorf("%w; and so did the %d samples that were drawn for its place, the last of them %q: %w", failure, failed, other.Key, err)
 		}
 	}
 	return nil, fmt.Errorf("%w; and among %d samples that were drawn, none could take its place", failure, mostDraws)

@@ -15,6 +15,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -87,7 +88,7 @@ func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
 			c.Epochs, c.OnError, c.WorldSize = new(2), Replace, world
 			for c.Rank = range world {
 				var lost []string
-				l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
+				l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l record.Lost) {
 					if lost = append(lost, filepath.Base(l.Key)); !l.Replaced || l.Err == nil || l.Stage == "" {
 						t.Errorf("%+v", l)
 					}
@@ -201,7 +202,7 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	var told []string
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, MaxErrors: ErrorCount(2)}, Options{Lost: func(l Lost) { told = append(told, filepath.Base(l.Key)) }})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, MaxErrors: ErrorCount(2)}, Options{Lost: func(l record.Lost) { told = append(told, filepath.Base(l.Key)) }})
 	rows, lost := substituted(t, root, 0, 0, 1, bad)
 	var got [][]row
 	for {
@@ -289,8 +290,8 @@ func TestReadingIsTriedAgain(t *testing.T) {
 	root := phototest.Folder(t, 6)
 	r := augmented(t, root, `{"size":3}`)
 	r.Steps[0].Failures = &recipe.Failures{Retries: 3, Wait: new(0.001), OnError: "skip"}
-	var lost []Lost
-	l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+	var lost []record.Lost
+	l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"headrace/internal/machine"
+	"headrace/internal/record"
+	"headrace/internal/scratch"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/store"
@@ -19,8 +22,8 @@ type files struct {
 	labels  []int64 // by index; nil: none
 	columns recipe.Columns
 
-	bytes, label, name place
-	beside             []place // of the columns
+	bytes, label, name record.Column
+	beside             []record.Column // of the columns
 }
 
 // listFiles finds the files of a recipe's step. Their labels, where folders give them, are set when those of all sources are known.
@@ -87,7 +90,7 @@ func (f *files) key(index int64) string { return f.table.Key(int(index)) }
 
 // link implements contents.
 func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
-	at := c.trail.places.of
+	at := c.trail.places.Of
 	f.bytes, f.name = at["bytes"], at["key"]
 	if f.labels != nil {
 		f.label = at["label"]
@@ -100,46 +103,58 @@ func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
 }
 
 // fetch implements contents.
-func (f *files) fetch(ctx context.Context, w *work, it *item) (int64, error) {
+func (f *files) fetch(ctx context.Context, w *work, it *record.Record) (int64, error) {
 	n, err := w.patiently(ctx, it, func() (int64, error) { return f.read(ctx, w, it) })
-	if err != nil && f.placeGone(it.id.Index, err) {
+	if err != nil && f.placeGone(it.ID.Index, err) {
 		err = machine.ShortPlace(err)
 	}
 	return n, err
 }
 
-func (f *files) read(ctx context.Context, w *work, it *item) (int64, error) {
-	file, err := f.store.Open(f.table.Path(int(it.id.Index)))
+func (f *files) read(ctx context.Context, w *work, it *record.Record) (int64, error) {
+	file, err := f.store.Open(f.table.Path(int(it.ID.Index)))
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	if it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, file.Size()); err != nil {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forFiles, file.Size()); err != nil {
 		return 0, err
 	}
-	if it.limited {
-		defer context.AfterFunc(ctx, it.content.Park)()
+	if it.Limited {
+		defer context.AfterFunc(ctx, it.Content.Park)()
 	}
-	v := w.blank(it)
-	buffer := v.borrow(&w.buffers, w.fileRoom(file))
+	v := w.Blank(it)
+	buffer := v.Borrow(&w.Files, w.fileRoom(file))
 	content, err := file.Read(*buffer)
 	if err != nil {
 		return 0, err
 	}
-	w.buffers.Moved(buffer, content)
+	w.Files.Moved(buffer, content)
 	n := int64(len(*buffer))
-	it.content.Resize(n) // the file may have grown
-	v.data[f.bytes.at] = slices.Clip(*buffer)
-	v.texts[f.name.at] = it.key
-	if f.label.in == numbers {
-		binary.NativeEndian.PutUint64(v.numbers[f.label.at:], uint64(f.labels[it.id.Index]))
+	it.Content.Resize(n) // the file may have grown
+	v.Bytes[f.bytes.At] = slices.Clip(*buffer)
+	v.Texts[f.name.At] = it.Key
+	if f.label.Kind == record.Numbers {
+		binary.NativeEndian.PutUint64(v.Numbers[f.label.At:], uint64(f.labels[it.ID.Index]))
 	}
 	for i, at := range f.beside {
-		if at.in == texts {
-			v.texts[at.at] = f.columns[i].Text(int(it.id.Index))
+		if at.Kind == record.Texts {
+			v.Texts[at.At] = f.columns[i].Text(int(it.ID.Index))
 		} else {
-			copy(v.numbers[at.at:], f.columns[i].Number(int(it.id.Index)))
+			copy(v.Numbers[at.At:], f.columns[i].Number(int(it.ID.Index)))
 		}
 	}
 	return n, nil
+}
+
+// fileRoom returns how much memory to take for a file. The memory of a small one grows while it is
+// read; what a large one takes must not wait for the garbage collector, so it is not Go's.
+func (w *work) fileRoom(f store.File) int {
+	if w.Shared != nil {
+		return int(f.Size()) + 1
+	}
+	if n := f.Room(0, math.MaxInt64); n > scratch.Keep {
+		return n
+	}
+	return 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"headrace/budget"
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe/fuse"
 )
@@ -36,7 +37,7 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 		return err
 	}
 	for _, f := range before {
-		at, ok := t.places.of[f.Name]
+		at, ok := t.places.Of[f.Name]
 		if ok && !next.makes(f.Name) {
 			next.stays = append(next.stays, slot{f.Name, f.Type, at})
 		}
@@ -60,10 +61,10 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 const flatHands = 4
 
 // expand yields what the function makes of a sample, which is done with then.
-func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
-	return func(yield func(*item, error) bool) {
-		defer f.work.drop(it)
-		err := f.each(ctx, f.pool, it, func(child *item) error {
+func (f *flat) expand(ctx context.Context, it *record.Record) iter.Seq2[*record.Record, error] {
+	return func(yield func(*record.Record, error) bool) {
+		defer f.work.Drop(it)
+		err := f.each(ctx, f.pool, it, func(child *record.Record) error {
 			if err := f.admit(ctx, child); err != nil {
 				return err
 			}
@@ -79,21 +80,21 @@ func (f *flat) expand(ctx context.Context, it *item) iter.Seq2[*item, error] {
 			err = fmt.Errorf("on_error=%q has no other sample to put in its place, since some may have been made of it, so it ends the run; .failures(on_error=%q) behind %s leaves it out: %w",
 				Replace, Skip, f.name, err)
 		}
-		yield(nil, it.blamed(err))
+		yield(nil, blamed(it, err))
 	}
 }
 
 // one takes a sample on its way by itself: it goes on as one of those that are made of it. That waits for its bytes when the worker is free again, since who waits for the worker may
 // have them.
-func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
-	defer f.work.drop(it)
+func (f *flat) one(ctx context.Context, it *record.Record) (out *record.Record, err error) {
+	defer f.work.Drop(it)
 	pool, err := f.spare()
 	if err != nil {
 		return nil, pipe.Stop(err)
 	}
 	which := int64(0)
-	if depth := len(it.made); depth < len(it.wanted) {
-		which = it.wanted[depth]
+	if depth := len(it.Made); depth < len(it.Wanted) {
+		which = it.Wanted[depth]
 	}
 	out, err = f.nth(ctx, pool, it, which)
 	if err == nil {
@@ -104,14 +105,14 @@ func (f *flat) one(ctx context.Context, it *item) (out *item, err error) {
 
 // nth is one of the samples that are made of another, from 0; of one that replaces another it is the last where there are fewer. The others have their room in
 // what is reserved for all.
-func (f *flat) nth(ctx context.Context, pool *extern.Pool, it *item, n int64) (out *item, err error) {
-	err = f.each(ctx, pool, it, func(child *item) error {
-		if n--; n >= 0 && it.replaced == nil {
-			f.work.drop(child)
+func (f *flat) nth(ctx context.Context, pool *extern.Pool, it *record.Record, n int64) (out *record.Record, err error) {
+	err = f.each(ctx, pool, it, func(child *record.Record) error {
+		if n--; n >= 0 && it.Replaced == nil {
+			f.work.Drop(child)
 			return nil
 		}
 		if out != nil {
-			f.work.drop(out)
+			f.work.Drop(out)
 		}
 		if out = child; n >= 0 {
 			return nil
@@ -119,7 +120,7 @@ func (f *flat) nth(ctx context.Context, pool *extern.Pool, it *item, n int64) (o
 		return errEnough
 	})
 	if err != nil && out != nil {
-		f.work.drop(out)
+		f.work.Drop(out)
 		out = nil
 	}
 	if err == nil && out == nil {
@@ -131,7 +132,7 @@ func (f *flat) nth(ctx context.Context, pool *extern.Pool, it *item, n int64) (o
 var errEnough = errors.New("headrace: no more are taken")
 
 // each calls yield with every sample that the function makes of one, until it returns an error; errEnough is none.
-func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func(*item) error) error {
+func (f *flat) each(ctx context.Context, pool *extern.Pool, it *record.Record, yield func(*record.Record) error) error {
 	room, err := f.ahead(ctx, pool, it)
 	if err != nil {
 		return err
@@ -162,52 +163,52 @@ func (f *flat) each(ctx context.Context, pool *extern.Pool, it *item, yield func
 }
 
 // child makes a sample of what the function yields.
-func (f *flat) child(it *item, number int64, out []extern.Value) (_ *item, err error) {
-	child := it.again()
-	child.wanted, child.draws = it.wanted, slices.Clone(it.draws)
-	child.output(it.made, number)
-	return child, f.fill(child, out, func(v *values) {
+func (f *flat) child(it *record.Record, number int64, out []extern.Value) (_ *record.Record, err error) {
+	child := it.Again()
+	child.Wanted, child.Draws = it.Wanted, slices.Clone(it.Draws)
+	child.SetOutput(it.Made, number)
+	return child, f.fill(child, out, func(v *record.Values) {
 		for i := range f.stays {
-			f.copyOf(it, v, &f.stays[i])
+			f.work.Copy(v, it.Values, f.stays[i].place)
 		}
 	})
 }
 
 // ahead waits until there are bytes for what a worker makes of a sample before anybody has asked for it. What came is counted besides, before more is asked for: so nothing
 // is made that had no room. The sample that is the oldest has room in any case, and so have those that are made of it.
-func (p *python) ahead(ctx context.Context, pool *extern.Pool, it *item) (budget.Grant, error) {
+func (p *python) ahead(ctx context.Context, pool *extern.Pool, it *record.Record) (budget.Grant, error) {
 	return p.work.await(ctx, it, pool.Ahead())
 }
 
 // admit waits until there are bytes for a sample that was made. Where it fails the sample is gone.
-func (p *python) admit(ctx context.Context, it *item) (err error) {
-	if it.working, err = p.work.await(ctx, it, it.values.held()); err != nil {
-		p.work.drop(it)
+func (p *python) admit(ctx context.Context, it *record.Record) (err error) {
+	if it.Working, err = p.work.await(ctx, it, it.Values.Held()); err != nil {
+		p.work.Drop(it)
 	}
 	return err
 }
 
 // await waits for bytes in the name of a sample, in the middle of what is made of it.
-func (w *work) await(ctx context.Context, it *item, n int64) (g budget.Grant, err error) {
+func (w *work) await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
 	err = pipe.AwaitRoom(ctx, func() error {
-		g, err = it.source.lane.Acquire(ctx, w.age(it.id), forDecoder, n)
+		g, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forDecoder, n)
 		return err
 	})
 	return g, err
 }
 
 // fill gives a sample that was made the values that came for it, and others, where there are any.
-func (p *python) fill(it *item, out []extern.Value, others func(*values)) (err error) {
+func (p *python) fill(it *record.Record, out []extern.Value, others func(*record.Values)) (err error) {
 	w := p.work
-	w.blank(it)
+	w.Blank(it)
 	defer func() {
 		if err != nil {
-			w.drop(it)
+			w.Drop(it)
 		}
 	}()
-	v := it.values
+	v := it.Values
 	for i := range out {
-		w.adopt(v, out[i].Data)
+		w.Adopt(v, out[i].Data)
 	}
 	for i := range p.out {
 		if err := p.out[i].fits(&out[i]); err != nil {
@@ -220,33 +221,6 @@ func (p *python) fill(it *item, out []extern.Value, others func(*values)) (err e
 	for i := range p.out {
 		p.put(v, &p.out[i], &out[i])
 	}
-	v.sweep()
+	v.Sweep()
 	return nil
-}
-
-// copyOf gives a value to another sample, too.
-func (f *flat) copyOf(it *item, to *values, s *slot) {
-	from, at := it.values, s.place
-	switch at.in {
-	case numbers:
-		copy(to.numbers[at.at:][:at.size], from.numbers[at.at:])
-	case texts:
-		to.texts[at.at] = from.texts[at.at]
-	case data:
-		to.data[at.at] = f.work.copied(to, from.data[at.at])
-	case arrays:
-		to.arrays[at.at] = array{from.arrays[at.at].shape, f.work.copied(to, from.arrays[at.at].data)}
-	case pictures:
-		p := from.pictures[at.at]
-		own := to.room(&f.work.pictures, p.form())
-		p.copyTo(own.Data)
-		to.pictures[at.at] = own
-	}
-}
-
-// copied is a copy of bytes in memory that workers have, too.
-func (w *work) copied(v *values, b []byte) []byte {
-	own := *v.borrow(&w.pictures, len(b))
-	copy(own, b)
-	return own
 }

@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe/fuse"
 )
@@ -13,7 +14,7 @@ type joiner struct{ *Loader }
 // flow makes the pipeline.
 func (l *Loader) join(whole *line, end *ending, p fuse.Plan) (pipe.Flow[*Batch], error) {
 	j := joiner{l}
-	samples := j.line(pipe.Flow[*item]{}, whole, end.replaces)
+	samples := j.line(pipe.Flow[*record.Record]{}, whole, end.replaces)
 	if l.collating = end.collating; l.collating != nil {
 		return j.collate(samples, l.collating), nil
 	}
@@ -41,11 +42,11 @@ func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
 
 // line goes on behind in, in a branch, or begins at a source or a merge. Later says whether samples may have to wait for bytes behind it. As these
 // are given to the oldest first, which must be able to ask for them, nobody overtakes before the last stage that does.
-func (j joiner) line(in pipe.Flow[*item], n *line, later bool) pipe.Flow[*item] {
+func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flow[*record.Record] {
 	switch {
 	case n.source != nil:
-		j.note(n.source.name, 1, n.source.names)
-		in = pipe.Discard(pipe.From(n.source.name, n.source), j.work.drop)
+		j.note(n.source.Name, 1, n.source.names)
+		in = pipe.Discard(pipe.From(n.source.Name, n.source), j.work.Drop)
 	case n.merge != nil:
 		in = j.merge(n, later || n.asks())
 	}
@@ -65,10 +66,10 @@ func (j joiner) line(in pipe.Flow[*item], n *line, later bool) pipe.Flow[*item] 
 
 func (j joiner) ordered(later bool) bool { return later || j.config.Order == InputOrder }
 
-func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item] {
+func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
-		return pipe.Discard(pipe.Aggregate(in, s.aggregate.begin, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.drop)
+		return pipe.Discard(pipe.Aggregate(in, s.aggregate.begin, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.Drop)
 	}
 	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
 	switch {
@@ -87,15 +88,15 @@ func (j joiner) stage(in pipe.Flow[*item], s *stage, later bool) pipe.Flow[*item
 	}
 	j.note(s.name, o.Workers, s.steps)
 	if s.flat != nil {
-		return pipe.Discard(pipe.FlatMap(in, s.flat.expand, o), j.work.drop)
+		return pipe.Discard(pipe.FlatMap(in, s.flat.expand, o), j.work.Drop)
 	}
-	return pipe.Discard(pipe.Map(in, s.op, o), j.work.drop)
+	return pipe.Discard(pipe.Map(in, s.op, o), j.work.Drop)
 }
 
-func (j joiner) merge(n *line, later bool) pipe.Flow[*item] {
-	var flows []pipe.Flow[*item]
+func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
+	var flows []pipe.Flow[*record.Record]
 	for _, of := range n.of {
-		flows = append(flows, j.line(pipe.Flow[*item]{}, of, later))
+		flows = append(flows, j.line(pipe.Flow[*record.Record]{}, of, later))
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
 	o := pipe.MergeOpts{Name: n.merge.Name, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, FailFast: true}
@@ -105,19 +106,19 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*item] {
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}
-	return pipe.Discard(pipe.Merge(flows, o), j.work.drop)
+	return pipe.Discard(pipe.Merge(flows, o), j.work.Drop)
 }
 
 var mergeOrders = map[string]pipe.Order{"round_robin": pipe.RoundRobin, "weights": pipe.ByWeight, "arrival": pipe.Arrival}
 
-func (j joiner) route(in pipe.Flow[*item], r *routing, later bool) pipe.Flow[*item] {
+func (j joiner) route(in pipe.Flow[*record.Record], r *routing, later bool) pipe.Flow[*record.Record] {
 	ordered := j.ordered(later)
 	j.note(r.name, 1, r.steps)
-	var branches []func(pipe.Flow[*item]) pipe.Flow[*item]
+	var branches []func(pipe.Flow[*record.Record]) pipe.Flow[*record.Record]
 	for _, b := range r.branches {
-		branches = append(branches, func(in pipe.Flow[*item]) pipe.Flow[*item] { return j.line(in, b, ordered) })
+		branches = append(branches, func(in pipe.Flow[*record.Record]) pipe.Flow[*record.Record] { return j.line(in, b, ordered) })
 	}
-	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Ordered: ordered, Failures: r.losses}), j.work.drop)
+	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Ordered: ordered, Failures: r.losses}), j.work.Drop)
 }
 
 // note tells people of a stage.
@@ -126,11 +127,11 @@ func (j joiner) note(name string, workers int, steps []string) {
 }
 
 // namedChoice says of an error which sample it is about.
-func namedChoice(choose func(*item) (int, error)) func(context.Context, *item) (int, error) {
-	return func(_ context.Context, it *item) (int, error) {
+func namedChoice(choose func(*record.Record) (int, error)) func(context.Context, *record.Record) (int, error) {
+	return func(_ context.Context, it *record.Record) (int, error) {
 		i, err := choose(it)
 		if err != nil {
-			err = it.blamed(err)
+			err = blamed(it, err)
 		}
 		return i, err
 	}

@@ -30,7 +30,7 @@ func (l *Loader) Gather(records []State) (State, error) {
 		return records[own], nil
 	}
 	if s := l.iterated(); s != nil {
-		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.name)
+		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.Name)
 	}
 	if !allBegin(records) && l.gathers != nil {
 		return State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", ErrState, l.gathers[0])

@@ -7,6 +7,7 @@ import (
 
 	"headrace/budget"
 	"headrace/group"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -20,10 +21,10 @@ import (
 // decode it, it reserves when its batch is on its way, in a lane of the budget where samples are ordered as they come.
 type grouping struct {
 	work      *work
-	images    *images // whose plan tells the shape; nil: the picture is stored
-	picture   place   // nowhere: lengths count
-	image     int     // the field of the picture
-	sequences []place
+	images    *images       // whose plan tells the shape; nil: the picture is stored
+	picture   record.Column // nowhere: lengths count
+	image     int           // the field of the picture
+	sequences []record.Column
 	equal     bool // the sequences of a sample are equally long
 	limit     int  // of a length
 	overlong  group.Overlong
@@ -34,47 +35,47 @@ type grouping struct {
 }
 
 // measure finds out where a sample belongs.
-func (g *grouping) measure(_ context.Context, it *item) (err error) {
-	if g.picture.in == pictures {
-		it.form, err = g.formOf(it)
+func (g *grouping) measure(_ context.Context, it *record.Record) (err error) {
+	if g.picture.Kind == record.Images {
+		it.Group, err = g.groupOf(it)
 	} else {
-		it.length, err = g.lengthOf(it.values)
+		it.Length, err = g.lengthOf(it.Values)
 	}
 	if err == nil {
-		it.content.Park()
-		it.working.Park()
+		it.Content.Park()
+		it.Working.Park()
 	}
 	return err
 }
 
-// formOf returns the form of the batches that the sample's picture fits into. It follows from the header of a file, and from the sample's random draws.
-func (g *grouping) formOf(it *item) (*form, error) {
-	shape := it.values.pictures[g.picture.at].form().Shape()
+// groupOf says which form of batch the sample's picture fits into. It follows from the header of a file, and from the sample's random draws.
+func (g *grouping) groupOf(it *record.Record) (int, error) {
+	shape := it.Values.Images[g.picture.At].Form().Shape()
 	if g.images != nil {
 		if g.images.decodes() {
-			it.info, it.bad = media.Probe(it.values.data[g.images.bytes.at])
+			it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.images.bytes.At])
 		}
 		t := g.work.tool(it)
 		defer g.work.tools.Put(t)
 		if err := g.images.plan(it, t, g.images.formOf(it), false); err != nil {
-			return nil, err
+			return 0, err
 		}
 		shape = t.plan.Form().Shape()
 	}
 	forms := g.work.layout.forms
 	for i := range forms {
 		if forms[i].shapes[g.image].Equal(shape) {
-			return &forms[i], nil
+			return i, nil
 		}
 	}
-	return nil, fmt.Errorf("headrace: the picture comes out as %v, which no batch has", shape)
+	return 0, fmt.Errorf("headrace: the picture comes out as %v, which no batch has", shape)
 }
 
 // lengthOf is that of the longest sequence.
-func (g *grouping) lengthOf(v *values) (int, error) {
+func (g *grouping) lengthOf(v *record.Values) (int, error) {
 	longest := 0
 	for i, at := range g.sequences {
-		n := v.arrays[at.at].shape[0]
+		n := v.Arrays[at.At].Shape[0]
 		if g.equal && i > 0 && n != longest {
 			return 0, fmt.Errorf("headrace: its sequences have %d and %d elements: takes equally long ones", longest, n)
 		}
@@ -94,19 +95,19 @@ func (g *grouping) lengthOf(v *values) (int, error) {
 }
 
 // takes tells whether a sample fits into a batch that was made for another.
-func (g *grouping) takes(it *item, b *Batch) bool {
+func (g *grouping) takes(it *record.Record, b *Batch) bool {
 	f := b.form.Load()
-	if g.picture.in == pictures {
-		return it.form == f
+	if g.picture.Kind == record.Images {
+		return &g.work.layout.forms[it.Group] == f
 	}
-	return len(f.extents) == 0 || it.length <= f.extents[0]
+	return len(f.extents) == 0 || it.Length <= f.extents[0]
 }
 
 // group is the flow of batches behind the samples.
-func (j joiner) group(in pipe.Flow[*item], end *ending, p fuse.Plan) (pipe.Flow[*Batch], error) {
+func (j joiner) group(in pipe.Flow[*record.Record], end *ending, p fuse.Plan) (pipe.Flow[*Batch], error) {
 	step := p.Last.Names[len(p.Last.Names)-1]
 	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.info.Workers}
-	length := func(it *item) int { return it.length }
+	length := func(it *record.Record) int { return it.Length }
 	j.note(together.Name, 1, nil)
 	switch {
 	case p.Pack != nil:
@@ -134,19 +135,19 @@ func (j joiner) group(in pipe.Flow[*item], end *ending, p fuse.Plan) (pipe.Flow[
 		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, j.layout.ofLength), nil
 	default:
 		together.DropLast = p.Batch.DropLast
-		shape := func(it *item) (*form, error) { return it.form, nil }
+		shape := func(it *record.Record) (int, error) { return it.Group, nil }
 		begin, err := group.Shapes(shape, group.ShapeOpts{Size: j.layout.rows, Open: len(j.layout.forms)})
 		if err != nil {
 			return pipe.Flow[*Batch]{}, err
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, func(f *form) *form { return f }), nil
+		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, func(i int) *form { return &j.layout.forms[i] }), nil
 	}
 }
 
 // fillGroups writes samples into the batches that were made for them.
-func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*item, S]], end *ending, p fuse.Plan, formOf func(S) *form) pipe.Flow[*Batch] {
-	type placed = group.Placed[*item, S]
-	drop := func(p placed) { j.work.drop(p.Item) }
+func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], end *ending, p fuse.Plan, formOf func(S) *form) pipe.Flow[*Batch] {
+	type placed = group.Placed[*record.Record, S]
+	drop := func(p placed) { j.work.Drop(p.Item) }
 	in = pipe.Discard(in, drop)
 	if g := end.grouping; g.leg != nil {
 		reserve := func(ctx context.Context, p placed) (placed, error) { return p, g.reserve(ctx, p.Item) }
@@ -164,13 +165,13 @@ func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*item, S]], end *endi
 }
 
 // reserve waits for the bytes that decoding takes. One sample at a time does.
-func (g *grouping) reserve(ctx context.Context, it *item) (err error) {
-	if g.leg.probe.in == data {
-		it.info, it.bad = media.Probe(it.values.data[g.leg.probe.at])
+func (g *grouping) reserve(ctx context.Context, it *record.Record) (err error) {
+	if g.leg.probe.Kind == record.Bytes {
+		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.leg.probe.At])
 	}
-	before := it.working
-	if it.working, err = g.lane.Acquire(ctx, g.served.Add(1), forDecoder, g.leg.most(it)); err != nil {
-		g.work.drop(it)
+	before := it.Working
+	if it.Working, err = g.lane.Acquire(ctx, g.served.Add(1), forDecoder, g.leg.most(it)); err != nil {
+		g.work.Drop(it)
 	}
 	before.Release()
 	return err

@@ -19,6 +19,7 @@ import (
 	"headrace/internal/leak"
 	"headrace/internal/npy"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/tensor"
 )
@@ -348,7 +349,7 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 			state State
 		}
 		var lost []string
-		options := Options{Ledger: true, Lost: func(l Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}
+		options := Options{Ledger: true, Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}
 		config := Config{Epochs: new(1), Workers: new(3), OnError: Replace, Fuse: &fuse, MaxErrors: ErrorCount(7)}
 		rest := func(l *Loader) (all []step, err error) {
 			for {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/order"
 	"headrace/recipe"
 	"headrace/sample"
@@ -177,10 +178,10 @@ func (c *compiler) python(s recipe.Step) (*python, error) {
 }
 
 // begin finds the places of what a function takes.
-func (p *python) begin(in sample.Schema, where *places) {
+func (p *python) begin(in sample.Schema, where *record.Columns) {
 	p.op = order.OpID(p.name)
 	for _, f := range in {
-		p.in = append(p.in, slot{f.Name, f.Type, where.of[f.Name]})
+		p.in = append(p.in, slot{f.Name, f.Type, where.Of[f.Name]})
 	}
 }
 
@@ -189,14 +190,14 @@ func (p *python) gives(all, out sample.Schema, whole bool, t *trail) {
 	if whole {
 		for _, f := range t.schema {
 			if all.Find(f.Name) < 0 {
-				p.taken = append(p.taken, t.places.take(f.Name))
+				p.taken = append(p.taken, t.places.Take(f.Name))
 			}
 		}
 	}
 	for _, f := range all {
 		typ := out[out.Find(f.Name)].Type
-		before, had := t.places.of[f.Name]
-		at := t.places.putAny(f.Name, typ)
+		before, had := t.places.Of[f.Name]
+		at := t.places.PutAny(f.Name, typ)
 		if had && at != before {
 			p.taken = append(p.taken, before)
 		}

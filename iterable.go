@@ -11,6 +11,7 @@ import (
 
 	"headrace/budget"
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -73,9 +74,9 @@ func (s *iterable) begin(epoch int, from *ObjectState) {
 }
 
 // items are those of an epoch from a position on. Those before it that come again are thrown away.
-func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*item, error] {
-	return func(yield func(*item, error) bool) {
-		call := &extern.Call{ID: sample.ID{Source: s.source.name, Epoch: epoch, Index: int64(epoch)}, Key: s.source.name}
+func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*record.Record, error] {
+	return func(yield func(*record.Record, error) bool) {
+		call := &extern.Call{ID: sample.ID{Source: s.source.Name, Epoch: epoch, Index: int64(epoch)}, Key: s.source.Name}
 		at := int64(0)
 		if epoch == s.epoch && s.from.State != "" {
 			call.State, at = []byte(s.from.State), s.from.Position
@@ -95,11 +96,11 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 				last = state
 				return nil
 			}
-			it := s.source.item(epoch, at-1, at-1)
+			it := s.source.Record(epoch, at-1, at-1)
 			err := s.receive(ctx, it, out)
 			if err != nil {
-				s.work.drop(it)
-				it, err = nil, it.blamed(err)
+				s.work.Drop(it)
+				it, err = nil, blamed(it, err)
 			}
 			s.note(epoch, at, state)
 			last = state
@@ -123,47 +124,47 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*i
 			}
 		}
 		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended
-			yield(nil, pipe.Fatal(s.source.item(epoch, at, at).blamed(err)))
+			yield(nil, pipe.Fatal(blamed(s.source.Record(epoch, at, at), err)))
 		}
 	}
 }
 
 // random is the key of an epoch's random numbers from a place on; the worker counts its samples on from there.
 func (s *iterable) random(epoch int, at int64) [2]uint64 {
-	key := s.work.chance(s.source.item(epoch, 0, 0))
+	key := s.work.chance(s.source.Record(epoch, 0, 0))
 	return [2]uint64{key.Uint64(s.python.op, 2*uint32(s.rank)), key.Uint64(s.python.op, 2*uint32(s.rank)+1) + uint64(at)}
 }
 
 // ahead waits until there are bytes for what the worker makes before anybody has asked for it. They are held all the time, so no sample waits until they come back.
 func (s *iterable) ahead(ctx context.Context, epoch int, pos int64) (budget.Grant, error) {
-	room, err := s.source.lane.Acquire(ctx, s.work.age(s.source.item(epoch, pos, pos).id), forFiles, s.python.pool.Ahead())
+	room, err := s.source.Lane.Acquire(ctx, s.work.age(s.source.Record(epoch, pos, pos).ID), forFiles, s.python.pool.Ahead())
 	room.Park()
 	return room, err
 }
 
 // receive makes a sample of what came. While there is no room for it the worker waits.
-func (s *iterable) receive(ctx context.Context, it *item, out []extern.Value) error {
+func (s *iterable) receive(ctx context.Context, it *record.Record, out []extern.Value) error {
 	n, err := s.take(s.work, it, out)
 	if err == nil {
-		it.content, err = it.source.lane.Acquire(ctx, s.work.age(it.id), forFiles, n)
+		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.age(it.ID), forFiles, n)
 	}
 	return err
 }
 
 func (s *iterable) giveBack(out []extern.Value) {
 	for i := range out {
-		if s.work.host.heap.Has(out[i].Data) {
-			s.work.host.heap.Give(out[i].Data)
+		if s.work.Shared.Has(out[i].Data) {
+			s.work.Shared.Give(out[i].Data)
 		}
 	}
 }
 
 // fetch implements contents: the sample is there. Nobody can read it again.
-func (s *iterable) fetch(_ context.Context, _ *work, it *item) (int64, error) {
-	if it.values == nil {
+func (s *iterable) fetch(_ context.Context, _ *work, it *record.Record) (int64, error) {
+	if it.Values == nil {
 		return 0, errGone
 	}
-	return it.content.Bytes(), nil
+	return it.Content.Bytes(), nil
 }
 
 var errGone = errors.New("headrace: what is iterated over cannot be read again")

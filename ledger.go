@@ -4,35 +4,29 @@ import (
 	"iter"
 	"sync"
 
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/recipe/fuse"
-	"headrace/sample"
 )
 
-// Origin says which sample lies in a row of a batch. A loader whose Options ask for a Ledger knows that of every row.
-type Origin struct {
-	ID       sample.ID
-	Key      string
-	Draws    []Draw // what random operations drew for it, in the order in which they ran
-	Replaced *Lost  // the sample in whose place this one came; nil: it is its own
-}
-
-// Draw is what a step drew for one sample. Of an operation on images Values are those of [media.Draw]; of an operation that a program has registered it is the list
-// "draws", all numbers that it took from its [Rand], in their order.
-type Draw struct {
-	Step   string
-	Values map[string]any
-}
+type (
+	// Lost is a sample that failed under a policy that tolerates it.
+	Lost = record.Lost
+	// Origin says which sample a row of a batch holds. A loader whose [Options] ask for a Ledger knows that of every row.
+	Origin = record.Origin
+	// Draw is what a step drew for one sample.
+	Draw = record.Draw
+)
 
 // Origins yields the samples of a batch, each with its row, in their order: several of one row where they are packed, and of a batch that a function has made whole each with its
 // place in the list that this was given. It is nil where the loader keeps no
 // ledger.
-func (b *Batch) Origins() iter.Seq2[int, Origin] {
+func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
 	if b.origins == nil {
 		return nil
 	}
-	return func(yield func(int, Origin) bool) {
+	return func(yield func(int, record.Origin) bool) {
 		for i, row := range b.origins[:b.rows] {
 			for k, o := range row {
 				if b.slots.layout.whole {
@@ -46,21 +40,6 @@ func (b *Batch) Origins() iter.Seq2[int, Origin] {
 	}
 }
 
-func (it *item) origin() Origin {
-	return Origin{ID: it.id, Key: it.key, Draws: it.draws, Replaced: it.replaced}
-}
-
-// drew notes what a step drew. Where it has to try again, the last time counts.
-func (it *item) drew(step string, values map[string]any) {
-	for i := range it.draws {
-		if it.draws[i].Step == step {
-			it.draws[i].Values = values
-			return
-		}
-	}
-	it.draws = append(it.draws, Draw{step, values})
-}
-
 // stepNames finds the names of steps by what they are called in random draws.
 func stepNames(p fuse.Part) map[uint64]string {
 	names := make(map[uint64]string, len(p.Names))
@@ -71,10 +50,10 @@ func stepNames(p fuse.Part) map[uint64]string {
 }
 
 // explain makes the plan of the steps on an image, and notes what they drew.
-func (p *images) explain(it *item, t *tool, info media.Info) error {
+func (p *images) explain(it *record.Record, t *tool, info media.Info) error {
 	draws, err := media.Explain(info, p.what.Decode, p.what.Steps, &t.chance, &t.plan)
 	for _, d := range draws {
-		it.drew(p.names[p.what.Steps[d.Step].ID], d.Values)
+		it.Drew(p.names[p.what.Steps[d.Step].ID], d.Values)
 	}
 	return err
 }
@@ -92,11 +71,11 @@ func (l *drawLog) add(v any) {
 }
 
 // logDraws makes what the numbers of a step are noted in; nil where nobody wants to know.
-func (w *work) logDraws(it *item, step string) *drawLog {
+func (w *work) logDraws(it *record.Record, step string) *drawLog {
 	if !w.ledger {
 		return nil
 	}
 	l := &drawLog{values: map[string]any{"draws": []any{}}}
-	it.drew(step, l.values)
+	it.Drew(step, l.values)
 	return l
 }

@@ -13,6 +13,7 @@ import (
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -37,7 +38,7 @@ type Options struct {
 	Gate     *Gate                     // shared by loaders of one process; nil: one of the loader's own
 	Announce func(arena.Segment) error // a segment was made, before the first batch in it; nil: the consumer is in this process
 	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
-	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
+	Lost     func(record.Lost)         // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
 	InFlight func() InFlight // asked at every Start; nil: nothing is noted
 	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
@@ -54,23 +55,6 @@ type Options struct {
 type InFlight interface {
 	Begin(cell int, id sample.ID, key string)
 	End(cell int)
-}
-
-// Lost is a sample that failed under a policy that tolerates it.
-type Lost struct {
-	ID       sample.ID
-	Key      string
-	Stage    string
-	Err      error
-	Replaced bool // another came in its place; otherwise it was dropped
-}
-
-// Cause is Err without the sample's name, which the other fields have.
-func (l Lost) Cause() error {
-	if bad := (*sample.Error)(nil); errors.As(l.Err, &bad) {
-		return bad.Err
-	}
-	return l.Err
 }
 
 // Info is what is known of a loader before it runs.
@@ -210,7 +194,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	from = l.extent.settled(from)
 	l.extent.from = from
 	for _, s := range l.sources {
-		s.begin(from.Epoch, from.Sources[s.name])
+		s.begin(from.Epoch, from.Sources[s.Name])
 	}
 	l.count, l.failure = l.countFrom(from), nil
 	l.spending.begin(from)
@@ -414,9 +398,9 @@ func (l *Loader) at(p pipe.State) State {
 	s := l.extent.at(p)
 	for _, source := range l.sources {
 		if own, ok := source.contents.(*iterable); ok {
-			at := s.Sources[source.name]
+			at := s.Sources[source.Name]
 			at.Object = own.stateAt(s.Epoch, at.Position)
-			s.Sources[source.name] = at
+			s.Sources[source.Name] = at
 		}
 	}
 	return s
@@ -479,11 +463,11 @@ func (l *Loader) lost(loss pipe.Loss) {
 	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells, and be one of several that were made of it
 		key, id.Output = bad.Key, bad.Output
 	}
-	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+	l.tell(record.Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
 }
 
 // tell passes on what was lost or replaced.
-func (l *Loader) tell(lost Lost) {
+func (l *Loader) tell(lost record.Lost) {
 	l.dead.add(lost)
 	if l.options.Lost != nil {
 		l.options.Lost(lost)
@@ -492,7 +476,7 @@ func (l *Loader) tell(lost Lost) {
 
 // source returns that of a name.
 func (l *Loader) source(name string) *listing {
-	return l.sources[slices.IndexFunc(l.sources, func(s *listing) bool { return s.name == name })]
+	return l.sources[slices.IndexFunc(l.sources, func(s *listing) bool { return s.Name == name })]
 }
 
 // Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on it, so it is a part of every state.

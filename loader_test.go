@@ -16,6 +16,7 @@ import (
 	"headrace/arena"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -195,7 +196,7 @@ func TestSkippedSamplesLeaveFullBatches(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		var lost []string
 		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
-			Options{Lost: func(l Lost) { lost = append(lost, filepath.Base(l.Key)) }})
+			Options{Lost: func(l record.Lost) { lost = append(lost, filepath.Base(l.Key)) }})
 		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), want)
 		if slices.Sort(lost); !slices.Equal(lost, bad) {
 			t.Fatalf("lost %v, expected %v", lost, bad)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
@@ -15,10 +16,10 @@ import (
 // object are contents that an object of Python has: its workers are asked for them by their numbers.
 type object struct {
 	args   *recipe.Object
-	python *python // whose workers have it
-	name   place   // of the key
-	brings bool    // samples bring it: they are called so
-	each   int64   // bytes of a sample; 0: nobody knows
+	python *python       // whose workers have it
+	name   record.Column // of the key
+	brings bool          // samples bring it: they are called so
+	each   int64         // bytes of a sample; 0: nobody knows
 }
 
 // newObject makes contents of the arguments of a step.
@@ -53,52 +54,50 @@ func (o *object) begins(c *compiler, s *fuse.Source, gives sample.Schema) {
 	o.python.begin(nil, &t.places)
 	c.work.host.calls = append(c.work.host.calls, o.python)
 	for _, f := range gives {
-		at := t.places.of[f.Name]
+		at := t.places.Of[f.Name]
 		o.python.out = append(o.python.out, slot{f.Name, t.schema[t.schema.Find(f.Name)].Type, at})
-		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && err == nil && o.each >= 0 && at.in != numbers {
+		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && err == nil && o.each >= 0 && at.Kind != record.Numbers {
 			o.each += n
-		} else if f.Type.Kind != sample.Text && at.in != numbers {
+		} else if f.Type.Kind != sample.Text && at.Kind != record.Numbers {
 			o.each = -1
 		}
 	}
 	o.each = max(0, o.each)
-	o.name, o.brings = t.places.of["key"], gives.Find("key") >= 0
+	o.name, o.brings = t.places.Of["key"], gives.Find("key") >= 0
 }
 
 // fetch implements contents.
-func (o *object) fetch(ctx context.Context, w *work, it *item) (n int64, err error) {
-	if it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, o.each); err != nil {
+func (o *object) fetch(ctx context.Context, w *work, it *record.Record) (n int64, err error) {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forFiles, o.each); err != nil {
 		return 0, err
 	}
 	c := o.python.call(it)
 	defer o.python.done(c)
 	if err := o.python.ask(ctx, c); err != nil {
 		if call := (*extern.CallError)(nil); errors.As(err, &call) && call.Key != "" {
-			it.key = call.Key
+			it.Key = call.Key
 		}
 		return 0, err
 	}
 	out := c.Out
 	if o.args.Keys != "" {
-		it.key, out = out[len(out)-1].Text, out[:len(out)-1]
+		it.Key, out = out[len(out)-1].Text, out[:len(out)-1]
 	}
 	if n, err = o.take(w, it, out); err != nil || n <= o.each {
 		return n, err
 	}
-	before := it.content
-	it.content, err = it.source.lane.Acquire(ctx, w.age(it.id), forFiles, n)
+	before := it.Content
+	it.Content, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forFiles, n)
 	before.Release()
 	return n, err
 }
 
 // take gives a sample its first values, in memory that a worker has filled. It tells how many bytes they have.
-func (o *object) take(w *work, it *item, out []extern.Value) (n int64, err error) {
-	v := w.blank(it)
+func (o *object) take(w *work, it *record.Record, out []extern.Value) (n int64, err error) {
+	v := w.Blank(it)
 	for i := range out {
 		n += int64(len(out[i].Data))
-		if b := out[i].Data; w.host.heap.Has(b) {
-			v.loans = append(v.loans, loan{&b, &w.buffers}) // as files are, since the same bytes are reserved for them
-		}
+		w.AdoptFile(v, out[i].Data) // the same bytes are reserved for it
 	}
 	for i := range o.python.out {
 		if err := o.python.out[i].fits(&out[i]); err != nil {
@@ -110,11 +109,11 @@ func (o *object) take(w *work, it *item, out []extern.Value) (n int64, err error
 	}
 	switch {
 	case !o.brings:
-		v.texts[o.name.at] = it.key
+		v.Texts[o.name.At] = it.Key
 	case o.args.Keys == "":
-		it.key = v.texts[o.name.at]
+		it.Key = v.Texts[o.name.At]
 	}
-	v.sweep()
+	v.Sweep()
 	return n, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/leak"
+	"headrace/internal/record"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/sample"
@@ -198,8 +199,8 @@ func TestBadItemsOfObjects(t *testing.T) {
 		"Odd":    "field 'x' is int16 [4]; the step gives int16 [3]",
 	} {
 		steps := fmt.Sprintf(`{"source":{"function":"sources:%s","length":40}},{"batch":{"size":4}}`, what)
-		var lost []Lost
-		l := openObject(t, steps, Config{OnError: Skip}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		var lost []record.Lost
+		l := openObject(t, steps, Config{OnError: Skip}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		keys := ""
 		for b, err := range l.All(t.Context()) {
 			if err != nil {
@@ -355,7 +356,7 @@ func sameNumbers(a, b [][]int64) bool {
 
 // States are bounded, however far the run is ahead of who asks.
 func TestStatesOfIterablesAreBounded(t *testing.T) {
-	s := &iterable{source: &listing{name: "source"}}
+	s := &iterable{source: &listing{Source: record.Source{Name: "source"}}}
 	s.begin(3, nil)
 	for pos := int64(1); pos <= 10000; pos++ {
 		s.note(3, pos, fmt.Sprint(pos))
@@ -539,9 +540,9 @@ func TestObjectsInMerges(t *testing.T) {
 func TestObjectsThatCannotBeHad(t *testing.T) {
 	leak.Check(t)
 	for _, policy := range []OnError{Skip, Replace} {
-		var lost []Lost
+		var lost []record.Lost
 		steps := `{"source":{"function":"sources:absent","length":8,"gives":{"n":{"dtype":"int64"}}}},{"batch":{"size":2}}`
-		l := openObject(t, steps, Config{OnError: policy, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{OnError: policy, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		_, err := l.Next(t.Context())
 		var start *extern.StartError
 		if !errors.As(err, &start) || errors.Is(err, ErrTooManyLost) || strings.HasPrefix(err.Error(), "headrace: too many") || len(lost) > 0 {

@@ -12,6 +12,7 @@ import (
 	"headrace/budget"
 	"headrace/extern"
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/internal/scratch"
 	"headrace/order"
 	"headrace/pipe"
@@ -144,7 +145,7 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
 	unnamed := false
 	first := int64(0)
 	for _, f := range p.Samples.Sources() {
-		s := &listing{name: f.Name, names: f.Names, id: order.SourceID(f.Name), first: first}
+		s := &listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, names: f.Names}
 		if f.Shuffle != nil {
 			s.shuffled, s.seed = true, f.ShuffleSeed
 		}
@@ -162,10 +163,11 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
 			s.contents = newObject(f.Object, s, l.config)
 			unnamed = true
 			if s.iterated() && l.config.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
-				s.id = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
+				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
 			}
 		}
-		first += s.contents.len()
+		s.Key, s.Samples = s.contents.key, s.contents.len()
+		first += s.Samples
 		l.sources = append(l.sources, s)
 	}
 	if classes := labelByParent(parents); !unnamed {
@@ -302,10 +304,10 @@ func (l *Loader) makeWork(probes bool) (err error) {
 	l.work = work{
 		layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed,
 		ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, ledger: l.options.Ledger, gate: l.gate.gate,
-		buffers: scratch.Pool{Brief: true}, pictures: scratch.Pool{Brief: true},
+		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
 	}
 	for _, s := range l.sources {
-		s.lane = l.budget.Lane()
+		s.Lane = l.budget.Lane()
 	}
 	for _, s := range l.recipe.All() {
 		if _, probing := s.Args.(*probing); l.work.host == nil && (probing || isPython(s.Args)) {
@@ -313,7 +315,7 @@ func (l *Loader) makeWork(probes bool) (err error) {
 		}
 	}
 	if l.work.host != nil {
-		l.work.buffers.From, l.work.pictures.From = l.work.host.heap, l.work.host.heap
+		l.work.Share(l.work.host.heap)
 	}
 	return err
 }
@@ -338,14 +340,14 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
 	for _, s := range l.sources {
-		l.extent.splits[s.name] = s.split
+		l.extent.splits[s.Name] = s.split
 		if s.iterated() {
-			i.Sources = append(i.Sources, Source{Name: s.name, Samples: -1, SamplesPerEpoch: -1, First: s.first})
-			l.extent.begin.Sources[s.name] = SourceState{Object: &ObjectState{}}
+			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
+			l.extent.begin.Sources[s.Name] = SourceState{Object: &ObjectState{}}
 			continue
 		}
-		i.Sources = append(i.Sources, Source{Name: s.name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.first})
-		l.extent.begin.Sources[s.name] = SourceState{Samples: s.split.Samples}
+		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.First})
+		l.extent.begin.Sources[s.Name] = SourceState{Samples: s.split.Samples}
 		i.Samples += s.split.Samples
 	}
 	l.extent.begin.Errors = l.counted()
@@ -434,7 +436,7 @@ func (l *Loader) extentOf(world, rank int) (extent, error) {
 	e.begin.WorldSize, e.begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error
-		if e.splits[s.name], err = l.split(s, world, rank); err != nil {
+		if e.splits[s.Name], err = l.split(s, world, rank); err != nil {
 			return extent{}, err
 		}
 	}

@@ -14,15 +14,16 @@ import (
 	"sync"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
-
-	"pgregory.net/rapid"
 )
 
 // The operations of these tests. Each has a plain form too, which works on a plainSample.
@@ -300,7 +301,7 @@ func transform(args recipe.Transform, name string) plainStep {
 
 func clonePixels(p media.Pixels) media.Pixels {
 	out := Canvas{}.Pixels(p.Form())
-	picture{Pixels: p}.copyTo(out.Data)
+	record.Image{Pixels: p}.CopyTo(out.Data)
 	return out
 }
 
@@ -459,7 +460,7 @@ func (s *plainSample) text() string {
 			return ""
 		}
 		out := make([]byte, p.Height*p.Form().RowBytes())
-		picture{Pixels: p}.copyTo(out)
+		record.Image{Pixels: p}.CopyTo(out)
 		return fmt.Sprintf("%x", out)
 	}
 	return fmt.Sprintf("%s %s %d %v %d %v %v %s %s", s.key, s.name, s.label, s.place, s.from, s.mean, s.dark, shown(s.image), shown(s.twin))
@@ -519,7 +520,7 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"),
 		}
 		var lost []string
-		l, err := Open(t.Context(), r, config, Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
+		l, err := Open(t.Context(), r, config, Options{Lost: func(l record.Lost) { lost = append(lost, l.Key) }})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -589,10 +590,10 @@ func TestWhatOperationsDoToTheirSamples(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 37)
 	for _, workers := range []int{1, 4} {
-		var lost []Lost
+		var lost []record.Lost
 		what := trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}
 		l := openLoader(t, troubled(root, what, recipe.Batch{Size: 4}), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
-			Options{Lost: func(l Lost) { lost = append(lost, l) }})
+			Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		good := func(key string) bool { return !slices.Contains([]int{1, 3, 5}, index(key, 37)%9) }
 		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4)))
 		for _, loss := range lost {

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"headrace/group"
+	"headrace/internal/record"
 	"headrace/recipe"
 )
 
@@ -13,7 +14,7 @@ import (
 type track struct {
 	field     int
 	text      int // which of the texts it is
-	place     place
+	place     record.Column
 	bytes     int // of an element of the row
 	pad       []byte
 	segments  int // the field that says which sample an element belongs to; 0: there is none, as the first field is none of these
@@ -21,11 +22,11 @@ type track struct {
 }
 
 // pack writes samples into a row. They are done with, whatever comes of it.
-func (e *ending) pack(_ context.Context, r group.Row[*item], b *Batch, row int) (err error) {
+func (e *ending) pack(_ context.Context, r group.Row[*record.Record], b *Batch, row int) (err error) {
 	defer e.dropRow(r)
 	defer func() {
 		if err != nil {
-			err = r.Segments[0].Item.blamed(err)
+			err = blamed(r.Segments[0].Item, err)
 		}
 	}()
 	defer catch(&err)
@@ -40,27 +41,27 @@ func (e *ending) pack(_ context.Context, r group.Row[*item], b *Batch, row int) 
 	return nil
 }
 
-func (e *ending) dropRow(r group.Row[*item]) {
+func (e *ending) dropRow(r group.Row[*record.Record]) {
 	for _, s := range r.Segments {
-		e.work.drop(s.Item)
+		e.work.Drop(s.Item)
 	}
 }
 
-func (t track) write(r group.Row[*item], b *Batch, row int) {
-	if t.place.in == texts {
+func (t track) write(r group.Row[*record.Record], b *Batch, row int) {
+	if t.place.Kind == record.Texts {
 		b.texts[t.text][row] = t.list(r)
 		return
 	}
 	dst := b.row(t.field, row)
 	for _, s := range r.Segments {
-		v, to := s.Item.values, dst[s.Offset*t.bytes:][:s.Length*t.bytes]
+		v, to := s.Item.Values, dst[s.Offset*t.bytes:][:s.Length*t.bytes]
 		switch {
 		case t.segments != 0:
-			copy(to, v.arrays[t.place.at].data)
-		case t.place.in == numbers:
-			repeat(to, v.numbers[t.place.at:][:t.place.size])
+			copy(to, v.Arrays[t.place.At].Data)
+		case t.place.Kind == record.Numbers:
+			repeat(to, v.Numbers[t.place.At:][:t.place.Size])
 		default:
-			repeat(to, v.arrays[t.place.at].data)
+			repeat(to, v.Arrays[t.place.At].Data)
 		}
 	}
 	repeat(dst[r.Length*t.bytes:], t.pad)
@@ -70,7 +71,7 @@ func (t track) write(r group.Row[*item], b *Batch, row int) {
 }
 
 // number says of each element of a row which segment it belongs to, and its position there.
-func number(r group.Row[*item], segments, positions []int32) {
+func number(r group.Row[*record.Record], segments, positions []int32) {
 	for i, s := range r.Segments {
 		for k := range s.Length {
 			segments[s.Offset+k], positions[s.Offset+k] = int32(i+1), int32(k)
@@ -81,10 +82,10 @@ func number(r group.Row[*item], segments, positions []int32) {
 }
 
 // list has the texts of a row as JSON.
-func (t track) list(r group.Row[*item]) string {
+func (t track) list(r group.Row[*record.Record]) string {
 	all := make([]recipe.Path, len(r.Segments)) // which may have any bytes
 	for i, s := range r.Segments {
-		all[i] = recipe.Path(s.Item.values.texts[t.place.at])
+		all[i] = recipe.Path(s.Item.Values.Texts[t.place.At])
 	}
 	text, _ := json.Marshal(all)
 	return string(text)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -263,7 +264,7 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 }
 
 // link implements program.
-func (p *probing) link(w *work, name string, in sample.Schema, where *places) (part, sample.Schema, error) {
+func (p *probing) link(w *work, name string, in sample.Schema, where *record.Columns) (part, sample.Schema, error) {
 	next := &python{work: w, name: name, workers: 1}
 	next.begin(p.args.Takes(in), where)
 	var err error
@@ -278,30 +279,30 @@ func (p *probing) link(w *work, name string, in sample.Schema, where *places) (p
 		return nil, nil, err
 	}
 	out, err := p.Check(in)
-	return &probe{next, p, where.put("key", sample.TextType)}, out, err
+	return &probe{next, p, where.Put("key", sample.TextType)}, out, err
 }
 
 // probe is the part that a probing is.
 type probe struct {
 	*python
 	what *probing
-	key  place
+	key  record.Column
 }
 
 // run implements part. The stage has one worker.
-func (p *probe) run(ctx context.Context, it *item, _ *tool) error {
+func (p *probe) run(ctx context.Context, it *record.Record, _ *tool) error {
 	if p.what.gives == nil {
 		err := pipe.Ungated(ctx, func() error { return p.look(ctx, it) })
 		if err != nil {
 			return err
 		}
 	}
-	it.values.texts[p.key.at] = it.key
+	it.Values.Texts[p.key.At] = it.Key
 	return nil
 }
 
 // look calls the function. Where it makes several samples, the first tells; where it makes none, the next one that comes.
-func (p *probe) look(ctx context.Context, it *item) error {
+func (p *probe) look(ctx context.Context, it *record.Record) error {
 	c := p.call(it)
 	defer p.done(c)
 	switch p.what.held.(type) {
@@ -334,9 +335,9 @@ func (p *probe) look(ctx context.Context, it *item) error {
 func (p *probe) end(ctx context.Context) error {
 	c := &extern.Call{Flush: true}
 	err := p.pool.Stream(ctx, c, func(out []extern.Value) error {
-		it := &item{}
-		p.work.blank(it)
-		defer p.work.drop(it)
+		it := &record.Record{}
+		p.work.Blank(it)
+		defer p.work.Drop(it)
 		if err := p.note(it, c, out); err != nil {
 			return err
 		}
@@ -349,13 +350,13 @@ func (p *probe) end(ctx context.Context) error {
 }
 
 // note remembers types.
-func (p *probe) note(it *item, c *extern.Call, out []extern.Value) error {
+func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) error {
 	var gives sample.Schema
 	for i, name := range c.Names {
 		if len(c.Same) > 0 && c.Same[i] >= 0 {
 			out[i] = c.In[c.Same[i]]
 		} else {
-			p.work.adopt(it.values, out[i].Data)
+			p.work.Adopt(it.Values, out[i].Data)
 		}
 		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In)})
 	}
@@ -385,4 +386,4 @@ func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.T
 }
 
 // foresee implements part.
-func (p *probe) foresee(*item, *tool) int64 { return 0 }
+func (p *probe) foresee(*record.Record, *tool) int64 { return 0 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -21,11 +22,11 @@ type program interface {
 	recipe.Args
 	// link returns the part of a recipe that a step of this name is, and the fields that samples have behind it. They come with the fields in; where
 	// says at which places their values are, and is told what becomes of them.
-	link(w *work, name string, in sample.Schema, where *places) (part, sample.Schema, error)
+	link(w *work, name string, in sample.Schema, where *record.Columns) (part, sample.Schema, error)
 }
 
 // link implements program.
-func (h *held[In, Out]) link(w *work, name string, in sample.Schema, where *places) (part, sample.Schema, error) {
+func (h *held[In, Out]) link(w *work, name string, in sample.Schema, where *record.Columns) (part, sample.Schema, error) {
 	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, nil, err
@@ -51,7 +52,7 @@ type call[In, Out any] struct {
 }
 
 // run implements part.
-func (l *linked[In, Out]) run(ctx context.Context, it *item, _ *tool) error {
+func (l *linked[In, Out]) run(ctx context.Context, it *record.Record, _ *tool) error {
 	c, _ := l.calls.Get().(*call[In, Out])
 	if c == nil {
 		c = new(call[In, Out])
@@ -67,11 +68,11 @@ func (l *linked[In, Out]) run(ctx context.Context, it *item, _ *tool) error {
 	return l.ports.store(unsafe.Pointer(&c.out), it)
 }
 
-func (l *linked[In, Out]) do(ctx context.Context, it *item, c *call[In, Out]) (err error) {
+func (l *linked[In, Out]) do(ctx context.Context, it *record.Record, c *call[In, Out]) (err error) {
 	w := l.ports.work
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
-		w.inFlight.Begin(cell, it.number(), it.key)
+		w.inFlight.Begin(cell, it.Number(), it.Key)
 		defer w.inFlight.End(cell)
 	}
 	c.out, err = l.op.Do(ctx, c.in)
@@ -79,7 +80,7 @@ func (l *linked[In, Out]) do(ctx context.Context, it *item, c *call[In, Out]) (e
 }
 
 // foresee implements part.
-func (l *linked[In, Out]) foresee(_ *item, t *tool) int64 { return l.ports.foresee(l.op, t) }
+func (l *linked[In, Out]) foresee(_ *record.Record, t *tool) int64 { return l.ports.foresee(l.op, t) }
 
 // ports are the fields of an operation's In and Out with the places of their values.
 type ports struct {
@@ -87,39 +88,39 @@ type ports struct {
 	name    string
 	op      uint64 // of the random draws
 	in, out []port
-	taken   []place
-	shows   place      // of the image in In; nowhere: there is none
-	gives   place      // of that in Out
-	form    media.Form // of that, as far as it is known
+	taken   []record.Column
+	shows   record.Column // of the image in In; nowhere: there is none
+	gives   record.Column // of that in Out
+	form    media.Form    // of that, as far as it is known
 }
 
 type port struct {
 	member
-	place place
+	place record.Column
 }
 
-func newPorts(w *work, name string, sig signature, out sample.Schema, where *places) ports {
+func newPorts(w *work, name string, sig signature, out sample.Schema, where *record.Columns) ports {
 	p := ports{work: w, name: name, op: order.OpID(name)}
 	for _, m := range sig.in {
-		at := where.of[m.name]
-		if at.in == arrays {
+		at := where.Of[m.name]
+		if at.Kind == record.Arrays {
 			n, _ := m.typ.Shape.Bytes(m.typ.DType) // of a Go type
-			at.size = int(n)
+			at.Size = int(n)
 		}
 		p.in = append(p.in, port{m, at})
 		if m.image {
-			p.shows = where.of[m.name]
+			p.shows = where.Of[m.name]
 		}
 	}
 	for _, m := range sig.in {
 		if m.take {
-			p.taken = append(p.taken, where.take(m.name))
+			p.taken = append(p.taken, where.Take(m.name))
 		}
 	}
 	for _, m := range sig.out {
 		t := out[out.Find(m.name)].Type
-		before, had := where.of[m.name]
-		at := where.put(m.name, t)
+		before, had := where.Of[m.name]
+		at := where.Put(m.name, t)
 		if had && at != before {
 			p.taken = append(p.taken, before)
 		}
@@ -132,36 +133,36 @@ func newPorts(w *work, name string, sig signature, out sample.Schema, where *pla
 }
 
 // load fills an In.
-func (p *ports) load(in unsafe.Pointer, it *item) {
-	v := it.values
+func (p *ports) load(in unsafe.Pointer, it *record.Record) {
+	v := it.Values
 	for i := range p.in {
 		m := &p.in[i]
 		at := unsafe.Add(in, m.offset)
-		switch m.place.in {
-		case numbers:
-			copy(unsafe.Slice((*byte)(at), m.place.size), v.numbers[m.place.at:])
-		case texts:
-			*(*string)(at) = v.texts[m.place.at]
-		case data:
-			*(*[]byte)(at) = v.data[m.place.at]
-		case pictures:
-			*(*media.Pixels)(at) = v.pictures[m.place.at].Pixels
-		case arrays:
-			copy(unsafe.Slice((*byte)(at), m.place.size), v.arrays[m.place.at].data)
+		switch m.place.Kind {
+		case record.Numbers:
+			copy(unsafe.Slice((*byte)(at), m.place.Size), v.Numbers[m.place.At:])
+		case record.Texts:
+			*(*string)(at) = v.Texts[m.place.At]
+		case record.Bytes:
+			*(*[]byte)(at) = v.Bytes[m.place.At]
+		case record.Images:
+			*(*media.Pixels)(at) = v.Images[m.place.At].Pixels
+		case record.Arrays:
+			copy(unsafe.Slice((*byte)(at), m.place.Size), v.Arrays[m.place.At].Data)
 		default:
 			p.loadOwn(m.own, at, it)
 		}
 	}
 }
 
-func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *item) {
+func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *record.Record) {
 	switch t {
 	case randType:
 		*(*Rand)(at) = Rand{key: p.work.chance(it), op: p.op, log: p.work.logDraws(it, p.name)}
 	case canvasType:
 		*(*Canvas)(at) = Canvas{p.work, it}
 	case idType:
-		*(*sample.ID)(at) = it.id
+		*(*sample.ID)(at) = it.ID
 	}
 }
 
@@ -174,35 +175,35 @@ func (p *ports) judge(err error) error {
 }
 
 // store takes what an operation gives. Every value has memory of its own: what two fields share would change in one when an operation changes the other.
-func (p *ports) store(out unsafe.Pointer, it *item) error {
-	v := it.values
-	if p.gives.in == pictures {
+func (p *ports) store(out unsafe.Pointer, it *record.Record) error {
+	v := it.Values
+	if p.gives.Kind == record.Images {
 		if err := p.checkImage(out); err != nil {
 			return err
 		}
 	}
 	for _, at := range p.taken {
-		v.forget(at)
+		v.Forget(at)
 	}
 	for i := range p.out {
-		v.forget(p.out[i].place)
+		v.Forget(p.out[i].place)
 	}
 	for i := range p.out {
 		m := &p.out[i]
 		at := unsafe.Add(out, m.offset)
-		switch m.place.in {
-		case numbers:
-			copy(v.numbers[m.place.at:], unsafe.Slice((*byte)(at), m.place.size))
-		case texts:
-			v.texts[m.place.at] = *(*string)(at)
-		case data:
-			v.data[m.place.at] = v.ownBytes(*(*[]byte)(at))
-		case pictures:
-			v.pictures[m.place.at] = v.ownPicture(&p.work.pictures, picture{Pixels: *(*media.Pixels)(at)})
+		switch m.place.Kind {
+		case record.Numbers:
+			copy(v.Numbers[m.place.At:], unsafe.Slice((*byte)(at), m.place.Size))
+		case record.Texts:
+			v.Texts[m.place.At] = *(*string)(at)
+		case record.Bytes:
+			v.Bytes[m.place.At] = v.OwnBytes(*(*[]byte)(at))
+		case record.Images:
+			v.Images[m.place.At] = v.OwnImage(&p.work.Images, record.Image{Pixels: *(*media.Pixels)(at)})
 		}
 	}
-	p.work.settle(it)
-	it.account()
+	p.work.Settle(it)
+	it.Account()
 	return nil
 }
 
@@ -240,19 +241,19 @@ func fitsForm(f, want media.Form) bool {
 // foresee tells what becomes of the forms of pictures. An image whose size an operation does not say is taken to be no larger than the one before.
 func (p *ports) foresee(op any, t *tool) (bytes int64) {
 	var form media.Form
-	if p.shows.in == pictures {
-		form = t.forms[p.shows.at]
+	if p.shows.Kind == record.Images {
+		form = t.forms[p.shows.At]
 	}
 	for _, at := range p.taken {
-		if at.in == pictures {
-			t.forms[at.at] = media.Form{}
+		if at.Kind == record.Images {
+			t.forms[at.At] = media.Form{}
 		}
 	}
-	if p.gives.in != pictures {
+	if p.gives.Kind != record.Images {
 		return 0
 	}
 	after := p.form
-	if r, ok := op.(resulter); ok && (p.shows.in != pictures || form.Height > 0) {
+	if r, ok := op.(resulter); ok && (p.shows.Kind != record.Images || form.Height > 0) {
 		if f, err := r.Result(form); err == nil {
 			after.Height, after.Width = f.Height, f.Width
 		}
@@ -266,8 +267,8 @@ func (p *ports) foresee(op any, t *tool) (bytes int64) {
 	if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
 		after = media.Form{} // known when it is there
 	} else {
-		bytes = storedBytes(after)
+		bytes = record.StoredBytes(after)
 	}
-	t.forms[p.gives.at] = after
+	t.forms[p.gives.At] = after
 	return bytes
 }

@@ -23,6 +23,7 @@ import (
 	"headrace/budget"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -204,7 +205,7 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 	out := in.Canvas.Pixels(form)
 	clear(out.Data)
 	it := in.Canvas.item
-	if held, reserved := it.values.held(), it.content.Bytes()+it.working.Bytes(); held > reserved {
+	if held, reserved := it.Values.Held(), it.Content.Bytes()+it.Working.Bytes(); held > reserved {
 		return imageOut{}, fmt.Errorf("%d bytes are held, %d reserved", held, reserved)
 	}
 	return imageOut{out}, nil
@@ -223,15 +224,15 @@ func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe, path str
 	if err != nil {
 		t.Fatal(err)
 	}
-	source = &listing{id: 1, contents: &files{table: table, labels: make([]int64, 10)}, lane: held.Lane(), split: order.Split{Samples: 1, Batch: 1, World: 1}}
+	source = &listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, contents: &files{table: table, labels: make([]int64, 10)}, split: order.Split{Samples: 1, Batch: 1, World: 1}}
 	w.layout = new(layout)
-	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: places{homes: newHomes()}}}
+	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}}}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.end(whole, p)
-	w.room = c.trail.places.room
+	w.Room = c.trail.places.Room
 	for _, s := range whole.steps {
 		ops = append(ops, s.stage.op)
 	}
@@ -264,22 +265,22 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	} {
 		w, b := new(work), budget.New(1<<30)
 		ops, source := parts(t, w, b, r, path[0])
-		it := &item{source: source, key: "a"}
+		it := &record.Record{Source: &source.Source, Key: "a"}
 		for i, op := range ops {
 			if i > 0 { // what was promised to the stage before counts for this one
-				if held, reserved := it.values.held(), it.content.Bytes()+it.working.Bytes(); held > reserved {
+				if held, reserved := it.Values.Held(), it.Content.Bytes()+it.Working.Bytes(); held > reserved {
 					t.Errorf("%s: before stage %d %d bytes are held, %d reserved", name, i, held, reserved)
 				}
 			}
-			before := it.working.Bytes()
+			before := it.Working.Bytes()
 			if _, err := op(t.Context(), it); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if after := it.working.Bytes(); i > 0 && after > before && name != "other bytes" && name != "no decoder" {
+			if after := it.Working.Bytes(); i > 0 && after > before && name != "other bytes" && name != "no decoder" {
 				t.Errorf("%s: stage %d took %d bytes that were not reserved", name, i, after-before)
 			}
 		}
-		if w.drop(it); b.Used() != 0 {
+		if w.Drop(it); b.Used() != 0 {
 			t.Errorf("%s: %d bytes are still held", name, b.Used())
 		}
 	}
@@ -306,16 +307,16 @@ func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &recipe.Batch{Size: 5}}}}
 	w, held := new(work), budget.New(1<<30)
 	ops, source := parts(t, w, held, r, path[0])
-	it := &item{source: source, key: "a"}
+	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := it.values.held(); n != 0 || len(it.values.loans) != 0 || held.Used() != 0 {
+	if n := it.Values.Held(); n != 0 || len(it.Values.Borrowed) != 0 || held.Used() != 0 {
 		t.Errorf("%d bytes are held, %d are reserved", n, held.Used())
 	}
-	w.drop(it)
+	w.Drop(it)
 
 	// A batch of numbers and text is one, too.
 	l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
@@ -394,7 +395,7 @@ func TestAnOperationCostsNoAllocation(t *testing.T) {
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
 	w := new(work)
 	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}}, path[0])
-	it := &item{source: source, key: "a"}
+	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {
 		if _, err := op(t.Context(), it); err != nil {
 			t.Fatal(err)
@@ -501,7 +502,7 @@ func crashing(t *testing.T) {
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
 	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: Skip, Workers: new(4)}, Options{
 		InFlight: func() InFlight { return n },
-		Lost:     func(l Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
+		Lost:     func(l record.Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -28,7 +29,7 @@ type python struct {
 
 	in      []slot
 	out     []slot
-	taken   []place // of fields that are gone behind it
+	taken   []record.Column // of fields that are gone behind it
 	filters bool
 
 	calls sync.Pool // of *extern.Call
@@ -38,11 +39,11 @@ type python struct {
 type slot struct {
 	name  string
 	typ   sample.Type
-	place place
+	place record.Column
 }
 
 // run implements part.
-func (p *python) run(ctx context.Context, it *item, _ *tool) error {
+func (p *python) run(ctx context.Context, it *record.Record, _ *tool) error {
 	c := p.call(it)
 	defer p.done(c)
 	if err := p.ask(ctx, c); err != nil {
@@ -74,16 +75,16 @@ func final(err error) error {
 }
 
 // call is what the function is called with for a sample.
-func (p *python) call(it *item) *extern.Call {
+func (p *python) call(it *record.Record) *extern.Call {
 	c, _ := p.calls.Get().(*extern.Call)
 	if c == nil {
 		c = &extern.Call{In: make([]extern.Value, len(p.in))}
 	}
 	key := p.work.chance(it)
-	c.ID, c.Key = it.id, it.key
+	c.ID, c.Key = it.ID, it.Key
 	c.Random = [2]uint64{key.Uint64(p.op, 0), key.Uint64(p.op, 1)}
 	if p.work.ledger {
-		it.drew(p.name, map[string]any{"key": c.Random})
+		it.Drew(p.name, map[string]any{"key": c.Random})
 	}
 	for i := range p.in {
 		c.In[i] = p.load(it, &p.in[i])
@@ -101,61 +102,41 @@ func (p *python) done(c *extern.Call) {
 }
 
 // load is the value of a field, in memory that workers have too, where it is more than a number.
-func (p *python) load(it *item, s *slot) extern.Value {
-	v, at := it.values, s.place
+func (p *python) load(it *record.Record, s *slot) extern.Value {
+	v, at := it.Values, s.place
 	value := extern.Value{Kind: s.typ.Kind, DType: s.typ.DType, Shape: s.typ.Shape}
-	switch at.in {
-	case numbers:
-		value.Data = v.numbers[at.at:][:at.size:at.size]
-	case texts:
-		value.Text = v.texts[at.at]
-	case data:
-		v.data[at.at] = p.work.shareBytes(v, v.data[at.at])
-		value.Data = v.data[at.at]
-	case pictures:
-		v.pictures[at.at] = p.work.sharePicture(v, v.pictures[at.at])
-		f := v.pictures[at.at].form()
+	switch at.Kind {
+	case record.Numbers:
+		value.Data = v.Numbers[at.At:][:at.Size:at.Size]
+	case record.Texts:
+		value.Text = v.Texts[at.At]
+	case record.Bytes:
+		v.Bytes[at.At] = p.work.ShareBytes(v, v.Bytes[at.At])
+		value.Data = v.Bytes[at.At]
+	case record.Images:
+		v.Images[at.At] = p.work.ShareImage(v, v.Images[at.At])
+		f := v.Images[at.At].Form()
 		value.Shape = f.Shape()
 		n, _ := value.Shape.Bytes(f.DType) // it is in memory
-		value.Data = v.pictures[at.at].Data[:n:n]
-	case arrays:
-		v.arrays[at.at].data = p.work.shareBytes(v, v.arrays[at.at].data)
-		value.Shape, value.Data = v.arrays[at.at].shape, v.arrays[at.at].data
+		value.Data = v.Images[at.At].Data[:n:n]
+	case record.Arrays:
+		v.Arrays[at.At].Data = p.work.ShareBytes(v, v.Arrays[at.At].Data)
+		value.Shape, value.Data = v.Arrays[at.At].Shape, v.Arrays[at.At].Data
 	}
 	return value
 }
 
-// shareBytes puts bytes into memory that workers have too.
-func (w *work) shareBytes(v *values, b []byte) []byte {
-	if len(b) == 0 || w.host.heap.Has(b) {
-		return b
-	}
-	own := *v.borrow(&w.pictures, len(b))
-	copy(own, b)
-	return own
-}
-
-// sharePicture does that to a picture, whose rows then lie one behind the other.
-func (w *work) sharePicture(v *values, p picture) picture {
-	if p.Stride == p.form().RowBytes() && w.host.heap.Has(p.Data) {
-		return p
-	}
-	own := v.room(&w.pictures, p.form())
-	p.copyTo(own.Data)
-	return own
-}
-
 // store takes what the function gives. Every value has memory of its own, as behind other operations.
-func (p *python) store(it *item, c *extern.Call) error {
-	v := it.values
+func (p *python) store(it *record.Record, c *extern.Call) error {
+	v := it.Values
 	for i := range p.out {
 		if len(c.Same) > 0 && c.Same[i] >= 0 {
 			c.Out[i] = c.In[c.Same[i]]
-			if p.in[c.Same[i]].place.in == numbers { // where something else is written now
+			if p.in[c.Same[i]].place.Kind == record.Numbers { // where something else is written now
 				c.Out[i].Data = slices.Clone(c.Out[i].Data)
 			}
 		} else {
-			p.work.adopt(v, c.Out[i].Data)
+			p.work.Adopt(v, c.Out[i].Data)
 		}
 	}
 	for i := range p.out {
@@ -164,16 +145,16 @@ func (p *python) store(it *item, c *extern.Call) error {
 		}
 	}
 	for _, at := range p.taken {
-		v.forget(at)
+		v.Forget(at)
 	}
 	for i := range p.out {
-		v.forget(p.out[i].place)
+		v.Forget(p.out[i].place)
 	}
 	for i := range p.out {
 		p.put(v, &p.out[i], &c.Out[i])
 	}
-	p.work.settle(it)
-	it.account()
+	p.work.Settle(it)
+	it.Account()
 	return nil
 }
 
@@ -183,13 +164,6 @@ func (p *python) makes(name string) bool {
 }
 
 func (p *python) misfit(err error) error { return fmt.Errorf("headrace: %s %w", p.name, err) }
-
-// adopt makes memory that a worker filled the sample's.
-func (w *work) adopt(v *values, b []byte) {
-	if w.host.heap.Has(b) {
-		v.loans = append(v.loans, loan{&b, &w.pictures})
-	}
-}
 
 // fits holds a value against the type that it is to have.
 func (s *slot) fits(v *extern.Value) error {
@@ -208,43 +182,43 @@ func (s *slot) fits(v *extern.Value) error {
 }
 
 // put puts a value that fits at its place.
-func (p *python) put(v *values, s *slot, value *extern.Value) {
-	switch at := s.place; at.in {
-	case numbers:
-		copy(v.numbers[at.at:][:at.size], value.Data)
-	case texts:
-		v.texts[at.at] = value.Text
-	case data:
-		v.data[at.at] = v.ownBytes(value.Data)
-	case arrays:
+func (p *python) put(v *record.Values, s *slot, value *extern.Value) {
+	switch at := s.place; at.Kind {
+	case record.Numbers:
+		copy(v.Numbers[at.At:][:at.Size], value.Data)
+	case record.Texts:
+		v.Texts[at.At] = value.Text
+	case record.Bytes:
+		v.Bytes[at.At] = v.OwnBytes(value.Data)
+	case record.Arrays:
 		shape := s.typ.Shape
 		if !shape.Fixed() {
 			shape = slices.Clone(value.Shape)
 		}
-		v.arrays[at.at] = array{shape, v.ownBytes(value.Data)}
-	case pictures:
+		v.Arrays[at.At] = record.Array{Shape: shape, Data: v.OwnBytes(value.Data)}
+	case record.Images:
 		f := recipe.ImageForm(sample.Type{DType: value.DType, Shape: value.Shape, Axes: s.typ.Axes})
 		pixels := media.Pixels{Data: value.Data, Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
-		v.pictures[at.at] = v.ownPicture(&p.work.pictures, picture{Pixels: pixels})
+		v.Images[at.At] = v.OwnImage(&p.work.Images, record.Image{Pixels: pixels})
 	}
 }
 
 // foresee implements part. An image whose size is not said is taken to be no larger than the one before.
-func (p *python) foresee(_ *item, t *tool) (bytes int64) {
+func (p *python) foresee(_ *record.Record, t *tool) (bytes int64) {
 	before := make([]media.Form, len(p.out))
 	for i, s := range p.out {
-		if s.place.in == pictures {
-			before[i] = t.forms[s.place.at]
+		if s.place.Kind == record.Images {
+			before[i] = t.forms[s.place.At]
 		}
 	}
 	for _, at := range p.taken {
-		if at.in == pictures {
-			t.forms[at.at] = media.Form{}
+		if at.Kind == record.Images {
+			t.forms[at.At] = media.Form{}
 		}
 	}
 	for i, s := range p.out {
-		if s.place.in != pictures {
-			if n, err := s.typ.Shape.Bytes(s.typ.DType); err == nil && s.place.in == arrays && s.typ.Fixed() {
+		if s.place.Kind != record.Images {
+			if n, err := s.typ.Shape.Bytes(s.typ.DType); err == nil && s.place.Kind == record.Arrays && s.typ.Fixed() {
 				bytes += n
 			}
 			continue
@@ -259,9 +233,9 @@ func (p *python) foresee(_ *item, t *tool) (bytes int64) {
 		if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
 			after = media.Form{} // known when it is there
 		} else {
-			bytes += storedBytes(after)
+			bytes += record.StoredBytes(after)
 		}
-		t.forms[s.place.at] = after
+		t.forms[s.place.At] = after
 	}
 	return bytes
 }

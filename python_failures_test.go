@@ -17,6 +17,7 @@ import (
 
 	"headrace/extern"
 	"headrace/internal/leak"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/sample"
 )
@@ -53,7 +54,7 @@ func TestTroubleOfOneSample(t *testing.T) {
 	lost := map[string]error{}
 	o := Options{
 		Python: pythonHere(t, troubles(t, map[int]string{2: "die", 4: "raise", 5: "exit", 7: "misfit", 11: "hang"})),
-		Lost:   func(l Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
+		Lost:   func(l record.Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
 	}
 	l, got := onePass(t, root, fmt.Sprintf(toldStep, `,"failures":{"on_error":"skip","time_limit":3}`), Config{}, o)
 	if n := numbersOf(got); !slices.Equal(n, []int{0, 1, 3, 6, 8, 9, 10, 12, 13, 14, 15}) {
@@ -101,7 +102,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 	t.Run("replace", func(t *testing.T) {
 		var replaced []string
 		l, got := onePass(t, root, fmt.Sprintf(toldStep, `,"failures":{"on_error":"replace"}`), Config{}, Options{
-			Python: pythonHere(t, troubles(t, trouble)), Lost: func(l Lost) { replaced = append(replaced, filepath.Base(l.Key)) },
+			Python: pythonHere(t, troubles(t, trouble)), Lost: func(l record.Lost) { replaced = append(replaced, filepath.Base(l.Key)) },
 		})
 		n := numbersOf(got)
 		if len(n) != 12 || !slices.Equal(replaced, []string{"002.png", "004.png", "007.png"}) {
@@ -119,7 +120,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 		steps := strings.Replace(toldStep, `{"map":`, `{"flat_map":{"function":"stages:copies","workers":2,"gives":{"key":"text","image":{"dtype":"uint8","shape":[8,8,3]},"number":{"dtype":"int64"}}}},{"map":`, 1)
 		replaced := 0
 		l, got := onePass(t, root, fmt.Sprintf(steps, `,"failures":{"on_error":"replace"}`), Config{}, Options{
-			Python: pythonHere(t, troubles(t, map[int]string{0: "raise ok", 1: "raise ok", 5: "raise ok"})), Lost: func(l Lost) { replaced++ },
+			Python: pythonHere(t, troubles(t, map[int]string{0: "raise ok", 1: "raise ok", 5: "raise ok"})), Lost: func(l record.Lost) { replaced++ },
 		})
 		if len(got) != 12*200 || replaced == 0 { // fewer than three, where one of these was drawn for another
 			t.Errorf("%d came, %d were replaced", len(got), replaced)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/recipe"
 	"headrace/sample"
@@ -316,13 +317,13 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 
 func TestRandIsThatOfItsStep(t *testing.T) {
 	draw := func(r Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
-	w, source := work{seed: 7}, &listing{id: 1}
-	first := draw(Rand{key: w.chance(&item{source: source}), op: 5})
-	if again := draw(Rand{key: w.chance(&item{source: source}), op: 5}); again != first {
+	w, source := work{seed: 7}, &record.Source{Draws: 1}
+	first := draw(Rand{key: w.chance(&record.Record{Source: source}), op: 5})
+	if again := draw(Rand{key: w.chance(&record.Record{Source: source}), op: 5}); again != first {
 		t.Errorf("%s, then %s", first, again)
 	}
-	for _, other := range []Rand{{key: w.chance(&item{source: source}), op: 6}, {key: w.chance(&item{source: source, id: sample.ID{Index: 1}}), op: 5}, {key: w.chance(&item{source: source, id: sample.ID{Epoch: 1}}), op: 5},
-		{key: w.chance(&item{source: source, made: []int64{0}}), op: 5}, {key: w.chance(&item{source: source, made: []int64{0, 0}}), op: 5}} {
+	for _, other := range []Rand{{key: w.chance(&record.Record{Source: source}), op: 6}, {key: w.chance(&record.Record{Source: source, ID: sample.ID{Index: 1}}), op: 5}, {key: w.chance(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), op: 5},
+		{key: w.chance(&record.Record{Source: source, Made: []int64{0}}), op: 5}, {key: w.chance(&record.Record{Source: source, Made: []int64{0, 0}}), op: 5}} {
 		if draw(other) == first {
 			t.Errorf("%+v draws the same", other)
 		}

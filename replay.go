@@ -43,7 +43,7 @@ func (l *Loader) countable() bool {
 
 // jump computes the state n batches behind another.
 func (l *Loader) jump(s State, n int64) (State, error) {
-	name := l.sources[0].name
+	name := l.sources[0].Name
 	for n > 0 {
 		if l.config.epochsFrom(s.Epoch) == 0 {
 			return State{}, pipe.ErrDone

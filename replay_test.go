@@ -10,6 +10,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -137,7 +138,7 @@ func TestOrigins(t *testing.T) {
 	b.Release()
 }
 
-func checkOrigin(t *testing.T, l *Loader, o Origin, key string) {
+func checkOrigin(t *testing.T, l *Loader, o record.Origin, key string) {
 	t.Helper()
 	source := l.sources[0]
 	place := order.Permute(22, 3, o.ID.Epoch)

@@ -12,6 +12,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -34,7 +35,7 @@ func TestSamplesThatNoBranchTakes(t *testing.T) {
 		`,"failures":{"on_error":"replace"}`: {14, 0, 2},
 	} {
 		var bad []string
-		l := openLoader(t, byKey(t, root, failures), Config{Epochs: new(1), Workers: new(3)}, Options{Lost: func(l Lost) { bad = append(bad, filepath.Base(l.Key)+" in "+l.Stage) }})
+		l := openLoader(t, byKey(t, root, failures), Config{Epochs: new(1), Workers: new(3)}, Options{Lost: func(l record.Lost) { bad = append(bad, filepath.Base(l.Key)+" in "+l.Stage) }})
 		if failures == "" {
 			var err error
 			for err == nil {
@@ -70,16 +71,16 @@ func TestNumbersOfAnyTypeChooseBranches(t *testing.T) {
 		for i := range numbers {
 			numbers[i] = 0xff
 		}
-		v := &values{numbers: numbers[:]}
-		if n, ok := v.integer(place{in: 1}, d); !ok || n != want {
+		v := &record.Values{Numbers: numbers[:]}
+		if n, ok := v.Integer(record.Column{Kind: 1}, d); !ok || n != want {
 			t.Errorf("%v: %d, expected %d", d, n, want)
 		}
 	}
-	v := &values{numbers: numbers[:]}
-	if n, ok := v.integer(place{}, tensor.Uint64); ok {
+	v := &record.Values{Numbers: numbers[:]}
+	if n, ok := v.Integer(record.Column{}, tensor.Uint64); ok {
 		t.Errorf("2⁶⁴-1 is %d", n)
 	}
-	if text := shown(v, place{in: 1}, tensor.Uint64); text != "18446744073709551615" {
+	if text := shown(v, record.Column{Kind: 1}, tensor.Uint64); text != "18446744073709551615" {
 		t.Error(text)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 
+	"headrace/internal/record"
 	"headrace/pipe"
 )
 
@@ -28,7 +29,7 @@ type ending struct {
 type cell struct {
 	field int
 	text  int // of text or an object: which of the batch's
-	place place
+	place record.Column
 
 	// Of a sequence:
 	pad    []byte // behind its end; nil: it is none
@@ -38,7 +39,7 @@ type cell struct {
 
 // seat is a sample with its row.
 type seat struct {
-	it    *item
+	it    *record.Record
 	batch *Batch
 	row   int
 }
@@ -54,26 +55,26 @@ func (e *ending) bear(name string, h handling, way []op) {
 	}
 	write, w := e.write, e.work
 	e.write = pipe.Replace(write, func(ctx context.Context, s seat, err error) (struct{}, error) {
-		w.drop(s.it)
-		out, err := w.substitute(ctx, s.it, err, name, way, func(ctx context.Context, it *item) (*item, error) {
+		w.Drop(s.it)
+		out, err := w.substitute(ctx, s.it, err, name, way, func(ctx context.Context, it *record.Record) (*record.Record, error) {
 			if _, err := write(ctx, seat{it, s.batch, s.row}); err != nil {
-				w.drop(it)
+				w.Drop(it)
 				return nil, err
 			}
 			return it, nil
 		})
 		if err == nil {
-			w.drop(out)
+			w.Drop(out)
 		}
 		return struct{}{}, err
 	})
 }
 
 // fill writes a sample into its row. The sample is done with, whatever comes of it.
-func (e *ending) fill(ctx context.Context, it *item, b *Batch, row int) error {
-	defer e.work.drop(it)
+func (e *ending) fill(ctx context.Context, it *record.Record, b *Batch, row int) error {
+	defer e.work.Drop(it)
 	if _, err := e.write(ctx, seat{it, b, row}); err != nil {
-		return it.blamed(err)
+		return blamed(it, err)
 	}
 	return nil
 }
@@ -96,30 +97,30 @@ func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) 
 		}
 	}
 	for _, c := range e.cells {
-		c.write(s.it.values, s.batch, s.row)
+		c.write(s.it.Values, s.batch, s.row)
 	}
 	s.batch.empty(s.row)
 	s.batch.origin(s.row, s.it)
 	return struct{}{}, nil
 }
 
-func (c cell) write(v *values, b *Batch, row int) {
-	switch c.place.in {
-	case texts:
-		b.texts[c.text][row] = v.texts[c.place.at]
+func (c cell) write(v *record.Values, b *Batch, row int) {
+	switch c.place.Kind {
+	case record.Texts:
+		b.texts[c.text][row] = v.Texts[c.place.At]
 		return
-	case data: // an object
-		b.texts[c.text][row] = string(v.data[c.place.at])
+	case record.Bytes: // an object
+		b.texts[c.text][row] = string(v.Bytes[c.place.At])
 		return
 	}
 	dst := b.row(c.field, row)
-	switch c.place.in {
-	case numbers:
-		copy(dst, v.numbers[c.place.at:][:c.place.size])
-	case pictures:
-		v.pictures[c.place.at].copyTo(dst)
-	case arrays:
-		n := copy(dst, v.arrays[c.place.at].data)
+	switch c.place.Kind {
+	case record.Numbers:
+		copy(dst, v.Numbers[c.place.At:][:c.place.Size])
+	case record.Images:
+		v.Images[c.place.At].CopyTo(dst)
+	case record.Arrays:
+		n := copy(dst, v.Arrays[c.place.At].Data)
 		if c.pad != nil {
 			repeat(dst[n:], c.pad)
 			binary.NativeEndian.PutUint64(b.row(c.length, row), uint64(n/c.bytes))

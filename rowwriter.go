@@ -5,6 +5,7 @@ import (
 
 	"headrace/arena"
 	"headrace/extern"
+	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
@@ -23,10 +24,10 @@ type rowField struct {
 }
 
 // foresee implements part. The rows are there already.
-func (r *rowWriter) foresee(*item, *tool) int64 { return 0 }
+func (r *rowWriter) foresee(*record.Record, *tool) int64 { return 0 }
 
 // into calls the function for a sample. When it returns, nobody writes into the row any more: a worker that has not answered is dead.
-func (r *rowWriter) into(ctx context.Context, it *item, b *Batch, row int) error {
+func (r *rowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
 	c := r.call(it)
 	defer r.done(c)
 	for _, f := range r.fields {
@@ -58,7 +59,7 @@ func (r *rowWriter) into(ctx context.Context, it *item, b *Batch, row int) error
 func (r *rowWriter) giveBack(c *extern.Call) {
 	for i, v := range c.Out {
 		if v.Kind == sample.Object && c.Same[i] < 0 {
-			r.work.host.heap.Give(v.Data)
+			r.work.Shared.Give(v.Data)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"headrace/internal/leak"
+	"headrace/internal/record"
 	"headrace/pipe"
 )
 
@@ -82,7 +83,7 @@ func TestRowsThatFail(t *testing.T) {
 			for i, fuse := range []bool{true, false} {
 				var mu sync.Mutex
 				lost := 0
-				o := Options{Python: pythonHere(t, troubles(t, c.trouble)), Lost: func(Lost) { mu.Lock(); defer mu.Unlock(); lost++ }}
+				o := Options{Python: pythonHere(t, troubles(t, c.trouble)), Lost: func(record.Lost) { mu.Lock(); defer mu.Unlock(); lost++ }}
 				l, got := onePass(t, root, fmt.Sprintf(rowTold, c.where, c.failures), Config{Fuse: new(fuse)}, o)
 				if all[i] = fmt.Sprint(got); lost != c.lost {
 					t.Errorf("%d were lost, fused: %v", lost, fuse)

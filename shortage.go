@@ -9,6 +9,7 @@ import (
 
 	"headrace/arena"
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/pipe"
 )
 
@@ -33,7 +34,7 @@ const (
 )
 
 // patiently reads a sample, and tries again while the machine lacks something, as long as other samples get through.
-func (w *work) patiently(ctx context.Context, it *item, read func() (int64, error)) (int64, error) {
+func (w *work) patiently(ctx context.Context, it *record.Record, read func() (int64, error)) (int64, error) {
 	n, err := read()
 	if err == nil {
 		w.reads.Add(1)
@@ -52,7 +53,7 @@ func (w *work) patiently(ctx context.Context, it *item, read func() (int64, erro
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
-		w.drop(it)
+		w.Drop(it)
 		if n, err = read(); err == nil {
 			w.reads.Add(1)
 		}

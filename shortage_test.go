@@ -13,6 +13,7 @@ import (
 
 	"headrace/arena"
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -20,9 +21,9 @@ import (
 
 // What the machine lacks ends the run; what is wrong with a sample is the sample's.
 func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
-	it := &item{source: &listing{}, key: "x"}
+	it := &record.Record{Source: &record.Source{}, Key: "x"}
 	for _, number := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.ETIMEDOUT, syscall.ENOTCONN, syscall.ENODEV} {
-		err := it.blamed(&os.PathError{Op: "open", Path: "x", Err: number})
+		err := blamed(it, &os.PathError{Op: "open", Path: "x", Err: number})
 		var short *machine.Shortage
 		var bad *sample.Error
 		if !pipe.Stops(err) || !errors.As(err, &short) || short.Remedy == "" || errors.As(err, &bad) || !errors.Is(err, number) {
@@ -30,13 +31,13 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 		}
 	}
 	for _, number := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EIO, syscall.ELOOP, syscall.EISDIR, syscall.EFBIG, syscall.ESTALE} {
-		err := it.blamed(&os.PathError{Op: "open", Path: "x", Err: number})
+		err := blamed(it, &os.PathError{Op: "open", Path: "x", Err: number})
 		var bad *sample.Error
 		if pipe.Stops(err) || !errors.As(err, &bad) {
 			t.Errorf("%v: %v", number, err)
 		}
 	}
-	if err := it.blamed(&arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
+	if err := blamed(it, &arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
 		t.Error(err)
 	}
 }
@@ -44,7 +45,7 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 // Reading waits for what others give back, and gives up only when no sample at all gets through.
 func TestReadingWaitsForTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, it := &work{}, &item{}
+		w, it := &work{}, &record.Record{}
 		began := time.Now()
 		tries := 0
 		n, err := w.patiently(t.Context(), it, func() (int64, error) {

@@ -3,59 +3,17 @@ package headrace
 import (
 	"context"
 	"iter"
-	"slices"
 
-	"headrace/budget"
-	"headrace/media"
+	"headrace/internal/record"
 	"headrace/order"
 	"headrace/recipe/fuse"
 	"headrace/sample"
 )
 
-// item is a sample on its way to its row: what the source knows of it, and then the values of its fields.
-type item struct {
-	source *listing
-	id     sample.ID
-	key    string
-
-	values  *values      // nil: not read, or let go of
-	info    media.Info   // of the image that is decoded next
-	bad     error        // what Probe said of it
-	content budget.Grant // the bytes read
-	working budget.Grant // what comes after
-
-	draws    []Draw // with a ledger
-	replaced *Lost  // the sample in whose place this one came; nil: it is its own
-	drawn    uint32 // how many others were drawn for this place
-	limited  bool   // the operation at work has a time limit
-
-	made   []int64 // the numbers in id.Output
-	wanted []int64 // which of those to go on as, where a sample is taken on its way by itself
-
-	form   *form // of the batches that it fits into, where these are of several
-	length int   // of its sequences, where they count
-}
-
-// output makes the item output n of another, which has these numbers itself.
-func (it *item) output(of []int64, n int64) {
-	it.made = append(slices.Clip(of), n)
-	it.id.Output = sample.Numbered(it.made...)
-}
-
-// account reserves what a sample turns out to have in memory beyond what was foreseen. It does not wait, since the memory is there already.
-func (it *item) account() {
-	held, content := it.values.held(), it.content.Bytes()
-	if held > content+it.working.Bytes() {
-		it.working.Resize(held - content)
-	}
-}
-
 // listing is a source of numbered samples in an order: positions of this rank's epoch become indices by arithmetic, so that any place can be reached at once.
 type listing struct {
-	name     string
+	record.Source
 	names    []string // of the steps that say which samples come, and in which order
-	id       uint64   // of the random draws
-	first    int64    // the number of its first sample among those of all sources
 	contents contents
 	shuffled bool
 	seed     uint64
@@ -66,8 +24,7 @@ type listing struct {
 		share order.Share
 	}
 
-	lane *budget.Lane
-	leg  *leg // for which reading reserves bytes
+	leg *leg // for which reading reserves bytes
 }
 
 // contents is what the samples of a source are read from. They are numbered from 0.
@@ -77,7 +34,7 @@ type contents interface {
 	// link is told where the values of its fields go, and has a part in the stage that reads them.
 	link(c *compiler, read *stage, s *fuse.Source) error
 	// fetch gives a sample its first values, and tells how many bytes it has read. It may wait.
-	fetch(ctx context.Context, w *work, it *item) (read int64, err error)
+	fetch(ctx context.Context, w *work, it *record.Record) (read int64, err error)
 }
 
 // begin is told where a run begins. What was finished of that epoch under other world sizes does not come: its positions count the rest.
@@ -103,14 +60,14 @@ func shareOf(s order.Split, done [][2]int64) order.Share {
 }
 
 // Items implements pipe.Source.
-func (l *listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*item, error] {
+func (l *listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*record.Record, error] {
 	if s, ok := l.contents.(*iterable); ok {
 		return s.items(ctx, epoch, pos)
 	}
 	at, n := l.indices(epoch), l.share(epoch).Len()
-	return func(yield func(*item, error) bool) {
+	return func(yield func(*record.Record, error) bool) {
 		for ; pos < n; pos++ {
-			if !yield(l.item(epoch, pos, at(pos)), nil) {
+			if !yield(l.Record(epoch, pos, at(pos)), nil) {
 				return
 			}
 		}
@@ -133,14 +90,10 @@ func (l *listing) indices(epoch int) func(pos int64) int64 {
 	}
 }
 
-func (l *listing) item(epoch int, pos, index int64) *item {
-	return &item{source: l, id: sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, key: l.contents.key(index)}
-}
-
 // identify returns the sample that stands at a position.
 func (l *listing) identify(epoch int, pos int64) (sample.ID, string) {
 	index := l.indices(epoch)(pos)
-	return sample.ID{Source: l.name, Epoch: epoch, Pos: pos, Index: index}, l.contents.key(index)
+	return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: index}, l.contents.key(index)
 }
 
 // iterated tells whether nobody knows how many samples there are.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/internal/record"
 	"headrace/pipe"
 )
 
@@ -81,7 +82,7 @@ func (l *Loader) tellReplaced(b *Batch, before State) error {
 }
 
 // overspent ends the run at a state.
-func (l *Loader) overspent(last *Lost, limit int, at State) error {
+func (l *Loader) overspent(last *record.Lost, limit int, at State) error {
 	l.Stop()
 	l.spending.begin(at)
 	l.mu.Lock()

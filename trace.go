@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/stats"
 )
@@ -104,11 +105,11 @@ func (t *tracing) close() error {
 
 func nameItem(v any) (key string, index int64) {
 	switch v := v.(type) {
-	case []*item: // of a batch the first
+	case []*record.Record: // of a batch the first
 		return nameItem(v[0])
-	case *item:
+	case *record.Record:
 		if v != nil {
-			return v.key, v.id.Index
+			return v.Key, v.ID.Index
 		}
 	}
 	return "", -1

@@ -3,37 +3,32 @@ package headrace
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"headrace/budget"
-	"headrace/internal/scratch"
+	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/sample"
-	"headrace/store"
 )
 
 // work is what the stages of a loader share.
 type work struct {
-	layout *layout
-	lane   *budget.Lane // of samples whose batch is on its way, where they are grouped
-	seed   uint64
-	ranks  bool    // others run the same recipe, and have to yield as many batches
-	room   shelves // values of a sample
-	ledger bool    // of what steps drew for each sample
+	layout        *layout
+	lane          *budget.Lane // of samples whose batch is on its way, where they are grouped
+	seed          uint64
+	ranks         bool // others run the same recipe, and have to yield as many batches
+	record.Memory      // of samples
+	ledger        bool // of what steps drew for each sample
 
 	epoch      int     // the run's first
 	quarantine []int64 // sorted numbers of samples that are not tried
 	inFlight   InFlight
-	tools      sync.Pool    // of *tool
-	values     sync.Pool    // of *values
-	buffers    scratch.Pool // files
-	pictures   scratch.Pool // pictures between stages
+	tools      sync.Pool // of *tool
 
 	reads atomic.Int64 // samples that were read
 
@@ -44,10 +39,10 @@ type work struct {
 // part is a part of a recipe that runs as one stage.
 type part interface {
 	// run works on a sample. What it makes is stored in the sample's values.
-	run(ctx context.Context, it *item, t *tool) error
+	run(ctx context.Context, it *record.Record, t *tool) error
 	// foresee returns how many bytes run will need besides the pictures that are stored before it. It is told their forms in t, and puts there
 	// what will be stored after it; the zero Form where that is not known.
-	foresee(it *item, t *tool) int64
+	foresee(it *record.Record, t *tool) int64
 }
 
 // tool is what one operation needs besides its sample; it is used again by the next.
@@ -76,37 +71,29 @@ func (w *work) begin(from State, inFlight func() InFlight) {
 	}
 }
 
-// read fetches a sample, and reserves what the first stages will take: here, outside the gate, since both may have to wait.
-func (w *work) read(ctx context.Context, it *item) error {
-	if w.quarantined(it.source, it.id.Index) {
-		return errQuarantined
+// read makes the operation that fetches a sample, and reserves what the first stages will take: here, outside the gate, since both may have to wait.
+func (w *work) read(from *listing) doing {
+	return func(ctx context.Context, it *record.Record) error {
+		if w.quarantined(it.Source, it.ID.Index) {
+			return errQuarantined
+		}
+		n, err := from.contents.fetch(ctx, w, it)
+		if err != nil {
+			return err
+		}
+		pipe.AddBytes(ctx, n)
+		return from.leg.reserve(ctx, it)
 	}
-	n, err := it.source.contents.fetch(ctx, w, it)
-	if err != nil {
-		return err
-	}
-	pipe.AddBytes(ctx, n)
-	return it.source.leg.reserve(ctx, it)
 }
 
-// blank gives a sample room for its values.
-func (w *work) blank(it *item) *values {
-	v, _ := w.values.Get().(*values)
-	if v == nil {
-		v = newValues(w.room)
-	}
-	it.values = v
-	return v
-}
-
-func (w *work) quarantined(source *listing, index int64) bool {
-	_, bad := slices.BinarySearch(w.quarantine, source.first+index)
+func (w *work) quarantined(source *record.Source, index int64) bool {
+	_, bad := slices.BinarySearch(w.quarantine, source.First+index)
 	return bad
 }
 
 // carry carries out a part.
 func (w *work) carry(p part) doing {
-	return func(ctx context.Context, it *item) error {
+	return func(ctx context.Context, it *record.Record) error {
 		t := w.tool(it)
 		defer w.tools.Put(t)
 		return p.run(ctx, it, t)
@@ -120,57 +107,27 @@ func catch(err *error) {
 	}
 }
 
-// fileRoom is how much memory to take for a file. A small one is made larger by the one that reads; what a large one takes must not wait for the
-// garbage collector, so it is not Go's.
-func (w *work) fileRoom(f store.File) int {
-	if w.host != nil {
-		return int(f.Size()) + 1
-	}
-	if n := f.Room(0, math.MaxInt64); n > scratch.Keep {
-		return n
-	}
-	return 0
-}
-
 // age orders the samples of a source for the budget, which always admits the oldest. Epochs count from the run's first: people use any number as
 // an epoch, a date for one, and one that does not fit into the bits left here would make later samples the older ones.
 func (w *work) age(id sample.ID) uint64 { return uint64(id.Epoch-w.epoch)<<40 | uint64(id.Pos) }
 
-// drop gives back what an item holds. Dropping again does nothing.
-func (w *work) drop(it *item) {
-	if it.values != nil {
-		it.values.clear()
-		w.values.Put(it.values)
-		it.values = nil
-	}
-	it.content.Release()
-	it.working.Release()
-}
-
-// settle lets go of memory in which nothing lies any more.
-func (w *work) settle(it *item) {
-	if it.values.sweep(); !it.values.borrows(&w.buffers) {
-		it.content.Release()
-	}
-}
-
 // tool returns one with the sample's random draws.
-func (w *work) tool(it *item) *tool {
+func (w *work) tool(it *record.Record) *tool {
 	t, _ := w.tools.Get().(*tool)
 	if t == nil {
-		t = &tool{forms: make([]media.Form, w.room.pictures)}
+		t = &tool{forms: make([]media.Form, w.Room.Images)}
 	}
 	t.chance = w.chance(it)
 	return t
 }
 
 // chance gives the sample's random draws. Each of several samples that were made of one has its own.
-func (w *work) chance(it *item) order.Key {
-	return w.chanceOf(it.source, it.id.Epoch, it.id.Index, it.made)
+func (w *work) chance(it *record.Record) order.Key {
+	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Made)
 }
 
-func (w *work) chanceOf(s *listing, epoch int, index int64, made []int64) order.Key {
-	key := order.NewKey(w.seed, epoch, s.id, index)
+func (w *work) chanceOf(s *record.Source, epoch int, index int64, made []int64) order.Key {
+	key := order.NewKey(w.seed, epoch, s.Draws, index)
 	for _, n := range made {
 		key = key.Output(n)
 	}
@@ -178,18 +135,11 @@ func (w *work) chanceOf(s *listing, epoch int, index int64, made []int64) order.
 }
 
 // watched makes a call that may end in C code. Whoever looks after a crash finds the sample's name.
-func (w *work) watched(ctx context.Context, it *item, call func() error) error {
+func (w *work) watched(ctx context.Context, it *record.Record, call func() error) error {
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)
-		w.inFlight.Begin(cell, it.number(), it.key)
+		w.inFlight.Begin(cell, it.Number(), it.Key)
 		defer w.inFlight.End(cell)
 	}
 	return call()
-}
-
-// number is the sample's identity with its number among the samples of all sources.
-func (it *item) number() sample.ID {
-	id := it.id
-	id.Index += it.source.first
-	return id
 }

@@ -8,6 +8,7 @@ import (
 
 	"headrace/budget"
 	"headrace/internal/phototest"
+	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/sample"
 )
@@ -23,7 +24,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	var w work
 	held := budget.New(1 << 20)
 	ops, source := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`), paths[0])
-	it := &item{source: source, id: sample.ID{Index: 5}, key: "a.jpg"}
+	it := &record.Record{Source: &source.Source, ID: sample.ID{Index: 5}, Key: "a.jpg"}
 	_, err := ops[0](panicking{t.Context()}, it)
 	check := func(what string) {
 		var bad *sample.Error
@@ -39,7 +40,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	if _, err = ops[0](t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
-	end := ending{work: &w, cells: []cell{{place: source.contents.(*files).label}, {field: 1, place: place{in: numbers}}}}
+	end := ending{work: &w, cells: []cell{{place: source.contents.(*files).label}, {field: 1, place: record.Column{Kind: record.Numbers}}}}
 	end.bear("batch", handling{}, nil)
 	err = end.fill(t.Context(), it, new(Batch), 0) // a batch without a slot
 	check("decode")

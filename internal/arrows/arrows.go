@@ -13,6 +13,12 @@ var arrows = []arrow{
 
 	{"sample", "tensor", "a field's value is a tensor"},
 
+	{"internal/record", "sample", "a record is a sample on its way"},
+	{"internal/record", "budget", "and holds the bytes reserved for it"},
+	{"internal/record", "internal/scratch", "in memory that is used again"},
+	{"internal/record", "media", "some of its values are images"},
+	{"internal/record", "tensor", "others are arrays"},
+
 	{"internal/version", "media", "what decodes and writes each format"},
 
 	{"internal/leak", "arena", "tests end with no segment open"},
@@ -115,8 +121,9 @@ var arrows = []arrow{
 
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
 
+	{".", "internal/record", "the top: samples on their way through the stages"},
 	{".", "arena", "the top: decoded rows lie in slots"},
-	{".", "internal/scratch", "the top: pictures between passes lie in memory that is used again"},
+	{".", "internal/scratch", "the top: memory of large files goes back at once"},
 	{".", "internal/bytesize", "the top: amounts of memory in recipes"},
 	{".", "internal/machine", "the top: defaults from what the machine has"},
 	{".", "extern", "the top: functions of Python are stages"},

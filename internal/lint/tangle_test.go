@@ -17,7 +17,7 @@ const mostTangled = 1900
 // allowances are for packages that are above it. A figure may only go down: whoever makes a
 // tangle smaller takes the allowance down with it, and at last away. Nobody adds a line.
 var allowances = map[string]int{
-	".":      8900, // 8,477 of 9,338 lines; issue 17 divides it into rooms
+	".":      8400, // 8,244 of 8,882 lines; issue 17 divides it into rooms
 	"pipe":   9600, // 9,212 of 10,999; the same
 	"recipe": 5500, // 5,303 of 6,778; the same
 	"extern": 2800, // 2,626 of 3,324

@@ -1,0 +1,118 @@
+package record
+
+import (
+	"sync"
+
+	"headrace/internal/scratch"
+)
+
+// Memory gives records room for their values, and uses again what they give back. The zero value
+// has Go's memory, and room for no values.
+type Memory struct {
+	Room   Room       // of a record
+	Shared SharedHeap // with workers; nil: there are none
+
+	Files  scratch.Pool // what sources read
+	Images scratch.Pool // what operations make
+	free   sync.Pool    // of *Values
+}
+
+// SharedHeap is memory that worker processes have mapped as well.
+type SharedHeap interface {
+	scratch.Memory
+	Has(b []byte) bool
+}
+
+// Share takes all memory from a heap that workers have mapped.
+func (m *Memory) Share(with SharedHeap) {
+	m.Shared, m.Files.From, m.Images.From = with, with, with
+}
+
+// Blank gives a record room for its values.
+func (m *Memory) Blank(r *Record) *Values {
+	v, _ := m.free.Get().(*Values)
+	if v == nil {
+		v = newValues(m.Room)
+	}
+	r.Values = v
+	return v
+}
+
+// Drop gives back what a record holds. Dropping again does nothing.
+func (m *Memory) Drop(r *Record) {
+	if r.Values != nil {
+		r.Values.Clear()
+		m.free.Put(r.Values)
+		r.Values = nil
+	}
+	r.Content.Release()
+	r.Working.Release()
+}
+
+// Settle gives back memory that no value is in any more, and the reservation for the file with
+// the last of r.
+func (m *Memory) Settle(r *Record) {
+	if r.Values.Sweep(); !r.Values.borrowsFrom(&m.Files) {
+		r.Content.Release()
+	}
+}
+
+// ShareBytes returns the bytes in memory that workers have mapped.
+func (m *Memory) ShareBytes(v *Values, b []byte) []byte {
+	if len(b) == 0 || m.Shared.Has(b) {
+		return b
+	}
+	own := *v.Borrow(&m.Images, len(b))
+	copy(own, b)
+	return own
+}
+
+// ShareImage returns the image in memory that workers have mapped, without gaps between its rows.
+func (m *Memory) ShareImage(v *Values, p Image) Image {
+	if p.Stride == p.Form().RowBytes() && m.Shared.Has(p.Data) {
+		return p
+	}
+	own := v.NewImage(&m.Images, p.Form())
+	p.CopyTo(own.Data)
+	return own
+}
+
+// Adopt makes memory that a worker has filled the record's.
+func (m *Memory) Adopt(v *Values, b []byte) {
+	if m.Shared.Has(b) {
+		v.Borrowed = append(v.Borrowed, borrowed{&b, &m.Images})
+	}
+}
+
+// copied returns a copy of the bytes, in memory that workers have mapped if there are any.
+func (m *Memory) copied(v *Values, b []byte) []byte {
+	own := *v.Borrow(&m.Images, len(b))
+	copy(own, b)
+	return own
+}
+
+// AdoptFile is Adopt for what a source gives: it counts as the record's file.
+func (m *Memory) AdoptFile(v *Values, b []byte) {
+	if m.Shared.Has(b) {
+		v.Borrowed = append(v.Borrowed, borrowed{&b, &m.Files})
+	}
+}
+
+// Copy gives another record a copy of a value.
+func (m *Memory) Copy(to, from *Values, at Column) {
+	switch at.Kind {
+	case Numbers:
+		copy(to.Numbers[at.At:][:at.Size], from.Numbers[at.At:])
+	case Texts:
+		to.Texts[at.At] = from.Texts[at.At]
+	case Bytes:
+		to.Bytes[at.At] = m.copied(to, from.Bytes[at.At])
+	case Arrays:
+		to.Arrays[at.At] = Array{from.Arrays[at.At].Shape, m.copied(to, from.Arrays[at.At].Data)}
+	case Images:
+		p := from.Images[at.At]
+		own := to.NewImage(&m.Images, p.Form())
+		p.CopyTo(own.Data)
+		to.Images[at.At] = own
+	}
+}
