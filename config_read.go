@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headrace/internal/bytesize"
+	"headrace/internal/words"
 	"headrace/recipe"
 )
 
@@ -162,7 +163,7 @@ func (r *configReader) set(c *Config, name string, value json.RawMessage) {
 			known = append(known, s.name)
 		}
 	}
-	r.wrong(name, true, recipe.Unknown("key", name, known))
+	r.wrong(name, true, words.Unknown("key", name, known))
 }
 
 func (r *configReader) fill(c *Config, s setting, value json.RawMessage) {

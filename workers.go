@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/internal/words"
 	"headrace/pipe"
-	"headrace/recipe"
 )
 
 // SetWorkers changes how many samples a stage has in hand at once, of those in [Info].Stages that have workers, by its name or that of one of its steps; "" stands for all that
@@ -72,7 +72,7 @@ func (l *Loader) adjustable(stage string) error {
 	if slices.ContainsFunc(l.info.Stages, func(s Stage) bool { return s.Name == stage }) {
 		return fmt.Errorf("the stage %s has one worker by its nature", stage)
 	}
-	return recipe.Unknown("stage", stage, all)
+	return words.Unknown("stage", stage, all)
 }
 
 // staff gives a run that begins the numbers of workers that were set. The lock is held.

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -78,15 +78,6 @@ func (c *checker) found(i int, part string, err error) {
 	}
 }
 
-var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
-
-func checkName(name string) error {
-	if !nameForm.MatchString(name) {
-		return fmt.Errorf("is %q: takes letters, digits, and _ . - after the first letter", name)
-	}
-	return nil
-}
-
 func (c *checker) names() {
 	if len(c.steps) == 0 {
 		c.errs = append(c.errs, &Error{Err: errors.New("has no steps: it begins with a source such as files")})
@@ -117,7 +108,7 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		if c.ops[i] = c.op(i); c.ops[i].Name != "" {
 			c.place(i, before, k == 0, around)
 			if s := c.steps[i]; s.Failures != nil {
-				c.found(i, "failures", s.Failures.checkFor(c.ops[i], s.Args))
+				c.found(i, "failures", checkFailures(s.Failures, c.ops[i], s.Args))
 			}
 		}
 		in = c.step(i, in)
@@ -164,8 +155,8 @@ func (c *checker) nested(i int, n nesting, in sample.Schema) sample.Schema {
 }
 
 func (c *checker) check(i int, in sample.Schema) (sample.Schema, error) {
-	if b, ok := c.steps[i].Args.(*Batch); ok {
-		return b.checkSizes(in, c.shapes(slices.Index(c.top, i)), c.bucketsInside())
+	if s, ok := c.steps[i].Args.(stacking); ok {
+		return s.checkSizes(in, c.shapes(slices.Index(c.top, i)), c.bucketsInside())
 	}
 	return c.steps[i].Args.Check(in)
 }
@@ -181,8 +172,8 @@ func (c *checker) op(i int) Op {
 	case !ok:
 		c.wrong(i, "op", "%w", unknownOp(s.Op))
 		return Op{}
-	case reflect.TypeOf(fieldsOf(s.Args)) != reflect.TypeOf(fieldsOf(op.New())):
-		c.wrong(i, "args", "has arguments of the type %T: takes %T", fieldsOf(s.Args), fieldsOf(op.New()))
+	case reflect.TypeOf(argument.Struct(s.Args)) != reflect.TypeOf(argument.Struct(op.New())):
+		c.wrong(i, "args", "has arguments of the type %T: takes %T", argument.Struct(s.Args), argument.Struct(op.New()))
 		return Op{}
 	}
 	return op
@@ -190,8 +181,14 @@ func (c *checker) op(i int) Op {
 
 // iterated tells whether a source can be read from its beginning to its end alone.
 func iterated(source Args) bool {
-	o, ok := source.(*Object)
-	return ok && o.Iterated()
+	s, ok := source.(interface{ Iterated() bool })
+	return ok && s.Iterated()
+}
+
+// joins tells whether an operation puts sources together.
+func joins(op Op, args Args) bool {
+	_, holds := args.(nesting)
+	return holds && op.Place == Source
 }
 
 // place checks whether step i may stand where it does. It comes after another, or is the first in what the other holds.
@@ -215,15 +212,27 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 		return
 	}
 	switch {
-	case c.ops[i].Name == aggregateOp.Name && around.op == routeOp.Name:
+	case c.ops[i].gathers && around.beside:
 		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or behind it", c.steps[around.step].Name)
 	case place == Batching && around.op != "":
 		c.wrong(i, "", "makes batches inside of %q: takes its place behind it", c.steps[around.step].Name)
-	case place == Ordering && c.ops[before].Name == mergeOp.Name:
+	case place == Ordering && joins(c.ops[before], c.steps[before].Args):
 		c.wrong(i, "", "comes after %q: it has to follow the sources directly, inside of it, since it says in which order a source is read", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):
 		c.wrong(i, "", "comes after %q, which is iterated over and comes in an order of its own: takes a source with a length, which is read by number, or let the object shuffle", c.steps[before].Name)
 	case place == Ordering && (c.ops[before].Place != Source || first):
 		c.wrong(i, "", "comes after %q: it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others", c.steps[before].Name)
 	}
+}
+
+// checkFailures returns what is wrong with the failures of a step.
+func checkFailures(f *Failures, op Op, args Args) error {
+	if a, ok := args.(failing); ok {
+		if err := a.checkFailures(f); err != nil {
+			return err
+		}
+	} else if op.Place == Ordering || op.Place == Batching {
+		return noneFail(op.Name)
+	}
+	return f.Check()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -32,14 +33,14 @@ func (c *Collate) identity() *Collate {
 func (c *Collate) check(in sample.Schema, sized bool) (sample.Schema, error) {
 	var errs []error
 	for _, err := range append(c.Python.check(in), c.Gives.check(nil)) {
-		errs = append(errs, inside("collate", err))
+		errs = append(errs, argument.Inside("collate", err))
 	}
 	if sized {
 		errs = append(errs, errors.New("has collate, which is given samples in their order, and cannot follow resize_to_bucket, behind which each batch has images of one size: take resize, or batch without collate"))
 	}
 	for _, f := range c.Gives.Schema {
 		if f.Type.Kind == sample.Bytes {
-			errs = append(errs, inside("collate", arg("gives", "has the field %q as bytes: a batch has arrays, text and objects; take an array of uint8", f.Name)))
+			errs = append(errs, argument.Inside("collate", Wrong("gives", "has the field %q as bytes: a batch has arrays, text and objects; take an array of uint8", f.Name)))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -50,11 +51,3 @@ func (c *Collate) check(in sample.Schema, sized bool) (sample.Schema, error) {
 
 // shown is how people read it.
 func (c *Collate) shown() string { return fmt.Sprintf("%q", c.Function) }
-
-// checkCollate says what cannot be done about the failures of a step that collates.
-func (f *Failures) checkCollate() error {
-	if f.OnError == "replace" {
-		return arg("on_error", `is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`)
-	}
-	return nil
-}

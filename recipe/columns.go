@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -110,20 +111,21 @@ func (c Columns) check(files int, has sample.Schema) (errs []error) {
 		name := c[i].Name
 		switch {
 		case name == "":
-			errs = append(errs, arg("columns", "has a field without a name"))
+			errs = append(errs, Wrong("columns", "has a field without a name"))
 		case seen[name]:
-			errs = append(errs, arg("columns", "has two fields %q", name))
+			errs = append(errs, Wrong("columns", "has two fields %q", name))
 		case has.Find(name) >= 0:
-			errs = append(errs, arg("columns", "has a field %q, which files have already: takes another name", name))
+			errs = append(errs, Wrong("columns", "has a field %q, which files have already: takes another name", name))
 		case c[i].Len() != files:
-			errs = append(errs, arg("columns", "has %d values of %q, and there are %d paths: takes as many", c[i].Len(), name, files))
+			errs = append(errs, Wrong("columns", "has %d values of %q, and there are %d paths: takes as many", c[i].Len(), name, files))
 		}
 		seen[name] = true
 	}
 	return errs
 }
 
-func (c *Columns) takes() string {
+// Takes implements [Taker].
+func (c *Columns) Takes() string {
 	return `an object like {"score": {"float32": [0.5, 1]}, "caption": {"text": ["one", "two"]}}`
 }
 
@@ -144,8 +146,8 @@ func (c Columns) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendPath(b, c[i].Name), ':', '{')
-		b = append(appendPath(b, c[i].typeName()), ':', '[')
+		b = append(rawjson.AppendQuote(b, c[i].Name), ':', '{')
+		b = append(rawjson.AppendQuote(b, c[i].typeName()), ':', '[')
 		for k := range c[i].Len() {
 			if k > 0 {
 				b = append(b, ',')
@@ -168,7 +170,7 @@ func (c *Column) appendValue(b []byte, i int) []byte {
 	case tensor.Bool:
 		return strconv.AppendBool(b, c.data[i] != 0)
 	}
-	return appendPath(b, c.texts[i])
+	return rawjson.AppendQuote(b, c.texts[i])
 }
 
 // appendFloat writes a number that is read as the same one. -0 has to keep its sign, and JSON knows no number that is not finite.
@@ -178,37 +180,37 @@ func appendFloat(b []byte, v float64, bits int) []byte {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (c *Columns) UnmarshalJSON(b []byte) error {
-	v := value(b)
-	if v.kind() != '{' {
-		return errKind
+	v := rawjson.Value(b)
+	if v.Kind() != rawjson.Object {
+		return rawjson.ErrKind
 	}
 	*c = Columns{}
-	for quoted, member := range v.members() {
-		name, err := unquote(quoted, false)
-		if err != nil || member.kind() != '{' {
-			return errKind
+	for quoted, member := range v.Members() {
+		name, err := rawjson.Unquote(quoted)
+		if err != nil || member.Kind() != rawjson.Object {
+			return rawjson.ErrKind
 		}
 		types := 0
-		for kind, values := range member.members() {
+		for kind, values := range member.Members() {
 			types++
-			of, err := unquote(kind, false)
-			if err != nil || types > 1 || values.kind() != '[' {
-				return errKind
+			of, err := rawjson.Unquote(kind)
+			if err != nil || types > 1 || values.Kind() != rawjson.List {
+				return rawjson.ErrKind
 			}
 			column, err := readColumn(name, of, values)
 			if err != nil {
-				return errKind
+				return rawjson.ErrKind
 			}
 			*c = append(*c, column)
 		}
 		if types != 1 {
-			return errKind
+			return rawjson.ErrKind
 		}
 	}
 	return nil
 }
 
-func readColumn(name, of string, values value) (Column, error) {
+func readColumn(name, of string, values rawjson.Value) (Column, error) {
 	switch of {
 	case "text":
 		return valuesOf[string](name, values)
@@ -221,10 +223,10 @@ func readColumn(name, of string, values value) (Column, error) {
 	case "bool":
 		return valuesOf[bool](name, values)
 	}
-	return Column{}, errKind
+	return Column{}, rawjson.ErrKind
 }
 
-func valuesOf[T string | int64 | float32 | float64 | bool](name string, values value) (Column, error) {
+func valuesOf[T string | int64 | float32 | float64 | bool](name string, values rawjson.Value) (Column, error) {
 	var all []*T // null is no value
 	if err := json.Unmarshal(values, &all); err != nil {
 		return Column{}, err
@@ -232,7 +234,7 @@ func valuesOf[T string | int64 | float32 | float64 | bool](name string, values v
 	plain := make([]T, len(all))
 	for i, v := range all {
 		if v == nil {
-			return Column{}, errKind
+			return Column{}, rawjson.ErrKind
 		}
 		plain[i] = *v
 	}

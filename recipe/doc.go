@@ -27,10 +27,19 @@
 //
 // # Reading
 //
-// recipe.go has the types. parse.go and decode.go are the way in, from JSON; json.go looks into it without making a tree. file.go is the way in from files:
-// source.go and yaml.go make JSON of YAML and remember where each part stood, vars.go has the variables, locate.go gives mistakes their places.
-// text.go and write.go are the way out. check.go has the rules, nesting.go what holds steps, failures.go what a step says of them, op.go the registry, op_*.go the operations, transform.go what those on images share, schema.go what editors
-// are told of it all.
+// Three files are what all others are about: recipe.go has the types, op.go the operations that there
+// are, nesting.go what holds steps. An operation is a file op_*.go with its arguments and their
+// Check, and a word in catalogue.go; transform.go is what those on images share, python.go those that
+// call a function. size.go, columns.go, gives.go and others are arguments with a form of their own.
+//
+// check.go has the rules of the whole tree. parse.go and file.go are the way in, locate.go gives
+// mistakes their places, write.go is the way out, text.go what people are shown, fingerprint.go what
+// states are compared by, schema.go what editors are told.
+//
+// Below are packages that know nothing of recipes: internal/document makes one JSON value of YAML or
+// JSON, internal/rawjson looks into it, internal/variables replaces variables in it,
+// internal/decode fills structs from it, internal/argument and internal/jsonschema say what the
+// fields of a struct accept, internal/format writes files. Package fuse is above.
 //
 // # Concurrency
 //

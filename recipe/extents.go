@@ -4,18 +4,21 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/tensor"
 )
 
 // Extents is the shape of an array, of which some extents may differ from sample to sample; in JSON a list of whole numbers, null for those.
 type Extents tensor.Shape
 
-func (e *Extents) takes() string { return "a list of whole numbers, null for an extent that differs" }
+// Takes implements [Taker].
+func (e *Extents) Takes() string { return "a list of whole numbers, null for an extent that differs" }
 
 // JSONSchema implements [Schemer].
 func (e *Extents) JSONSchema() map[string]any {
-	extent := map[string]any{"anyOf": []any{scalarSchema("integer", map[string]any{"minimum": 0}), map[string]any{"type": "null"}}}
-	return map[string]any{"type": "array", "items": orVariable(extent)}
+	extent := map[string]any{"anyOf": []any{jsonschema.Scalar("integer", map[string]any{"minimum": 0}), map[string]any{"type": "null"}}}
+	return map[string]any{"type": "array", "items": jsonschema.OrVariable(extent)}
 }
 
 // MarshalJSON writes the list.
@@ -31,17 +34,17 @@ func (e Extents) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (e *Extents) UnmarshalJSON(b []byte) error {
-	v := value(b)
-	if v.kind() != '[' {
-		return errKind
+	v := rawjson.Value(b)
+	if v.Kind() != rawjson.List {
+		return rawjson.ErrKind
 	}
 	*e = Extents{}
-	for _, extent := range v.elements() {
+	for _, extent := range v.Elements() {
 		n := tensor.Unknown
-		if extent.kind() != 'n' {
+		if extent.Kind() != rawjson.Null {
 			var err error
 			if n, err = strconv.Atoi(string(extent)); err != nil || n < 0 {
-				return errKind
+				return rawjson.ErrKind
 			}
 		}
 		*e = append(*e, n)

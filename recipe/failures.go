@@ -1,8 +1,11 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+
+	"headrace/recipe/internal/argument"
 )
 
 // Failures say what becomes of samples that fail in a step; at a source, of files that cannot be read. What is not given is as the loader says. Operations on an
@@ -32,37 +35,37 @@ func (f *Failures) complete() *Failures {
 // Check returns what is wrong with the values.
 func (f *Failures) Check() error {
 	c := *f
-	c.OnError = orWord(c.OnError, "raise") // what is not given is no mistake
-	errs := []error{CheckTags(&c)}
+	c.OnError = cmp.Or(c.OnError, "raise") // what is not given is no mistake
+	errs := []error{argument.CheckTags(&c)}
 	if f.MaxErrors != nil {
 		if err := f.MaxErrors.Check(); err != nil {
-			errs = append(errs, arg("max_errors", "%w", err))
+			errs = append(errs, Wrong("max_errors", "%w", err))
 		}
 		if f.OnError == "raise" {
-			errs = append(errs, arg("max_errors", `has no meaning with on_error="raise": the first bad sample stops the run`))
+			errs = append(errs, Wrong("max_errors", `has no meaning with on_error="raise": the first bad sample stops the run`))
 		}
 	}
 	if f.Wait != nil && f.Retries == 0 {
-		errs = append(errs, arg("wait", "is %v, but retries is 0: there is nothing to wait for", *f.Wait))
+		errs = append(errs, Wrong("wait", "is %v, but retries is 0: there is nothing to wait for", *f.Wait))
 	}
 	return errors.Join(errs...)
 }
 
-// checkFor is Check for a step of an operation.
-func (f *Failures) checkFor(op Op, args Args) error {
-	b, _ := args.(*Batch)
-	collates := b != nil && b.Collate != nil
-	switch {
-	case collates:
-		return errors.Join(f.Check(), f.checkCollate())
-	case op.Place == Ordering || op.Place == Batching || op.Name == mergeOp.Name:
-		return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op.Name)
-	case op.Name == flatMapOp.Name && (f.Retries != 0 || f.Wait != nil || f.OnError == "replace"):
-		return errors.New("tries again, or has another sample come, but what flat_map has made of a sample is on its way already: takes raise or skip for on_error, and no retries")
-	case op.Name == aggregateOp.Name && (f.Retries != 0 || f.Wait != nil || f.OnError == "replace"):
-		return errors.New("tries again, or has another sample come, but the object has been given the sample already: takes raise or skip for on_error, and no retries")
-	case op.Name == routeOp.Name && (f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil):
-		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
+// failing is implemented by arguments of operations about whose failures not everything can be done.
+type failing interface {
+	// checkFailures returns what of f cannot be; nil: all of it can.
+	checkFailures(f *Failures) error
+}
+
+// noneFail is for operations that do nothing to samples.
+func noneFail(op string) error {
+	return fmt.Errorf("is given, but no sample fails in %s: takes it at the steps that read or change samples", op)
+}
+
+// checkOnce is for operations that can be given a sample once only.
+func (f *Failures) checkOnce(why string) error {
+	if f.Retries != 0 || f.Wait != nil || f.OnError == "replace" {
+		return fmt.Errorf("tries again, or has another sample come, but %s: takes raise or skip for on_error, and no retries", why)
 	}
-	return f.Check()
+	return nil
 }

@@ -7,6 +7,11 @@ import (
 	"io"
 	"os"
 
+	"headrace/recipe/internal/argument"
+	"headrace/recipe/internal/decode"
+	"headrace/recipe/internal/document"
+	"headrace/recipe/internal/rawjson"
+	"headrace/recipe/internal/variables"
 	"headrace/sample"
 )
 
@@ -17,11 +22,29 @@ type File struct {
 	Loader json.RawMessage // the section "loader" as JSON, variables replaced; nil: there is none. Package headrace reads it
 	Vars   []Var           // in the order of the file; those that only the environment has, come last
 
-	source source
+	text  document.Document
+	steps []rawjson.Value // all that there are, in the order of the text: parts of it
 }
 
+// Variables are what those who read a file give for its variables. The zero value gives none.
+type Variables struct {
+	Given       map[string]string
+	Environment func(name string) (string, bool) // os.LookupEnv; nil: there is none
+}
+
+// Var is a variable of a file.
+type Var struct {
+	Name  string
+	Value string
+	From  string // "given", "environment" or "default"; "": it has none, which is a mistake
+}
+
+// MaxYAML is the size of the largest YAML text that is read, as its tree may take a few hundred
+// times the memory. JSON may be larger.
+const MaxYAML = document.MaxYAML
+
 // maxFile bounds what is read, for a wrong name may be one of something that does not end.
-const maxFile = 1 << 30
+const maxFile = document.MaxBytes
 
 // ReadFile reads a recipe from a file, or from standard input where the path is "-".
 func ReadFile(path string, v Variables) (File, error) {
@@ -52,13 +75,16 @@ func ReadFile(path string, v Variables) (File, error) {
 func Read(name string, doc []byte, v Variables) (File, error) {
 	f := File{Name: name}
 	var err error
-	if f.source, err = parseSource(doc); err != nil {
-		return File{}, f.Locate(err)
+	if f.text, err = document.Parse(doc); err != nil {
+		return File{}, f.Locate(unreadable(err))
 	}
-	p := reader{vars: &vars{Variables: v}}
+
+	p := reader{vars: &variables.Table{Given: v.Given, Environment: v.Environment}}
 	err = f.read(&p)
-	f.source.steps = p.steps
-	f.Vars = p.vars.all
+	f.steps = p.steps
+	for _, v := range p.vars.All {
+		f.Vars = append(f.Vars, Var(v))
+	}
 	if err != nil {
 		return File{Name: name, Vars: f.Vars}, f.Locate(err) // the variables, for those who complete a command line
 	}
@@ -67,17 +93,17 @@ func Read(name string, doc []byte, v Variables) (File, error) {
 }
 
 func (f *File) read(p *reader) error {
-	doc := f.source.doc
+	doc := f.text.Value
 	d := p.decoder(0, new(string))
-	if doc.kind() == '{' {
-		p.vars.declare(doc.member("vars"), d)
+	if doc.Kind() == rawjson.Object {
+		p.vars.Declare(doc.Member("vars"), d.Wrong)
 	}
-	f.Recipe = p.recipe(doc, map[string]func(value, string){
-		"$schema": func(value, string) {}, // for editors
-		"vars":    func(value, string) {}, // they have been read
-		"loader": func(v value, path string) {
-			if v.kind() != '{' {
-				d.wrong(path, fmt.Errorf(`is %s: takes an object like {"epochs": 1, "workers": 4}`, v.describe()))
+	f.Recipe = p.recipe(doc, map[string]func(rawjson.Value, string){
+		"$schema": func(rawjson.Value, string) {}, // for editors
+		"vars":    func(rawjson.Value, string) {}, // they have been read
+		"loader": func(v rawjson.Value, path string) {
+			if v.Kind() != rawjson.Object {
+				d.Wrong(path, fmt.Errorf(`is %s: takes an object like {"epochs": 1, "workers": 4}`, v.Describe()))
 				return
 			}
 			f.Loader = p.loader(v, path, d)
@@ -87,17 +113,17 @@ func (f *File) read(p *reader) error {
 }
 
 // loader replaces the variables of the section "loader", and else leaves it as it is.
-func (p *reader) loader(v value, path string, d decoder) json.RawMessage {
-	out := value{'{'}
-	for quoted, member := range v.members() {
+func (p *reader) loader(v rawjson.Value, path string, d decode.Decoder) json.RawMessage {
+	out := rawjson.Value{'{'}
+	for quoted, member := range v.Members() {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		filled, err := p.vars.filled(member, true)
-		var bad badText
+		filled, err := p.vars.Fill(member, true)
+		var bad rawjson.BadText
 		if errors.As(err, &bad) {
-			name, _ := unquote(quoted, false)
-			d.wrong(join(path, name), err)
+			name, _ := rawjson.Unquote(quoted)
+			d.Wrong(argument.Join(path, name), err)
 		}
 		out = append(append(append(out, quoted...), ':'), filled...)
 	}
@@ -105,7 +131,7 @@ func (p *reader) loader(v value, path string, d decoder) json.RawMessage {
 }
 
 // IsYAML reports whether the file is YAML, beyond what JSON is.
-func (f File) IsYAML() bool { return f.source.marks != nil }
+func (f File) IsYAML() bool { return f.text.IsYAML() }
 
 // Check is [Recipe.Check]; mistakes have their places in the file.
 func (f File) Check() (sample.Schema, error) {

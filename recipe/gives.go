@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"headrace/internal/words"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -21,7 +23,8 @@ type givenArray struct {
 	Shape Extents `json:"shape"`
 }
 
-func (g *Gives) takes() string {
+// Takes implements [Taker].
+func (g *Gives) Takes() string {
 	return `an object like {"image": {"dtype": "uint8", "shape": [224, 224, 3]}, "caption": "text"}`
 }
 
@@ -48,9 +51,9 @@ func (g Gives) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendPath(b, f.Name), ':')
+		b = append(rawjson.AppendQuote(b, f.Name), ':')
 		if f.Type.Kind != sample.Tensor {
-			b = appendPath(b, f.Type.Kind.String())
+			b = rawjson.AppendQuote(b, f.Type.Kind.String())
 			continue
 		}
 		t, err := json.Marshal(givenArray{f.Type.DType.String(), Extents(f.Type.Shape)})
@@ -64,15 +67,15 @@ func (g Gives) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (g *Gives) UnmarshalJSON(b []byte) error {
-	v := value(b)
-	if v.kind() != '{' {
-		return errKind
+	v := rawjson.Value(b)
+	if v.Kind() != rawjson.Object {
+		return rawjson.ErrKind
 	}
 	g.Schema = sample.Schema{}
-	for quoted, member := range v.members() {
-		name, err := unquote(quoted, false)
+	for quoted, member := range v.Members() {
+		name, err := rawjson.Unquote(quoted)
 		if err != nil || g.Schema.Find(name) >= 0 {
-			return errKind
+			return rawjson.ErrKind
 		}
 		t, err := givenType(member)
 		if err != nil {
@@ -83,7 +86,7 @@ func (g *Gives) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-func givenType(v value) (sample.Type, error) {
+func givenType(v rawjson.Value) (sample.Type, error) {
 	switch string(v) {
 	case `"text"`:
 		return sample.TextType, nil
@@ -92,23 +95,23 @@ func givenType(v value) (sample.Type, error) {
 	case `"object"`:
 		return sample.ObjectType, nil
 	}
-	if v.kind() != '{' {
-		return sample.Type{}, errKind
+	if v.Kind() != rawjson.Object {
+		return sample.Type{}, rawjson.ErrKind
 	}
 	t := sample.Type{Kind: sample.Tensor, Shape: tensor.Shape{}}
 	seen := make(map[string]bool)
-	for quoted, member := range v.members() {
-		key, err := unquote(quoted, false)
+	for quoted, member := range v.Members() {
+		key, err := rawjson.Unquote(quoted)
 		if err != nil || seen[key] {
-			return t, errKind
+			return t, rawjson.ErrKind
 		}
 		switch seen[key] = true; {
-		case key == "dtype" && member.kind() == '"':
-			name, _ := unquote(member, false)
+		case key == "dtype" && member.Kind() == rawjson.Text:
+			name, _ := rawjson.Unquote(member)
 			if t.DType, err = tensor.ParseDType(name); err != nil {
-				return t, errKind
+				return t, rawjson.ErrKind
 			}
-		case key == "shape" && member.kind() == 'n':
+		case key == "shape" && member.Kind() == rawjson.Null:
 		case key == "shape":
 			var e Extents
 			if err := e.UnmarshalJSON(member); err != nil {
@@ -116,11 +119,11 @@ func givenType(v value) (sample.Type, error) {
 			}
 			t.Shape = tensor.Shape(e)
 		default:
-			return t, errKind
+			return t, rawjson.ErrKind
 		}
 	}
 	if !seen["dtype"] {
-		return t, errKind
+		return t, rawjson.ErrKind
 	}
 	return t, nil
 }
@@ -131,23 +134,23 @@ func (g Gives) check(names []string) error {
 		return nil
 	}
 	if len(g.Schema) == 0 {
-		return arg("gives", "is empty: takes the type of at least one field, or null to let the engine find out")
+		return Wrong("gives", "is empty: takes the type of at least one field, or null to let the engine find out")
 	}
 	if err := g.Schema.Check(); err != nil {
-		return arg("gives", "is not possible: %w", err)
+		return Wrong("gives", "is not possible: %w", err)
 	}
 	var errs []error
 	for _, f := range g.Schema {
 		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && (err != nil || n > maxGiven) {
-			errs = append(errs, arg("gives", "is too large: the field %q is %v", f.Name, f.Type))
+			errs = append(errs, Wrong("gives", "is too large: the field %q is %v", f.Name, f.Type))
 		}
 		if names != nil && !slices.Contains(names, f.Name) {
-			errs = append(errs, arg("gives", "names %q: the function gives %s", f.Name, list(names)))
+			errs = append(errs, Wrong("gives", "names %q: the function gives %s", f.Name, words.List(names)))
 		}
 	}
 	for _, name := range names {
 		if g.Schema.Find(name) < 0 {
-			errs = append(errs, arg("gives", "lacks the field %q, which the function gives", name))
+			errs = append(errs, Wrong("gives", "lacks the field %q, which the function gives", name))
 		}
 	}
 	return errors.Join(errs...)

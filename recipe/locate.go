@@ -2,8 +2,9 @@ package recipe
 
 import (
 	"errors"
-	"strconv"
 	"strings"
+
+	"headrace/recipe/internal/rawjson"
 )
 
 // Mistake is implemented by mistakes in a section of a recipe's file that somebody else reads: package headrace reads "loader".
@@ -71,88 +72,40 @@ func (f File) whole(p Position, step int, path, key string) Position {
 	if p.File == "" {
 		p.File = f.Name
 	}
-	if p.Line == 0 && f.source.doc != nil {
-		p.Line, p.Column = f.source.at(f.source.find(step, path, key))
+	if p.Line == 0 && f.text.Value != nil {
+		p.Line, p.Column = f.text.At(f.find(step, path, key))
 	}
 	return p
 }
 
-// find returns the part of the document that is at a path from a step, or else what is nearest above it.
-func (s source) find(step int, path, key string) value {
-	v := s.doc
-	if step > len(s.steps) {
-		v = v.follow("steps")
+// find returns the part of the document that is at a path from a step, or else what is nearest
+// above it.
+func (f File) find(step int, path, key string) rawjson.Value {
+	v := f.text.Value
+	if step > len(f.steps) {
+		v = v.Follow("steps")
 	} else if step > 0 {
-		v = s.steps[step-1]
+		v = f.steps[step-1]
 		op := ""
-		if v.kind() == '{' {
-			op = v.operation()
+		if v.Kind() == rawjson.Object {
+			op = operationOf(v)
 		}
 		if path == "op" {
 			path, key = "", op
 		}
+
+		// The arguments are the value of the operation's key, if it has any.
 		if rest, ok := strings.CutPrefix(path, "args"); ok {
-			if args := v.follow(op); args.kind() == '{' || path == "args" && args.kind() != 'n' {
+			if args := v.Follow(op); args.Kind() == rawjson.Object || path == "args" && args.Kind() != rawjson.Null {
 				v = args
 			}
 			path = strings.TrimPrefix(rest, ".")
 		}
 	}
-	v = v.follow(path)
-	if quoted := v.lastKey(key); key != "" && quoted != nil {
+
+	v = v.Follow(path)
+	if quoted := v.LastKey(key); key != "" && quoted != nil {
 		return quoted
 	}
 	return v
-}
-
-// follow goes along a path like "paths[3]" as far as it leads.
-func (v value) follow(path string) value {
-	for path != "" {
-		var next value
-		next, path = v.step(path)
-		if next == nil {
-			break
-		}
-		v = next
-	}
-	return v
-}
-
-// step makes one step along a path and returns the rest of it; nil where it does not lead on.
-func (v value) step(path string) (value, string) {
-	switch v.kind() {
-	case '[':
-		number, rest, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
-		n, err := strconv.Atoi(number)
-		if !ok || err != nil {
-			return nil, ""
-		}
-		for i, e := range v.elements() {
-			if i == n {
-				return e, strings.TrimPrefix(rest, ".")
-			}
-		}
-	case '{':
-		for quoted, member := range v.members() {
-			key, err := unquote(quoted, false)
-			rest, ok := strings.CutPrefix(path, key)
-			if err == nil && ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				return member, strings.TrimPrefix(rest, ".")
-			}
-		}
-	}
-	return nil, ""
-}
-
-// lastKey returns a key of an object as it is quoted: the last, where it is repeated.
-func (v value) lastKey(name string) (found value) {
-	if v.kind() != '{' {
-		return nil
-	}
-	for quoted := range v.members() {
-		if key, err := unquote(quoted, false); err == nil && key == name {
-			found = quoted
-		}
-	}
-	return found
 }

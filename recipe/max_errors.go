@@ -49,7 +49,8 @@ func (m MaxErrors) Check() error {
 
 var errMaxErrors = errors.New("recipe: takes a whole number of samples or a rate like 0.01")
 
-func (*MaxErrors) takes() string { return "a whole number of samples or a rate like 0.01" }
+// Takes implements [Taker].
+func (*MaxErrors) Takes() string { return "a whole number of samples or a rate like 0.01" }
 
 // UnmarshalJSON reads a count, a rate or null.
 func (m *MaxErrors) UnmarshalJSON(b []byte) error {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"headrace/recipe/internal/argument"
+	"headrace/recipe/internal/rawjson"
 )
 
 // Error is one mistake in a recipe. Where there are several, they come joined.
@@ -17,8 +20,8 @@ type Error struct {
 	key string // of the object at Path, which is what is wrong; "": the whole of it
 }
 
-// Error is like `recipe.yaml:7:17: step "resize" (#3): size is "big": takes a whole number, or [height, width]`, and begins with "recipe: " where
-// it is not about a file.
+// Error is like `recipe.yaml:7:17: step "resize" (#3): size is "big": takes a whole number, or
+// [height, width]`, and begins with "recipe: " where it is not about a file.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Position.String() + ": ")
@@ -43,7 +46,8 @@ type Position struct {
 	Line, Column int    // from 1, the column in characters; 0: not known
 }
 
-// String is like "recipe.yaml:7:17", as compilers write it, so that editors and terminals find the place; "recipe" where there is no file.
+// String is like "recipe.yaml:7:17", as compilers write it, so that editors and terminals find the
+// place; "recipe" where there is no file.
 func (p Position) String() string {
 	if p.File == "" {
 		p.File = "recipe"
@@ -54,51 +58,49 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// at is a mistake of an argument, made by an operation that does not know which step it is in.
-type at struct {
-	path string
-	error
-}
-
-func (e at) Unwrap() error { return e.error }
-
-// arg says what is wrong with an argument. The text goes on after the argument's name: "is 0: takes a number from 1 on".
-func arg(name, format string, values ...any) error {
-	return at{name, fmt.Errorf(format, values...)}
-}
-
-// inside is what is wrong with an argument's own arguments.
-func inside(name string, err error) error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range many.Unwrap() {
-			all = append(all, inside(name, e))
-		}
-		return errors.Join(all...)
-	}
-	if a, ok := err.(at); ok {
-		return at{join(name, a.path), a.error}
-	}
-	if err != nil {
-		return at{name, err}
-	}
-	return nil
+// Wrong says what is wrong with an argument, for a Check. The text goes on after the argument's
+// name: "is 300: takes 0 to 255".
+func Wrong(argumentName, format string, values ...any) error {
+	return argument.Wrong(argumentName, format, values...)
 }
 
 // place turns what a part of a step, "args" or "failures", found wrong into mistakes of the step.
-func place(step int, name, part string, err error) []error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, e := range many.Unwrap() {
-			all = append(all, place(step, name, part, e)...)
+func place(step int, name, part string, err error) (all []error) {
+	for _, err := range joined(err) {
+		e := &Error{Step: step, Name: name, Err: err}
+		if m, ok := err.(argument.Mistake); ok {
+			e.Path, e.Err = argument.Join(part, m.Path), m.Err
+		} else if part != "args" {
+			e.Path = part
 		}
-		return all
+		all = append(all, e)
 	}
-	e := &Error{Step: step, Name: name, Err: err}
-	if a, ok := err.(at); ok {
-		e.Path, e.Err = join(part, a.path), a.error
-	} else if part != "args" {
-		e.Path = part
+	return all
+}
+
+// unreadable turns mistakes in the text of a recipe into those of the recipe.
+func unreadable(err error) error {
+	var all []error
+	for _, err := range joined(err) {
+		if s, ok := err.(*rawjson.SyntaxError); ok {
+			err = &Error{Position: Position{Line: s.Line, Column: s.Column}, Err: s.Err}
+		}
+		all = append(all, err)
 	}
-	return []error{e}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
+}
+
+// joined returns all errors that are joined to one, at any depth.
+func joined(err error) (all []error) {
+	many, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, e := range many.Unwrap() {
+		all = append(all, joined(e)...)
+	}
+	return all
 }

@@ -3,11 +3,21 @@ package recipe
 import (
 	"iter"
 
+	"headrace/recipe/internal/jsonschema"
 	"headrace/sample"
 )
 
 // Chain is a list of steps inside of an argument, each of which reads the one before it.
 type Chain []Step
+
+// Takes implements [Taker].
+func (*Chain) Takes() string { return "a list of steps" }
+
+// What trees may come to. Nobody writes such ones; who sends them means harm.
+const (
+	maxDepth = 16
+	maxSteps = 100_000
+)
 
 // nesting is implemented by arguments that have steps in them.
 type nesting interface {
@@ -26,6 +36,7 @@ type surroundings struct {
 	op     string // "": the recipe itself
 	step   int    // of the operation, counted from 0
 	begins bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
+	beside bool   // whether other chains go on meanwhile, of the same samples
 }
 
 // All yields every step of the tree with its number, from 1, in the order of the text: a step that holds others comes before them. Mistakes
@@ -77,4 +88,9 @@ func each(chains []Chain, do func([]Step) []Step) []Chain {
 		all[i] = do(c)
 	}
 	return all
+}
+
+// JSONSchema implements [Schemer].
+func (Chain) JSONSchema() map[string]any {
+	return jsonschema.Steps()
 }

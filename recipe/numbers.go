@@ -3,6 +3,8 @@ package recipe
 import (
 	"encoding/json"
 	"slices"
+
+	"headrace/recipe/internal/rawjson"
 )
 
 // numbersOf writes one number as it is, and several as a list.
@@ -17,17 +19,17 @@ func numbersOf[T int | float64](n ...T) []byte {
 
 // parseNumbers reads a number or a list of them.
 func parseNumbers[T int | float64](b []byte) ([]T, bool) {
-	v := value(b)
+	v := rawjson.Value(b)
 	var n []T
-	switch v.kind() {
-	case '0':
+	switch v.Kind() {
+	case rawjson.Number:
 		var one T
 		err := json.Unmarshal(v, &one)
 		return []T{one}, err == nil
-	case '[':
-		for _, e := range v.elements() {
+	case rawjson.List:
+		for _, e := range v.Elements() {
 			var one T
-			if e.kind() != '0' || json.Unmarshal(e, &one) != nil {
+			if e.Kind() != rawjson.Number || json.Unmarshal(e, &one) != nil {
 				return nil, false
 			}
 			n = append(n, one)

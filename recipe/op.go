@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"headrace/internal/words"
+	"headrace/recipe/internal/argument"
 )
 
 // Op is a kind of step.
@@ -15,6 +19,8 @@ type Op struct {
 	Doc   string // a sentence
 	Place Place
 	New   func() Args // arguments in which nothing is given
+
+	gathers bool // it makes samples of several others, and has to be given all of them
 }
 
 // Place says where in a recipe an operation may stand.
@@ -43,8 +49,8 @@ type Argument struct {
 func (o Op) Arguments() []Argument {
 	var all []Argument
 	usual := o.usual()
-	for _, f := range argumentFields(reflect.TypeOf(fieldsOf(o.New())).Elem()) {
-		a := Argument{Name: argumentName(f), Doc: f.Tag.Get("doc"), Takes: takes(f.Type), Required: f.Tag.Get("required") == "true"}
+	for _, f := range argument.Fields(reflect.TypeOf(argument.Struct(o.New())).Elem()) {
+		a := Argument{Name: argument.Name(f), Doc: f.Tag.Get("doc"), Takes: argument.Takes(f.Type), Required: f.Tag.Get("required") == "true"}
 		if words := f.Tag.Get("choices"); words != "" {
 			a.Choices = strings.Split(words, ",")
 		}
@@ -66,23 +72,21 @@ func (o Op) usual() (all map[string]json.RawMessage) {
 	return all
 }
 
-// registry holds all operations, in the order in which help shows them.
-var registry = struct {
+// registry holds all operations, in the order in which help shows them: those of the catalogue, and
+// then those that programs have registered.
+var registry struct {
 	sync.RWMutex
 	ops []Op
-}{ops: []Op{
-	filesOp, sourceOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp, mapOp, filterOp, flatMapOp, aggregateOp,
-	resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
-	randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
-	colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,
-	batchOp, bucketBatchOp, packOp,
-}}
+}
+
+// besides are the keys that a step may have besides its operation.
+var besides = []string{"name", "failures"}
 
 // Register adds an operation, so that recipes can name it.
 func Register(op Op) error {
 	registry.Lock()
 	defer registry.Unlock()
-	args := fieldsOf(op.New())
+	args := argument.Struct(op.New())
 	t := reflect.TypeOf(args)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("recipe: operation %q: its arguments are %T: takes a pointer to a struct", op.Name, args)
@@ -97,7 +101,7 @@ func Register(op Op) error {
 		if o.Name == op.Name {
 			return fmt.Errorf("recipe: there is an operation %q already", op.Name)
 		}
-		if reflect.TypeOf(fieldsOf(o.New())) == t {
+		if reflect.TypeOf(argument.Struct(o.New())) == t {
 			return fmt.Errorf("recipe: operation %q: its arguments %T belong to %q already", op.Name, args, o.Name)
 		}
 	}
@@ -119,7 +123,9 @@ func Find(name string) (Op, bool) {
 
 // findArgs returns the operation that has arguments of this type.
 func findArgs(args Args) (Op, bool) {
-	return find(func(o Op) bool { return reflect.TypeOf(fieldsOf(o.New())) == reflect.TypeOf(fieldsOf(args)) })
+	return find(func(o Op) bool {
+		return reflect.TypeOf(argument.Struct(o.New())) == reflect.TypeOf(argument.Struct(args))
+	})
 }
 
 func find(is func(Op) bool) (Op, bool) {
@@ -136,4 +142,21 @@ func names() []string {
 		all = append(all, o.Name)
 	}
 	return all
+}
+
+var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+func checkName(name string) error {
+	if !nameForm.MatchString(name) {
+		return fmt.Errorf("is %q: takes letters, digits, and _ . - after the first letter", name)
+	}
+	return nil
+}
+
+func unknownOp(name string) error {
+	hint := "there are " + words.List(names())
+	if near := words.Nearest(name, names()); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Errorf("there is no operation %q: %s", name, hint)
 }

@@ -10,6 +10,8 @@ var aggregateOp = Op{
 	Name: "aggregate",
 	Doc:  "Gives the samples of an epoch to an object of Python, one after the other, which makes other samples of them.",
 	New:  func() Args { return new(Aggregate) },
+
+	gathers: true,
 }
 
 // Aggregate are the arguments of the operation aggregate.
@@ -34,6 +36,14 @@ func (a Aggregate) complete() Args {
 
 func (a Aggregate) identity(Recipe) Args {
 	return &Aggregate{Function: a.Function, Fields: a.Fields, Seed: a.Seed}
+}
+
+// imports implements [importer].
+func (a *Aggregate) imports() []string { return []string{a.Function} }
+
+// checkFailures implements [failing].
+func (a *Aggregate) checkFailures(f *Failures) error {
+	return f.checkOnce("the object has been given the sample already")
 }
 
 // Check implements [Args]. The schema is nil where Gives does not say what comes out.

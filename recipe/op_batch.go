@@ -35,6 +35,25 @@ func (b Batch) identity(Recipe) Args {
 	return &b
 }
 
+// imports implements [importer].
+func (b *Batch) imports() []string {
+	if b.Collate == nil {
+		return nil
+	}
+	return b.Collate.imports()
+}
+
+// checkFailures implements [failing]: only a function can fail.
+func (b *Batch) checkFailures(f *Failures) error {
+	switch {
+	case b.Collate == nil:
+		return noneFail(batchOp.Name)
+	case f.OnError == "replace":
+		return errors.Join(f.Check(), Wrong("on_error", `is "replace": collate fails for a whole batch, in whose place no other can come: takes raise or skip`))
+	}
+	return nil
+}
+
 // Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text and objects become lists. With Collate it is that of a whole batch, and nil where
 // nobody has said what that is.
 func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil, false) }
@@ -69,7 +88,7 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 
 func checkRows(name string, n int) error {
 	if n < 0 || n > math.MaxInt32 {
-		return arg(name, "is %d: takes a number from 1 to %d", n, math.MaxInt32)
+		return Wrong(name, "is %d: takes a number from 1 to %d", n, math.MaxInt32)
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -30,7 +32,7 @@ type BucketBatch struct {
 }
 
 func (b BucketBatch) complete() Args {
-	b.PadTo, b.Overlong = orWord(b.PadTo, "bucket"), orWord(b.Overlong, "error")
+	b.PadTo, b.Overlong = cmp.Or(b.PadTo, "bucket"), cmp.Or(b.Overlong, "error")
 	b.Pad = b.Pad.complete()
 	return &b
 }
@@ -38,13 +40,13 @@ func (b BucketBatch) complete() Args {
 // Check implements [Args]. The schema that comes out is that of a row: sequences are padded, and have their lengths beside them; all else is stacked, text
 // becomes a list.
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("lengths", b.Lengths != nil), b.checkLengths(), checkChoice(b, "pad_to", orWord(b.PadTo, "bucket")), checkChoice(b, "overlong", orWord(b.Overlong, "error"))}
+	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", cmp.Or(b.PadTo, "bucket")), argument.Choice(b, "overlong", cmp.Or(b.Overlong, "error"))}
 	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
 		errs = append(errs, errors.New("has no limit: takes at least one of size, tokens and bytes"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("tokens", b.Tokens))
 	if b.Bytes < 0 {
-		errs = append(errs, arg("bytes", "is %d: takes a number from 1 on", b.Bytes))
+		errs = append(errs, Wrong("bytes", "is %d: takes a number from 1 on", b.Bytes))
 	}
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
@@ -74,11 +76,11 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 
 func (b *BucketBatch) checkLengths() error {
 	if b.Lengths != nil && len(b.Lengths) == 0 {
-		return arg("lengths", "is empty: takes at least one number")
+		return Wrong("lengths", "is empty: takes at least one number")
 	}
 	for i, n := range b.Lengths {
 		if n < 1 || i > 0 && n <= b.Lengths[i-1] {
-			return arg("lengths", "is %s: takes rising numbers from 1 on", shown(b.Lengths))
+			return Wrong("lengths", "is %s: takes rising numbers from 1 on", shown(b.Lengths))
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"headrace/media"
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 )
 
@@ -25,7 +27,11 @@ type ColorJitter struct {
 // Jitter is how far something may change: by one number to both sides, or between two; in JSON a number or a list of two.
 type Jitter []float64
 
-func (j *Jitter) takes() string { return "a number, or [least, greatest]" }
+// Takes implements [Taker].
+func (j *Jitter) Takes() string { return "a number, or [least, greatest]" }
+
+// JSONSchema implements [Schemer].
+func (Jitter) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 2) }
 
 // MarshalJSON writes a number or a list.
 func (j Jitter) MarshalJSON() ([]byte, error) { return numbersOf(j...), nil }
@@ -33,8 +39,8 @@ func (j Jitter) MarshalJSON() ([]byte, error) { return numbersOf(j...), nil }
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (j *Jitter) UnmarshalJSON(b []byte) error {
 	n, ok := parseNumbers[float64](b)
-	if !ok || len(n) > 2 || len(n) < 1 || len(n) == 1 && value(b).kind() == '[' {
-		return fmt.Errorf("recipe: takes %s", j.takes())
+	if !ok || len(n) > 2 || len(n) < 1 || len(n) == 1 && rawjson.Value(b).Kind() == rawjson.List {
+		return fmt.Errorf("recipe: takes %s", j.Takes())
 	}
 	*j = n
 	return nil
@@ -82,7 +88,7 @@ func (j Jitter) check(name string, least, greatest float64) error {
 		ok = j[0] <= greatest
 	}
 	if !ok {
-		return arg(name, "is %s: takes %s", shown(j), takes)
+		return Wrong(name, "is %s: takes %s", shown(j), takes)
 	}
 	return nil
 }
@@ -142,7 +148,7 @@ func (g *Grayscale) Transform() media.Op { return media.ToGrayscale{Channels: or
 func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
 	var wrong error
 	if n := orElse(g.Channels, 1); n != 1 && n != 3 {
-		wrong = arg("channels", "is %d: takes 1 or 3", n)
+		wrong = Wrong("channels", "is %d: takes 1 or 3", n)
 	}
 	return checkTransform(in, g, wrong)
 }

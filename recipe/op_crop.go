@@ -1,7 +1,10 @@
 package recipe
 
 import (
+	"cmp"
+
 	"headrace/media"
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -29,7 +32,7 @@ func (c *CenterCrop) Transform() media.Op {
 
 // Check implements [Args].
 func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, c, checkGiven("size", c.Size.given()))
+	return checkTransform(in, c, argument.Given("size", c.Size.given()))
 }
 
 var randomCropOp = Op{
@@ -56,7 +59,7 @@ func (c *RandomCrop) Transform() media.Op {
 
 // Check implements [Args].
 func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) {
-	return checkTransform(in, c, checkGiven("size", c.Size.given()))
+	return checkTransform(in, c, argument.Given("size", c.Size.given()))
 }
 
 var randomResizedCropOp = Op{
@@ -81,7 +84,7 @@ func (c RandomResizedCrop) complete() Args {
 	if c.Ratio == nil {
 		c.Ratio = &[2]float64{3. / 4, 4. / 3}
 	}
-	c.Filter = filterOr(c.Filter)
+	c.Filter = cmp.Or(c.Filter, usualFilter)
 	return &c
 }
 
@@ -105,13 +108,13 @@ func (c *RandomResizedCrop) Transform() media.Op {
 
 // Check implements [Args].
 func (c *RandomResizedCrop) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("size", c.Size.given()), checkFilter(c, c.Filter)}
+	errs := []error{argument.Given("size", c.Size.given()), checkFilter(c, c.Filter)}
 	// Zero is a default to package media, and here a mistake.
 	if s := c.Scale; s != nil && !(s[0] > 0 && s[0] <= s[1] && s[1] <= 1) {
-		errs = append(errs, arg("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))
+		errs = append(errs, Wrong("scale", "is [%v, %v]: takes two rising shares, above 0 and up to 1", s[0], s[1]))
 	}
 	if r := c.Ratio; r != nil && !(r[0] > 0 && r[0] <= r[1]) {
-		errs = append(errs, arg("ratio", "is [%v, %v]: takes two rising numbers above 0", r[0], r[1]))
+		errs = append(errs, Wrong("ratio", "is [%v, %v]: takes two rising numbers above 0", r[0], r[1]))
 	}
 	return checkTransform(in, c, errs...)
 }

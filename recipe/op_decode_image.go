@@ -3,7 +3,9 @@ package recipe
 import (
 	"errors"
 
+	"headrace/internal/words"
 	"headrace/media"
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -89,33 +91,33 @@ func (d *DecodeImage) Options() media.Options {
 // Check implements [Args].
 func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{
-		checkChoice(d, "mode", d.Mode),
-		checkChoice(d, "color", d.Color),
-		checkChoice(d, "dtype", d.DType),
+		argument.Choice(d, "mode", d.Mode),
+		argument.Choice(d, "color", d.Color),
+		argument.Choice(d, "dtype", d.DType),
 	}
 	if d.Frame != nil {
-		errs = append(errs, arg("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))
+		errs = append(errs, Wrong("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))
 	}
 	if b := d.Background; b != nil {
 		if min(b[0], b[1], b[2]) < 0 || max(b[0], b[1], b[2]) > 255 {
-			errs = append(errs, arg("background", "is %v: takes three numbers from 0 to 255", shown(b)))
+			errs = append(errs, Wrong("background", "is %v: takes three numbers from 0 to 255", shown(b)))
 		}
 		if d.Color == "rgba" {
-			errs = append(errs, arg("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
+			errs = append(errs, Wrong("background", `is %v, but color="rgba" keeps what is transparent`, shown(b)))
 		}
 	}
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
-		errs = append(errs, arg("max_pixels", "is %d: takes 1 to %d", *n, media.MaxPixels))
+		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *n, media.MaxPixels))
 	}
 	i := in.Find(d.Field)
 	switch {
 	case i < 0:
-		errs = append(errs, arg("field", "is %q: the samples have the fields %s", d.Field, list(in.Names())))
+		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", d.Field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Bytes:
-		errs = append(errs, arg("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
+		errs = append(errs, Wrong("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
 	}
 	if d.To != d.Field && in.Find(d.To) >= 0 {
-		errs = append(errs, arg("to", "is %q: the samples have a field of this name already", d.To))
+		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", d.To))
 	}
 	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
 }

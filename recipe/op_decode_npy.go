@@ -3,6 +3,8 @@ package recipe
 import (
 	"errors"
 
+	"headrace/internal/words"
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -43,28 +45,28 @@ func (d *DecodeNPY) Type() sample.Type {
 
 // Check implements [Args].
 func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("dtype", d.DType != "")}
+	errs := []error{argument.Given("dtype", d.DType != "")}
 	if d.DType != "" {
-		errs = append(errs, checkChoice(d, "dtype", d.DType))
+		errs = append(errs, argument.Choice(d, "dtype", d.DType))
 	}
 	if err := tensor.Shape(d.Shape).Check(); err != nil {
-		errs = append(errs, arg("shape", "is %v: takes numbers from 0 on, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
+		errs = append(errs, Wrong("shape", "is %v: takes numbers from 0 on, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
 	}
 	i := in.Find(d.Field)
 	switch {
 	case i < 0:
-		errs = append(errs, arg("field", "is %q: the samples have the fields %s", d.Field, list(in.Names())))
+		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", d.Field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Bytes:
-		errs = append(errs, arg("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
+		errs = append(errs, Wrong("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
 	}
 	if d.To != d.Field && in.Find(d.To) >= 0 {
-		errs = append(errs, arg("to", "is %q: the samples have a field of this name already", d.To))
+		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", d.To))
 	}
 	if errors.Join(errs...) != nil {
 		return nil, errors.Join(errs...)
 	}
 	if _, err := d.Type().Shape.Bytes(d.Type().DType); err != nil && d.Type().Shape.Fixed() {
-		return nil, arg("shape", "is too large: %w", err)
+		return nil, Wrong("shape", "is too large: %w", err)
 	}
 	return in.Replace(d.Field, sample.Field{Name: d.To, Type: d.Type()}), nil
 }

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
-	"strings"
 
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -86,7 +88,7 @@ func (f *Files) Check(sample.Schema) (sample.Schema, error) {
 	}
 	errs := []error{f.checkGiven(), f.checkPaths(), f.checkRest()}
 	if f.Columns != nil && f.Paths == nil {
-		errs = append(errs, arg("columns", "is for a list of paths"))
+		errs = append(errs, Wrong("columns", "is for a list of paths"))
 	} else {
 		errs = append(errs, f.Columns.check(len(f.Paths), s.With("key", sample.TextType))...)
 	}
@@ -109,9 +111,9 @@ func (f *Files) checkGiven() error {
 	case given > 1:
 		return errors.New("takes only one of pattern, paths and pairs")
 	case f.Paths != nil && len(f.Paths) == 0:
-		return arg("paths", "is empty: there is nothing to read")
+		return Wrong("paths", "is empty: there is nothing to read")
 	case f.Pairs != nil && len(f.Pairs) == 0:
-		return arg("pairs", "is empty: there is nothing to read")
+		return Wrong("pairs", "is empty: there is nothing to read")
 	}
 	return nil
 }
@@ -119,17 +121,17 @@ func (f *Files) checkGiven() error {
 func (f *Files) checkPaths() error {
 	if f.Pattern != "" {
 		if err := f.Pattern.check(); err != nil {
-			return arg("pattern", "%w", err)
+			return Wrong("pattern", "%w", err)
 		}
 	}
 	for i, p := range f.Paths {
 		if err := p.check(); err != nil {
-			return arg(fmt.Sprintf("paths[%d]", i), "%w", err)
+			return Wrong(fmt.Sprintf("paths[%d]", i), "%w", err)
 		}
 	}
 	for i, p := range f.Pairs {
 		if err := p.Path.check(); err != nil {
-			return arg(fmt.Sprintf("pairs[%d]", i), "has a path that %w", err)
+			return Wrong(fmt.Sprintf("pairs[%d]", i), "has a path that %w", err)
 		}
 	}
 	return nil
@@ -138,36 +140,31 @@ func (f *Files) checkPaths() error {
 func (f *Files) checkRest() error {
 	var errs []error
 	if f.Root != "" && (f.Root[0] != '/' || f.Root.check() != nil) {
-		errs = append(errs, arg("root", "is %q: takes the absolute path of a folder", string(f.Root)))
+		errs = append(errs, Wrong("root", "is %q: takes the absolute path of a folder", string(f.Root)))
 	}
 	switch {
 	case f.Label != "" && f.Label != "parent":
-		errs = append(errs, arg("label", `is %q: takes "parent" or null`, f.Label))
+		errs = append(errs, Wrong("label", `is %q: takes "parent" or null`, f.Label))
 	case f.Label != "" && f.Pairs != nil:
-		errs = append(errs, arg("label", "is %q, but pairs bring labels of their own", f.Label))
+		errs = append(errs, Wrong("label", "is %q, but pairs bring labels of their own", f.Label))
 	}
 	if f.MaxBytes < 0 {
-		errs = append(errs, arg("max_bytes", "is %d: takes a number from 1 on", f.MaxBytes))
+		errs = append(errs, Wrong("max_bytes", "is %d: takes a number from 1 on", f.MaxBytes))
 	}
 	return errors.Join(errs...)
 }
 
-// check returns what no path of a file can be.
-func (p Path) check() error {
-	switch {
-	case p == "":
-		return errors.New("is empty")
-	case strings.IndexByte(string(p), 0) >= 0:
-		return errors.New("contains a zero byte")
-	}
-	return nil
-}
+// Takes implements [Taker].
+func (p *Pair) Takes() string { return "a [path, label] pair" }
 
-func (p *Pair) takes() string { return "a [path, label] pair" }
+// JSONSchema implements [Schemer].
+func (Pair) JSONSchema() map[string]any {
+	return map[string]any{"type": "array", "prefixItems": []any{jsonschema.Of(reflect.TypeFor[Path]()), jsonschema.OrVariable(jsonschema.Scalar("integer"))}, "minItems": 2, "maxItems": 2}
+}
 
 // MarshalJSON writes [path, label].
 func (p Pair) MarshalJSON() ([]byte, error) {
-	b := appendPath([]byte{'['}, string(p.Path))
+	b := rawjson.AppendQuote([]byte{'['}, string(p.Path))
 	return append(strconv.AppendInt(append(b, ','), p.Label, 10), ']'), nil
 }
 
@@ -175,12 +172,12 @@ var errPair = errors.New("recipe: takes a [path, label] pair")
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *Pair) UnmarshalJSON(b []byte) error {
-	v := value(b)
-	if v.kind() != '[' {
+	v := rawjson.Value(b)
+	if v.Kind() != rawjson.List {
 		return errPair
 	}
 	n := 0
-	for i, e := range v.elements() {
+	for i, e := range v.Elements() {
 		var err error
 		switch n++; i {
 		case 0:
@@ -188,7 +185,7 @@ func (p *Pair) UnmarshalJSON(b []byte) error {
 		case 1:
 			p.Label, err = strconv.ParseInt(string(e), 10, 64)
 		}
-		if err != nil || e.kind() == 'n' {
+		if err != nil || e.Kind() == rawjson.Null {
 			return errPair
 		}
 	}

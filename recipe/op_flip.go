@@ -57,15 +57,7 @@ func (f *RandomVerticalFlip) Check(in sample.Schema) (sample.Schema, error) {
 
 func checkProbability(p *float64) error {
 	if p != nil && !(*p >= 0 && *p <= 1) {
-		return arg("p", "is %v: takes a probability, from 0 to 1", *p)
+		return Wrong("p", "is %v: takes a probability, from 0 to 1", *p)
 	}
 	return nil
-}
-
-// orElse returns what p points to, or the default where nothing is given.
-func orElse[T any](p *T, usual T) T {
-	if p == nil {
-		return usual
-	}
-	return *p
 }

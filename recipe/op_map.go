@@ -69,6 +69,11 @@ func (m FlatMap) identity(r Recipe) Args {
 // Results are the names of what the function returns; nil: it returns whole samples.
 func (m *FlatMap) Results() []string { return (*Map)(m).Results() }
 
+// checkFailures implements [failing].
+func (m *FlatMap) checkFailures(f *Failures) error {
+	return f.checkOnce("what flat_map has made of a sample is on its way already")
+}
+
 // Check implements [Args]. The schema is nil where Gives does not say what comes out.
 func (m *FlatMap) Check(in sample.Schema) (sample.Schema, error) { return (*Map)(m).Check(in) }
 

@@ -1,10 +1,12 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -28,15 +30,8 @@ func (m Merge) complete() Args {
 	if m.Order == "" && m.Weights != nil {
 		m.Order = "weights"
 	}
-	m.Order, m.Until = orWord(m.Order, "round_robin"), orWord(m.Until, "longest")
+	m.Order, m.Until = cmp.Or(m.Order, "round_robin"), cmp.Or(m.Until, "longest")
 	return &m
-}
-
-func orWord(word, usual string) string {
-	if word == "" {
-		return usual
-	}
-	return word
 }
 
 // identity writes out whose seed it is, where there is one.
@@ -60,44 +55,47 @@ func (*Merge) inside() surroundings { return surroundings{op: mergeOp.Name, begi
 func (m *Merge) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(m, in) }
 
 func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, error) {
-	errs := []error{checkChoice(m, "order", m.Order), checkChoice(m, "until", m.Until), m.checkWeights()}
+	errs := []error{argument.Choice(m, "order", m.Order), argument.Choice(m, "until", m.Until), m.checkWeights()}
 	if m.Of == nil {
 		errs = append(errs, errors.New("lacks the argument of"))
 	} else if len(m.Of) == 0 {
-		errs = append(errs, arg("of", "is empty: takes lists of steps, each beginning with a source such as files"))
+		errs = append(errs, Wrong("of", "is empty: takes lists of steps, each beginning with a source such as files"))
 	}
 	for i, c := range m.Of {
 		if len(c) == 0 {
-			errs = append(errs, arg(fmt.Sprintf("of[%d]", i), "is empty: it begins with a source such as files"))
+			errs = append(errs, Wrong(fmt.Sprintf("of[%d]", i), "is empty: it begins with a source such as files"))
 		}
 	}
 	if m.Seed != nil && m.Order != "weights" {
-		errs = append(errs, arg("seed", `is %d, but nothing is drawn: it is for order="weights"`, *m.Seed))
+		errs = append(errs, Wrong("seed", `is %d, but nothing is drawn: it is for order="weights"`, *m.Seed))
 	}
 	out, err := unite(outs, func(i int) string { return fmt.Sprintf("of[%d]", i) })
 	return out, errors.Join(append(errs, err)...)
 }
 
+// checkFailures implements [failing].
+func (m *Merge) checkFailures(*Failures) error { return noneFail(mergeOp.Name) }
+
 func (m *Merge) checkWeights() error {
 	switch {
 	case m.Weights == nil && m.Order == "weights":
-		return arg("weights", "is missing: order=\"weights\" draws by them, one for each of of")
+		return Wrong("weights", "is missing: order=\"weights\" draws by them, one for each of of")
 	case m.Weights == nil:
 		return nil
 	case m.Order != "weights":
-		return arg("weights", `is given, but order is %q: takes "weights" with them`, m.Order)
+		return Wrong("weights", `is given, but order is %q: takes "weights" with them`, m.Order)
 	case len(m.Weights) != len(m.Of):
-		return arg("weights", "is a list of %d, but of has %d: takes one for each", len(m.Weights), len(m.Of))
+		return Wrong("weights", "is a list of %d, but of has %d: takes one for each", len(m.Weights), len(m.Of))
 	}
 	sum := 0.0
 	for i, w := range m.Weights {
 		if !(w > 0) {
-			return arg(fmt.Sprintf("weights[%d]", i), "is %v: takes a number above 0", w)
+			return Wrong(fmt.Sprintf("weights[%d]", i), "is %v: takes a number above 0", w)
 		}
 		sum += w
 	}
 	if sum > math.MaxFloat64 {
-		return arg("weights", "has a sum beyond all numbers")
+		return Wrong("weights", "has a sum beyond all numbers")
 	}
 	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"headrace/media"
+	"headrace/recipe/internal/argument"
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -25,7 +28,11 @@ type Normalize struct {
 // Channels is a number for all channels or one for each of red, green and blue; in JSON a number or a list of three.
 type Channels []float64
 
-func (c *Channels) takes() string { return "a number, or [red, green, blue]" }
+// Takes implements [Taker].
+func (c *Channels) Takes() string { return "a number, or [red, green, blue]" }
+
+// JSONSchema implements [Schemer].
+func (Channels) JSONSchema() map[string]any { return jsonschema.OneOrList("number", nil, 3) }
 
 // MarshalJSON writes a number or a list.
 func (c Channels) MarshalJSON() ([]byte, error) { return numbersOf(c...), nil }
@@ -33,8 +40,8 @@ func (c Channels) MarshalJSON() ([]byte, error) { return numbersOf(c...), nil }
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (c *Channels) UnmarshalJSON(b []byte) error {
 	n, ok := parseNumbers[float64](b)
-	if !ok || len(n) != 3 && (len(n) != 1 || value(b).kind() == '[') {
-		return fmt.Errorf("recipe: takes %s", c.takes())
+	if !ok || len(n) != 3 && (len(n) != 1 || rawjson.Value(b).Kind() == rawjson.List) {
+		return fmt.Errorf("recipe: takes %s", c.Takes())
 	}
 	*c = n
 	return nil
@@ -68,11 +75,11 @@ func (n *Normalize) Transform() media.Op {
 // Check implements [Args].
 func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{
-		checkGiven("mean", n.Mean != nil), checkGiven("std", n.Std != nil), checkCount("mean", n.Mean), checkCount("std", n.Std),
-		checkChoice(n, "dtype", n.DType),
+		argument.Given("mean", n.Mean != nil), argument.Given("std", n.Std != nil), checkCount("mean", n.Mean), checkCount("std", n.Std),
+		argument.Choice(n, "dtype", n.DType),
 	}
 	if len(n.Std) > 0 && !(slices.Min(n.Std) > 0) {
-		errs = append(errs, arg("std", "is %s: takes numbers above 0", shown(n.Std)))
+		errs = append(errs, Wrong("std", "is %s: takes numbers above 0", shown(n.Std)))
 	}
 	return checkTransform(in, n, errs...)
 }
@@ -80,7 +87,7 @@ func (n *Normalize) Check(in sample.Schema) (sample.Schema, error) {
 // checkCount refuses what only a Go program can write.
 func checkCount(name string, c Channels) error {
 	if c != nil && len(c) != 1 && len(c) != 3 {
-		return arg(name, "has %d numbers: takes 1 or 3", len(c))
+		return Wrong(name, "has %d numbers: takes 1 or 3", len(c))
 	}
 	return nil
 }
@@ -105,7 +112,7 @@ func (l *Layout) Transform() media.Op {
 // Check implements [Args].
 func (l *Layout) Check(in sample.Schema) (sample.Schema, error) {
 	if l.Layout == "" {
-		return checkTransform(in, l, checkGiven("layout", false))
+		return checkTransform(in, l, argument.Given("layout", false))
 	}
-	return checkTransform(in, l, checkChoice(l, "layout", l.Layout))
+	return checkTransform(in, l, argument.Choice(l, "layout", l.Layout))
 }

@@ -1,10 +1,12 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -28,7 +30,7 @@ type Pack struct {
 }
 
 func (p Pack) complete() Args {
-	p.Fit, p.Overlong = orWord(p.Fit, "best"), orWord(p.Overlong, "error")
+	p.Fit, p.Overlong = cmp.Or(p.Fit, "best"), cmp.Or(p.Overlong, "error")
 	p.Pad = p.Pad.complete()
 	if p.Open == 0 {
 		p.Open = 64
@@ -47,9 +49,9 @@ const (
 // is one JSON list a row.
 func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
-		checkChoice(p, "fit", orWord(p.Fit, "best")), checkChoice(p, "overlong", orWord(p.Overlong, "error"))}
+		argument.Choice(p, "fit", cmp.Or(p.Fit, "best")), argument.Choice(p, "overlong", cmp.Or(p.Overlong, "error"))}
 	if p.Open < 0 || p.Open > math.MaxInt32 {
-		errs = append(errs, arg("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
+		errs = append(errs, Wrong("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
 	}
 	sequences := in.Ragged()
 	if len(sequences) == 0 {

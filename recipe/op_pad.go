@@ -2,9 +2,13 @@ package recipe
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"headrace/media"
+	"headrace/recipe/internal/argument"
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -24,8 +28,14 @@ type Pad struct {
 // Padding is the width of a border in pixels; in JSON a number, [horizontal, vertical] or [left, top, right, bottom].
 type Padding struct{ Left, Top, Right, Bottom int }
 
-func (p *Padding) takes() string {
+// Takes implements [Taker].
+func (p *Padding) Takes() string {
 	return "a whole number, [horizontal, vertical] or [left, top, right, bottom]"
+}
+
+// JSONSchema implements [Schemer].
+func (Padding) JSONSchema() map[string]any {
+	return jsonschema.OneOrList("integer", map[string]any{"minimum": 0}, 2, 4)
 }
 
 // MarshalJSON writes the shortest of the three forms.
@@ -43,14 +53,14 @@ func (p Padding) MarshalJSON() ([]byte, error) {
 func (p *Padding) UnmarshalJSON(b []byte) error {
 	n, ok := parseNumbers[int](b)
 	switch {
-	case ok && len(n) == 1 && value(b).kind() == '0':
+	case ok && len(n) == 1 && rawjson.Value(b).Kind() == rawjson.Number:
 		*p = Padding{n[0], n[0], n[0], n[0]}
 	case ok && len(n) == 2:
 		*p = Padding{n[0], n[1], n[0], n[1]}
 	case ok && len(n) == 4:
 		*p = Padding{n[0], n[1], n[2], n[3]}
 	default:
-		return fmt.Errorf("recipe: takes %s", p.takes())
+		return fmt.Errorf("recipe: takes %s", p.Takes())
 	}
 	return nil
 }
@@ -58,7 +68,13 @@ func (p *Padding) UnmarshalJSON(b []byte) error {
 // Fill is a colour, by channel, or one number for all channels; in JSON a number or a list.
 type Fill []int
 
-func (f *Fill) takes() string { return "a whole number, or one for each channel" }
+// Takes implements [Taker].
+func (f *Fill) Takes() string { return "a whole number, or one for each channel" }
+
+// JSONSchema implements [Schemer].
+func (Fill) JSONSchema() map[string]any {
+	return jsonschema.OneOrList("integer", map[string]any{"minimum": 0, "maximum": math.MaxUint16}, 1, 3, 4)
+}
 
 // MarshalJSON writes one number as it is, and several as a list.
 func (f Fill) MarshalJSON() ([]byte, error) { return numbersOf(f...), nil }
@@ -67,7 +83,7 @@ func (f Fill) MarshalJSON() ([]byte, error) { return numbersOf(f...), nil }
 func (f *Fill) UnmarshalJSON(b []byte) error {
 	n, ok := parseNumbers[int](b)
 	if !ok || len(n) == 0 || len(n) > 4 {
-		return fmt.Errorf("recipe: takes %s", f.takes())
+		return fmt.Errorf("recipe: takes %s", f.Takes())
 	}
 	*f = n
 	return nil
@@ -96,9 +112,9 @@ func (p *Pad) Transform() media.Op {
 
 // Check implements [Args].
 func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("padding", p.Padding != nil)}
+	errs := []error{argument.Given("padding", p.Padding != nil)}
 	if b := p.Padding; b != nil && min(b.Left, b.Top, b.Right, b.Bottom) < 0 {
-		errs = append(errs, arg("padding", "is %s: takes numbers from 0 on", shown(b)))
+		errs = append(errs, Wrong("padding", "is %s: takes numbers from 0 on", shown(b)))
 	}
 	if i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) }); i >= 0 {
 		errs = append(errs, p.checkFill(ImageForm(in[i].Type)))
@@ -115,9 +131,9 @@ func (p *Pad) checkFill(f media.Form) error {
 	case len(p.Fill) == 0:
 		return nil
 	case len(p.Fill) > 1 && len(p.Fill) != n:
-		return arg("fill", "is %s: takes one number, or %d, for the image is %v", shown(p.Fill), n, f.Color)
+		return Wrong("fill", "is %s: takes one number, or %d, for the image is %v", shown(p.Fill), n, f.Color)
 	case slices.Min(p.Fill) < 0 || slices.Max(p.Fill) > highest:
-		return arg("fill", "is %s: takes numbers from 0 to %d, for the image is %v", shown(p.Fill), highest, f.DType)
+		return Wrong("fill", "is %s: takes numbers from 0 to %d, for the image is %v", shown(p.Fill), highest, f.DType)
 	}
 	return nil
 }

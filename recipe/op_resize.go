@@ -1,9 +1,11 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 
 	"headrace/media"
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -21,7 +23,7 @@ type Resize struct {
 }
 
 func (r Resize) complete() Args {
-	r.Filter = filterOr(r.Filter)
+	r.Filter = cmp.Or(r.Filter, usualFilter)
 	return &r
 }
 
@@ -42,9 +44,9 @@ func (r *Resize) Transform() media.Op {
 func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	var both error
 	if r.MaxSize != 0 && r.Size.Width != 0 {
-		both = arg("max_size", "is %d, but size says both height and width", r.MaxSize)
+		both = Wrong("max_size", "is %d, but size says both height and width", r.MaxSize)
 	}
-	return checkTransform(in, r, checkGiven("size", r.Size.given()), both, checkFilter(r, r.Filter))
+	return checkTransform(in, r, argument.Given("size", r.Size.given()), both, checkFilter(r, r.Filter))
 }
 
 var resizeToBucketOp = Op{
@@ -60,7 +62,7 @@ type ResizeToBucket struct {
 }
 
 func (r ResizeToBucket) complete() Args {
-	r.Filter = filterOr(r.Filter)
+	r.Filter = cmp.Or(r.Filter, usualFilter)
 	sizes := make([]Size, len(r.Sizes))
 	for i, s := range r.Sizes {
 		sizes[i] = s.square()
@@ -81,15 +83,18 @@ func (r *ResizeToBucket) Transform() media.Op {
 	return op
 }
 
+// buckets implements [bucketing].
+func (r *ResizeToBucket) buckets() []Size { return r.Sizes }
+
 // Check implements [Args].
 func (r *ResizeToBucket) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{checkGiven("sizes", r.Sizes != nil), checkFilter(r, r.Filter)}
+	errs := []error{argument.Given("sizes", r.Sizes != nil), checkFilter(r, r.Filter)}
 	if r.Sizes != nil && len(r.Sizes) == 0 {
-		errs = append(errs, arg("sizes", "is empty: takes at least one [height, width]"))
+		errs = append(errs, Wrong("sizes", "is empty: takes at least one [height, width]"))
 	}
 	for i, s := range r.Sizes {
 		if !s.given() {
-			errs = append(errs, arg(fmt.Sprintf("sizes[%d]", i), "is 0: takes [height, width]"))
+			errs = append(errs, Wrong(fmt.Sprintf("sizes[%d]", i), "is 0: takes [height, width]"))
 		}
 	}
 	return checkTransform(in, r, errs...)
@@ -105,24 +110,12 @@ func (*RandomResizedCrop) refused() map[string]string { return torchvisionsNames
 // usualFilter is that of every resize that names none.
 const usualFilter = "bilinear"
 
-func filterOr(name string) string {
-	if name == "" {
-		return usualFilter
-	}
-	return name
-}
-
 // filter returns the filter of a name that was checked, or of none.
 func filter(name string) media.Filter {
-	f, _ := media.ParseFilter(filterOr(name))
+	f, _ := media.ParseFilter(cmp.Or(name, usualFilter))
 	return f
 }
 
-func checkFilter(args Args, name string) error { return checkChoice(args, "filter", filterOr(name)) }
-
-func checkGiven(name string, given bool) error {
-	if given {
-		return nil
-	}
-	return fmt.Errorf("lacks the argument %s", name)
+func checkFilter(args Args, name string) error {
+	return argument.Choice(args, "filter", cmp.Or(name, usualFilter))
 }

@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"headrace/internal/words"
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -52,7 +56,7 @@ func (r Route) with(all []Chain) Args {
 	return &r
 }
 
-func (*Route) inside() surroundings { return surroundings{op: routeOp.Name} }
+func (*Route) inside() surroundings { return surroundings{op: routeOp.Name, beside: true} }
 
 // Check implements [Args]. Mistakes in the branches are numbered from this operation, which is step 1.
 func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(r, in) }
@@ -68,18 +72,26 @@ func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, err
 	if r.Branches == nil {
 		errs = append(errs, errors.New("lacks the argument branches"))
 	} else if len(r.Branches) == 0 {
-		errs = append(errs, arg("branches", `is empty: takes a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
+		errs = append(errs, Wrong("branches", `is empty: takes a list like [{"when": ["*.png"], "steps": […]}, {"steps": […]}]`))
 	}
 	for i, b := range r.Branches {
 		switch {
 		case b.When == nil && i < len(r.Branches)-1:
-			errs = append(errs, arg(branch(i), "has no when, and would take all that is left: only the last branch may"))
+			errs = append(errs, Wrong(branch(i), "has no when, and would take all that is left: only the last branch may"))
 		case b.When != nil && len(b.When) == 0:
-			errs = append(errs, arg(branch(i)+".when", "is empty, and takes nothing"))
+			errs = append(errs, Wrong(branch(i)+".when", "is empty, and takes nothing"))
 		}
 	}
 	out, err := unite(outs, branch)
 	return out, errors.Join(append(errs, err)...)
+}
+
+// checkFailures implements [failing].
+func (r *Route) checkFailures(f *Failures) error {
+	if f.Retries != 0 || f.Wait != nil || f.TimeLimit != nil {
+		return errors.New("is for samples that no branch takes: takes on_error and max_errors here, and the rest at the steps of the branches")
+	}
+	return nil
 }
 
 func branch(i int) string { return fmt.Sprintf("branches[%d]", i) }
@@ -91,13 +103,13 @@ func (r *Route) checkBy(in sample.Schema) (number bool, err error) {
 	case r.By == "":
 		return false, errors.New("lacks the argument by")
 	case i < 0:
-		return false, arg("by", "is %q: the samples have the fields %s", r.By, list(in.Names()))
+		return false, Wrong("by", "is %q: the samples have the fields %s", r.By, words.List(in.Names()))
 	case in[i].Type.Kind == sample.Text:
 		return false, nil
 	case in[i].Type.Kind == sample.Tensor && len(in[i].Type.Shape) == 0 && wholeNumbers(in[i].Type.DType):
 		return true, nil
 	}
-	return false, arg("by", "is %q, which is %v: takes a field of text, or of one whole number", r.By, in[i].Type)
+	return false, Wrong("by", "is %q, which is %v: takes a field of text, or of one whole number", r.By, in[i].Type)
 }
 
 func wholeNumbers(d tensor.DType) bool { return d >= tensor.Uint8 && d <= tensor.Int64 }
@@ -111,11 +123,11 @@ func (r *Route) checkWhens(number bool) error {
 			place := fmt.Sprintf("%s.when[%d]", branch(i), k)
 			switch first, again := seen[w.text()]; {
 			case (w.Number != nil) != number:
-				errs = append(errs, arg(place, "is %s, but %q is %s", w.text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
+				errs = append(errs, Wrong(place, "is %s, but %q is %s", w.text(), r.By, map[bool]string{true: "a number", false: "text"}[number]))
 			case w.Number == nil && w.Pattern.check() != nil:
-				errs = append(errs, arg(place, "%w", w.Pattern.check()))
+				errs = append(errs, Wrong(place, "%w", w.Pattern.check()))
 			case again:
-				errs = append(errs, arg(place, "is %s, as %s is, which takes it", w.text(), first))
+				errs = append(errs, Wrong(place, "is %s, as %s is, which takes it", w.text(), first))
 			default:
 				seen[w.text()] = place
 			}
@@ -139,7 +151,8 @@ func (b Branch) label() string {
 	return strings.Join(texts, ", ")
 }
 
-func (*When) takes() string { return "text, or a whole number" }
+// Takes implements [Taker].
+func (*When) Takes() string { return "text, or a whole number" }
 
 // text is how recipes write it.
 func (w When) text() string {
@@ -159,15 +172,20 @@ var errWhen = errors.New("recipe: takes text, or a whole number")
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (w *When) UnmarshalJSON(b []byte) error {
-	switch value(b).kind() {
-	case '"':
+	switch rawjson.Value(b).Kind() {
+	case rawjson.Text:
 		*w = When{}
 		return w.Pattern.UnmarshalJSON(b)
-	case '0':
+	case rawjson.Number:
 		*w = When{Number: new(int64)}
 		if json.Unmarshal(b, w.Number) == nil {
 			return nil
 		}
 	}
 	return errWhen
+}
+
+// JSONSchema implements [Schemer].
+func (When) JSONSchema() map[string]any {
+	return map[string]any{"anyOf": []any{jsonschema.Scalar("string"), jsonschema.Scalar("integer", map[string]any{"minimum": math.MinInt64, "maximum": math.MaxInt64})}}
 }

@@ -50,31 +50,34 @@ const mostSamples = 1 << 48
 func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	errs := []error{checkFunction(o.Function), differentNames("fields", o.Fields), o.Gives.check(o.Fields), checkSeed(o.Seed)}
 	if o.Length != nil && (*o.Length < 0 || *o.Length > mostSamples) {
-		errs = append(errs, arg("length", "is %d: takes a number from 0 to %d", *o.Length, int64(mostSamples)))
+		errs = append(errs, Wrong("length", "is %d: takes a number from 0 to %d", *o.Length, int64(mostSamples)))
 	}
 	if o.Fields != nil && len(o.Fields) == 0 {
-		errs = append(errs, arg("fields", "is empty: takes names of fields, or null for dicts"))
+		errs = append(errs, Wrong("fields", "is empty: takes names of fields, or null for dicts"))
 	}
 	if o.Keys != "" {
 		errs = append(errs, checkCallable("keys", o.Keys))
 		if o.Iterated() {
-			errs = append(errs, arg("keys", "is for samples that are read by their numbers: what is iterated over gives a field key, which is text"))
+			errs = append(errs, Wrong("keys", "is for samples that are read by their numbers: what is iterated over gives a field key, which is text"))
 		}
 	}
 	for i, name := range o.Fields {
 		if name == "" {
-			errs = append(errs, arg(fmt.Sprintf("fields[%d]", i), "is empty: takes the name of a field"))
+			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is empty: takes the name of a field"))
 		}
 	}
 	out := o.schema()
 	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
-		errs = append(errs, arg("gives", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
+		errs = append(errs, Wrong("gives", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
+
+// imports implements [importer].
+func (o *Object) imports() []string { return []string{o.Function, o.Keys} }
 
 // schema is that of the samples: what the object gives, and their keys where it gives none.
 func (o *Object) schema() sample.Schema {

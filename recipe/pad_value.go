@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"headrace/internal/words"
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -35,12 +38,13 @@ func (p PadValue) complete() PadValue {
 	return p
 }
 
-func (p *PadValue) takes() string { return "a number, or an object like {field: number}" }
+// Takes implements [Taker].
+func (p *PadValue) Takes() string { return "a number, or an object like {field: number}" }
 
 // JSONSchema implements [Schemer].
 func (p *PadValue) JSONSchema() map[string]any {
 	number := map[string]any{"type": "number"}
-	return map[string]any{"anyOf": []any{number, map[string]any{"type": "object", "additionalProperties": orVariable(number)}}}
+	return map[string]any{"anyOf": []any{number, map[string]any{"type": "object", "additionalProperties": jsonschema.OrVariable(number)}}}
 }
 
 // MarshalJSON writes the shorter of the two forms.
@@ -53,18 +57,18 @@ func (p PadValue) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *PadValue) UnmarshalJSON(b []byte) (err error) {
-	v := value(b)
+	v := rawjson.Value(b)
 	*p = PadValue{}
-	switch v.kind() {
-	case '0':
+	switch v.Kind() {
+	case rawjson.Number:
 		p.All, err = strconv.ParseFloat(string(v), 64)
 		return err
-	case '{':
+	case rawjson.Object:
 		p.Fields = map[string]float64{}
-		for quoted, member := range v.members() {
-			key, err := unquote(quoted, false)
-			if _, twice := p.Fields[key]; err != nil || twice || member.kind() != '0' {
-				return errKind
+		for quoted, member := range v.Members() {
+			key, err := rawjson.Unquote(quoted)
+			if _, twice := p.Fields[key]; err != nil || twice || member.Kind() != rawjson.Number {
+				return rawjson.ErrKind
 			}
 			if p.Fields[key], err = strconv.ParseFloat(string(member), 64); err != nil {
 				return err
@@ -72,19 +76,19 @@ func (p *PadValue) UnmarshalJSON(b []byte) (err error) {
 		}
 		return nil
 	}
-	return errKind
+	return rawjson.ErrKind
 }
 
 // check holds the values against the fields that are padded.
 func (p PadValue) check(padded []sample.Field) (errs []error) {
 	for _, f := range padded {
 		if v := p.Of(f.Name); !hasValue(f.Type.DType, v) {
-			errs = append(errs, arg("pad", "is %v for the field %q: no %v has this value", v, f.Name, f.Type.DType))
+			errs = append(errs, Wrong("pad", "is %v for the field %q: no %v has this value", v, f.Name, f.Type.DType))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Fields)) {
 		if !slices.ContainsFunc(padded, func(f sample.Field) bool { return f.Name == name }) {
-			errs = append(errs, arg("pad", "names %q: the fields that are padded are %s", name, list(sample.Schema(padded).Names())))
+			errs = append(errs, Wrong("pad", "names %q: the fields that are padded are %s", name, words.List(sample.Schema(padded).Names())))
 		}
 	}
 	return errs

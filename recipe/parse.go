@@ -4,16 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
+
+	"headrace/internal/words"
+	"headrace/recipe/internal/argument"
+	"headrace/recipe/internal/decode"
+	"headrace/recipe/internal/rawjson"
+	"headrace/recipe/internal/variables"
 )
 
 // Parse reads a recipe in its JSON form, as programs send it to each other, and returns it complete. The error joins an [*Error] for each
 // mistake; what only [Recipe.Check] can see is not among them. Files may have more in them: [Read].
 func Parse(doc []byte) (Recipe, error) {
-	v, err := parseJSON(doc)
+	v, err := rawjson.Parse(doc)
 	if err != nil {
-		return Recipe{}, err
+		return Recipe{}, unreadable(err)
 	}
 	var p reader
 	r := p.recipe(v, nil)
@@ -26,10 +31,10 @@ func Parse(doc []byte) (Recipe, error) {
 // reader collects the mistakes of a recipe.
 type reader struct {
 	errs  []error
-	more  int     // mistakes that are only counted
-	vars  *vars   // nil: "${" stands for itself
-	steps []value // as they come: the first is step 1
-	depth int     // of chains around the step that is read
+	more  int              // mistakes that are only counted
+	vars  *variables.Table // nil: "${" stands for itself
+	steps []rawjson.Value  // as they come: the first is step 1
+	depth int              // of chains around the step that is read
 }
 
 // maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever wrote it.
@@ -43,41 +48,35 @@ func (p *reader) err() error {
 }
 
 // decoder returns one whose mistakes are those of a step; step 0 is the recipe.
-func (p *reader) decoder(step int, name *string) decoder {
+func (p *reader) decoder(step int, name *string) decode.Decoder {
 	wrong := func(path string, err error) {
 		if len(p.errs) == maxMistakes {
 			p.more++
 			return
 		}
 		e := &Error{Step: step, Name: *name, Path: path, Err: err}
-		if k, ok := err.(keyed); ok {
-			e.key, e.Err = k.key, k.error
+		if k, ok := err.(argument.Keyed); ok {
+			e.key, e.Err = k.Key, k.Unwrap()
 		}
 		p.errs = append(p.errs, e)
 	}
-	d := decoder{vars: p.vars, wrong: wrong}
-	d.chain = func(v value, path string) Chain { return p.chain(d, v, path) }
+	d := decode.Decoder{Vars: p.vars, Wrong: wrong, Stranger: strangeArgument, StepsType: reflect.TypeFor[Chain]()}
+	d.Steps = func(v rawjson.Value, path string) reflect.Value { return reflect.ValueOf(p.chain(d, v, path)) }
 	return d
 }
 
-// What trees may come to. Nobody writes such ones; who sends them means harm.
-const (
-	maxDepth = 16
-	maxSteps = 100_000
-)
-
 // chain reads a list of steps.
-func (p *reader) chain(d decoder, v value, path string) Chain {
+func (p *reader) chain(d decode.Decoder, v rawjson.Value, path string) Chain {
 	if p.depth == maxDepth {
-		d.wrong(path, fmt.Errorf("is nested more than %d deep", maxDepth))
+		d.Wrong(path, fmt.Errorf("is nested more than %d deep", maxDepth))
 		return nil
 	}
 	p.depth++
 	defer func() { p.depth-- }()
 	all := Chain{}
-	for _, e := range v.elements() {
+	for _, e := range v.Elements() {
 		if len(p.steps) == maxSteps {
-			d.wrong(path, fmt.Errorf("has more than %d steps, with those before", maxSteps))
+			d.Wrong(path, fmt.Errorf("has more than %d steps, with those before", maxSteps))
 			break
 		}
 		all = append(all, p.step(e))
@@ -86,22 +85,22 @@ func (p *reader) chain(d decoder, v value, path string) Chain {
 }
 
 // recipe reads all of a recipe. Sections are the keys that it may have besides its own.
-func (p *reader) recipe(v value, sections map[string]func(value, string)) (r Recipe) {
+func (p *reader) recipe(v rawjson.Value, sections map[string]func(rawjson.Value, string)) (r Recipe) {
 	d := p.decoder(0, new(string))
-	if v.kind() != '{' {
-		d.wrong("", fmt.Errorf(`is %s: takes an object like {"headrace": 1, "steps": […]}`, v.describe()))
+	if v.Kind() != rawjson.Object {
+		d.Wrong("", fmt.Errorf(`is %s: takes an object like {"headrace": 1, "steps": […]}`, v.Describe()))
 		return r
 	}
-	if version := v.member("headrace"); version != nil && string(version) != strconv.Itoa(Version) {
-		d.wrong("headrace", fmt.Errorf("is %s: this engine reads version %d of recipes", version.describe(), Version))
+	if version := v.Member("headrace"); version != nil && string(version) != strconv.Itoa(Version) {
+		d.Wrong("headrace", fmt.Errorf("is %s: this engine reads version %d of recipes", version.Describe(), Version))
 		return r // what else it says may be right in its own version
 	}
-	fields := map[string]func(value, string){
-		"headrace": func(value, string) {},
-		"seed":     func(v value, path string) { d.into(v, reflectOf(&r.Seed), path) },
-		"steps": func(v value, path string) {
-			if v.kind() != '[' {
-				d.wrong(path, fmt.Errorf("is %s: takes a list of steps", v.describe()))
+	fields := map[string]func(rawjson.Value, string){
+		"headrace": func(rawjson.Value, string) {},
+		"seed":     func(v rawjson.Value, path string) { d.Into(v, decode.Of(&r.Seed), path) },
+		"steps": func(v rawjson.Value, path string) {
+			if v.Kind() != rawjson.List {
+				d.Wrong(path, fmt.Errorf("is %s: takes a list of steps", v.Describe()))
 				return
 			}
 			r.Steps = p.chain(d, v, path)
@@ -114,10 +113,10 @@ func (p *reader) recipe(v value, sections map[string]func(value, string)) (r Rec
 	if sections != nil {
 		known = []string{"headrace", "vars", "seed", "steps", "loader"}
 	}
-	given := d.object(v, "", fields, func(key string) error { return Unknown("key", key, known) })
+	given := d.Object(v, "", fields, func(key string) error { return words.Unknown("key", key, known) })
 	for _, key := range []string{"headrace", "steps"} {
 		if !given[key] {
-			d.wrong("", missingKey(key))
+			d.Wrong("", missingKey(key))
 		}
 	}
 	return r
@@ -131,27 +130,30 @@ func missingKey(key string) error {
 }
 
 // step reads the name of an operation, or an object with one key for it, whose value are the arguments.
-func (p *reader) step(v value) (s Step) {
+func (p *reader) step(v rawjson.Value) (s Step) {
 	p.steps = append(p.steps, v)
 	var label string // what messages call the step, as long as it has no name
 	d := p.decoder(len(p.steps), &label)
-	var args value
+	var args rawjson.Value
 	before := len(p.errs) + p.more
-	switch v.kind() {
-	case '"':
-		d.into(v, reflectOf(&s.Op), "")
+	switch v.Kind() {
+	case rawjson.Text:
+		d.Into(v, decode.Of(&s.Op), "")
 		label = s.Op
-	case '{':
-		op := v.operation()
-		label = v.text("name", op)
+	case rawjson.Object:
+		op := operationOf(v)
+		label = op
+		if name, err := rawjson.Unquote(v.Member("name")); err == nil {
+			label = name
+		}
 		s.Op = op
-		d.object(v, "", map[string]func(value, string){
-			op:         func(v value, _ string) { args = v },
-			"name":     func(v value, path string) { d.into(v, reflectOf(&s.Name), path) },
-			"failures": func(v value, path string) { d.into(v, reflectOf(&s.Failures), path) },
+		d.Object(v, "", map[string]func(rawjson.Value, string){
+			op:         func(v rawjson.Value, _ string) { args = v },
+			"name":     func(v rawjson.Value, path string) { d.Into(v, decode.Of(&s.Name), path) },
+			"failures": func(v rawjson.Value, path string) { d.Into(v, decode.Of(&s.Failures), path) },
 		}, func(key string) error { return stranger(op, key) })
 	default:
-		d.wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.describe()))
+		d.Wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.Describe()))
 		return s
 	}
 	op, ok := Find(s.Op)
@@ -159,75 +161,12 @@ func (p *reader) step(v value) (s Step) {
 	case ok:
 		s.Args = op.New()
 		if args != nil {
-			d.args(args, s.Args, "args")
+			d.Args(args, s.Args, "args")
 		}
 	case s.Op != "":
-		d.wrong("op", unknownOp(s.Op))
-	case v.kind() == '{' || len(p.errs)+p.more == before:
-		d.wrong("", errors.New(`has no operation: takes an object like {"resize": {"size": 256}}`))
+		d.Wrong("op", unknownOp(s.Op))
+	case v.Kind() == rawjson.Object || len(p.errs)+p.more == before:
+		d.Wrong("", errors.New(`has no operation: takes an object like {"resize": {"size": 256}}`))
 	}
 	return s
-}
-
-// operation finds the key of a step that names its operation, or is likely to be meant so; "" where there is none.
-func (v value) operation() string {
-	var candidates []string
-	for quoted := range v.members() {
-		if key, err := unquote(quoted, false); err == nil && !slices.Contains(besides, key) {
-			candidates = append(candidates, key)
-		}
-	}
-	isOperation := func(key string) bool { _, ok := Find(key); return ok }
-	isNoTypo := func(key string) bool { return nearest(key, besides) == "" }
-	for _, likely := range []func(string) bool{isOperation, isNoTypo} {
-		if i := slices.IndexFunc(candidates, likely); i >= 0 {
-			return candidates[i]
-		}
-	}
-	return ""
-}
-
-// besides are the keys that a step may have besides its operation.
-var besides = []string{"name", "failures"}
-
-// stranger says what is wrong with another key of a step.
-func stranger(op, key string) error {
-	if _, ok := Find(key); ok {
-		return fmt.Errorf("has the operations %q and %q: each is a step of its own", op, key)
-	}
-	known, ok := Find(op)
-	if ok && slices.ContainsFunc(known.Arguments(), func(a Argument) bool { return a.Name == key }) {
-		return fmt.Errorf("has the key %q beside %s, of which it is an argument: takes {%q: {%q: …}}, in YAML two spaces further in", key, op, op, key)
-	}
-	if near := nearest(key, besides); near != "" {
-		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
-	}
-	if isFailure(key) {
-		return fmt.Errorf("has the key %q beside the operation: it belongs to failures: takes {\"failures\": {%q: …}}", key, key)
-	}
-	return fmt.Errorf("unknown key %q: takes an operation, name, failures", key)
-}
-
-// isFailure tells whether a key is one of those in the key failures of a step.
-func isFailure(key string) bool {
-	return slices.ContainsFunc(argumentFields(reflect.TypeFor[Failures]()), func(f reflect.StructField) bool { return argumentName(f) == key })
-}
-
-// strangeArgument says what is wrong with a name that is not among the arguments of an operation.
-func strangeArgument(key string, known []string) error {
-	if slices.Contains(besides, key) {
-		return fmt.Errorf("has the key %q as an argument: it stands beside the operation, in YAML two spaces further out", key)
-	}
-	if isFailure(key) {
-		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: takes {\"failures\": {%q: …}}", key, key)
-	}
-	return Unknown("argument", key, known)
-}
-
-func unknownOp(name string) error {
-	hint := "there are " + list(names())
-	if near := nearest(name, names()); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return fmt.Errorf("there is no operation %q: %s", name, hint)
 }

@@ -1,11 +1,13 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
+	"headrace/internal/words"
+	"headrace/recipe/internal/argument"
 	"headrace/sample"
 )
 
@@ -20,7 +22,7 @@ type Python struct {
 }
 
 func (p Python) complete() Python {
-	p.Where = orWord(p.Where, "process")
+	p.Where = cmp.Or(p.Where, "process")
 	if len(p.Seed) == 0 {
 		p.Seed = nil
 	}
@@ -50,16 +52,16 @@ const mostPythonWorkers = 256
 func (p *Python) check(in sample.Schema) (errs []error) {
 	errs = append(errs, checkFunction(p.Function), checkWhere(p.Where))
 	if p.Fields != nil && len(p.Fields) == 0 {
-		errs = append(errs, arg("fields", "is empty: takes names of fields, or null for the whole sample"))
+		errs = append(errs, Wrong("fields", "is empty: takes names of fields, or null for the whole sample"))
 	}
 	errs = append(errs, differentNames("fields", p.Fields))
 	for i, name := range p.Fields {
 		if in.Find(name) < 0 {
-			errs = append(errs, arg(fmt.Sprintf("fields[%d]", i), "is an %w", Unknown("field", name, in.Names())))
+			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is an %w", words.Unknown("field", name, in.Names())))
 		}
 	}
 	if p.Workers != nil && (*p.Workers < 1 || *p.Workers > mostPythonWorkers) {
-		errs = append(errs, arg("workers", "is %d: takes a number from 1 to %d", *p.Workers, mostPythonWorkers))
+		errs = append(errs, Wrong("workers", "is %d: takes a number from 1 to %d", *p.Workers, mostPythonWorkers))
 	}
 	return append(errs, checkSeed(p.Seed))
 }
@@ -67,14 +69,14 @@ func (p *Python) check(in sample.Schema) (errs []error) {
 func checkSeed(names []string) error {
 	var errs []error
 	for i, name := range names {
-		errs = append(errs, oneOf(fmt.Sprintf("seed[%d]", i), name, []string{"random", "numpy", "torch"}))
+		errs = append(errs, argument.OneOf(fmt.Sprintf("seed[%d]", i), name, []string{"random", "numpy", "torch"}))
 	}
 	return errors.Join(append(errs, differentNames("seed", names))...)
 }
 
 func checkFunction(name string) error {
 	if name == "" {
-		return checkGiven("function", false)
+		return argument.Given("function", false)
 	}
 	return checkCallable("function", name)
 }
@@ -82,16 +84,16 @@ func checkFunction(name string) error {
 func checkCallable(argument, name string) error {
 	module, function, ok := strings.Cut(name, ":")
 	if !ok || module == "" || function == "" || strings.ContainsAny(name, "\x00\n") {
-		return arg(argument, `is %q: takes "module:name", such as "transforms:augment"`, name)
+		return Wrong(argument, `is %q: takes "module:name", such as "transforms:augment"`, name)
 	}
 	return nil
 }
 
 func checkWhere(where string) error {
 	if where == "main" {
-		return arg("where", `is "main": that is for the last steps, behind batch, which the Python package carries out by itself`)
+		return Wrong("where", `is "main": that is for the last steps, behind batch, which the Python package carries out by itself`)
 	}
-	return oneOf("where", orWord(where, "process"), []string{"process", "thread"})
+	return argument.OneOf("where", cmp.Or(where, "process"), []string{"process", "thread"})
 }
 
 // differentNames refuses a name that a list has twice.
@@ -99,7 +101,7 @@ func differentNames(argument string, names []string) error {
 	seen := make(map[string]bool)
 	for i, name := range names {
 		if seen[name] {
-			return arg(fmt.Sprintf("%s[%d]", argument, i), "is %q, as another of them is", name)
+			return Wrong(fmt.Sprintf("%s[%d]", argument, i), "is %q, as another of them is", name)
 		}
 		seen[name] = true
 	}
@@ -130,13 +132,13 @@ func checkTo(fields, to []string) error {
 	case to == nil:
 		return nil
 	case fields == nil:
-		return arg("to", "is given without fields: a function that is given whole samples says itself what their fields are called")
+		return Wrong("to", "is given without fields: a function that is given whole samples says itself what their fields are called")
 	case len(to) == 0:
-		return arg("to", "is empty: takes names of fields, or null for those of fields")
+		return Wrong("to", "is empty: takes names of fields, or null for those of fields")
 	}
 	for i, name := range to {
 		if name == "" {
-			return arg(fmt.Sprintf("to[%d]", i), "is empty: takes the name of a field")
+			return Wrong(fmt.Sprintf("to[%d]", i), "is empty: takes the name of a field")
 		}
 	}
 	return differentNames("to", to)
@@ -152,31 +154,5 @@ func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 	return f.Type
 }
 
-// Functions returns the names of what a recipe imports when it runs, "module:name", each once and in the order of the text. To look at a recipe imports none of them.
-func (r Recipe) Functions() (all []string) {
-	add := func(name string) {
-		if name != "" && !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	for _, s := range r.All() {
-		switch args := s.Args.(type) {
-		case *Object:
-			add(args.Function)
-			add(args.Keys)
-		case *Map:
-			add(args.Function)
-		case *Filter:
-			add(args.Function)
-		case *FlatMap:
-			add(args.Function)
-		case *Aggregate:
-			add(args.Function)
-		case *Batch:
-			if args.Collate != nil {
-				add(args.Collate.Function)
-			}
-		}
-	}
-	return all
-}
+// imports implements [importer].
+func (p *Python) imports() []string { return []string{p.Function} }

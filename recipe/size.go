@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
 )
 
 // Size is a size in pixels; in JSON a number, or [height, width].
@@ -12,7 +15,13 @@ type Size struct {
 	Width  int // 0: only one number was given
 }
 
-func (s *Size) takes() string { return "a whole number, or [height, width]" }
+// Takes implements [Taker].
+func (s *Size) Takes() string { return "a whole number, or [height, width]" }
+
+// JSONSchema implements [Schemer].
+func (Size) JSONSchema() map[string]any {
+	return jsonschema.OneOrList("integer", map[string]any{"minimum": 1}, 2)
+}
 
 // given reports whether there is a size at all.
 func (s Size) given() bool { return s != Size{} }
@@ -45,21 +54,21 @@ var errSize = errors.New("recipe: takes a whole number, or [height, width]")
 
 // UnmarshalJSON reads what MarshalJSON wrote. Numbers below 1 are refused here: zero has another meaning in a Size.
 func (s *Size) UnmarshalJSON(b []byte) error {
-	v := value(b)
+	v := rawjson.Value(b)
 	var sides []int
-	add := func(e value) bool {
+	add := func(e rawjson.Value) bool {
 		n, err := strconv.Atoi(string(e))
 		sides = append(sides, n)
 		return err == nil && n > 0
 	}
-	switch v.kind() {
-	case '0':
+	switch v.Kind() {
+	case rawjson.Number:
 		if !add(v) {
 			return errSize
 		}
 		*s = Size{Height: sides[0]}
-	case '[':
-		for _, e := range v.elements() {
+	case rawjson.List:
+		for _, e := range v.Elements() {
 			if !add(e) {
 				return errSize
 			}

@@ -8,6 +8,19 @@ import (
 	"headrace/tensor"
 )
 
+// stacking is implemented by arguments of operations that stack images.
+type stacking interface {
+	// checkSizes is Check, where the image has one of these shapes. Inside says that images get
+	// sizes of their own in a chain of a merge or route.
+	checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error)
+}
+
+// bucketing is implemented by arguments of operations that give each image one of several sizes.
+type bucketing interface {
+	Transform
+	buckets() []Size
+}
+
 // ImageShapes returns the shapes of which the images in a batch have one, the same for a whole batch, where there are several: behind a
 // resize_to_bucket with several sizes, and operations that make one size of each. It returns nil where there is one shape. The recipe must have passed
 // its Check.
@@ -22,7 +35,7 @@ func (r Recipe) ImageShapes() []tensor.Shape {
 func (c *checker) shapes(at int) (all []tensor.Shape) {
 	from := at - 1
 	for ; from >= 0; from-- {
-		if r, ok := c.steps[c.top[from]].Args.(*ResizeToBucket); ok && len(r.Sizes) > 0 {
+		if b, ok := c.steps[c.top[from]].Args.(bucketing); ok && len(b.buckets()) > 0 {
 			break
 		}
 		if _, ok := c.steps[c.top[from]].Args.(Transform); !ok {
@@ -37,7 +50,7 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 	if image < 0 {
 		return nil // a mistake that was found
 	}
-	for _, s := range c.steps[c.top[from]].Args.(*ResizeToBucket).Sizes {
+	for _, s := range c.steps[c.top[from]].Args.(bucketing).buckets() {
 		form := ImageForm(out[image].Type)
 		form.Height, form.Width = s.both()
 		for _, i := range c.top[from+1 : at] {
@@ -59,7 +72,7 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 // bucketsInside tells whether images are resized to buckets before their ways join.
 func (c *checker) bucketsInside() bool {
 	for i, s := range c.steps {
-		if _, ok := s.Args.(*ResizeToBucket); ok && !slices.Contains(c.top, i) {
+		if _, ok := s.Args.(bucketing); ok && !slices.Contains(c.top, i) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/internal/words"
 	"headrace/media"
 	"headrace/sample"
 )
@@ -69,7 +70,7 @@ func ImageForm(t sample.Type) media.Form {
 
 func noImage(in, images sample.Schema) error {
 	if len(images) > 1 {
-		return fmt.Errorf("cannot tell which image is meant: there are %s", list(images.Names()))
+		return fmt.Errorf("cannot tell which image is meant: there are %s", words.List(images.Names()))
 	}
 	if i := slices.IndexFunc(in, func(f sample.Field) bool { return f.Type.Kind == sample.Bytes }); i >= 0 {
 		return fmt.Errorf("has no image to work on, only %v; put decode_image before it", in)

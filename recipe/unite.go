@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/internal/words"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -20,7 +21,7 @@ func unite(all []sample.Schema, argument func(i int) string) (sample.Schema, err
 			out, first = s, argument(i)
 		default:
 			if err := differ(s, out, first); err != nil {
-				return out, arg(argument(i), "%w", err)
+				return out, Wrong(argument(i), "%w", err)
 			}
 			out = common(out, s)
 		}
@@ -45,7 +46,7 @@ func differ(s, first sample.Schema, name string) error {
 		}
 	}
 	if !slices.Equal(s.Names(), first.Names()) {
-		return fmt.Errorf("gives the fields %s, but %s gives them in the order %s", list(s.Names()), name, list(first.Names()))
+		return fmt.Errorf("gives the fields %s, but %s gives them in the order %s", words.List(s.Names()), name, words.List(first.Names()))
 	}
 	return nil
 }

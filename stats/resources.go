@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"headrace/internal/bytesize"
+	"headrace/internal/words"
 )
 
 // Resources are what the processes of a loader have used since it was opened, and what they hold now.
@@ -114,7 +115,7 @@ func resources(r Resources) string {
 	}
 	columns := []string{"process", "cores", "memory", "shared", "peak", "read", "from disk", "written"}
 	if r.Cores > 0 {
-		columns[1] = fmt.Sprintf("of %s", plural(r.Cores, "core"))
+		columns[1] = fmt.Sprintf("of %s", words.Plural(int64(r.Cores), "core"))
 	}
 	rows := [][]string{columns}
 	for _, p := range all {
@@ -149,11 +150,4 @@ func resources(r Resources) string {
 		text += "\n" + wrap(fmt.Sprintf("network: %s received, %s sent, by all that runs here", each(n.Received), each(n.Sent)))
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

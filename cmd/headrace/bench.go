@@ -11,6 +11,7 @@ import (
 
 	"headrace"
 	"headrace/internal/machine"
+	"headrace/internal/words"
 	"headrace/recipe"
 )
 
@@ -68,7 +69,7 @@ Ctrl-C prints what was measured so far; the exit code is then 130.`,
 		}
 		p := newPage(c.OutOrStdout())
 		p.line("", p.bold, f.Name, fmt.Sprintf(": %s for each number of workers, in %s; %s",
-			secondsText(seconds), plural(int64(rounds), "round"), plural(int64(machine.CPUs()), "core")))
+			secondsText(seconds), words.Plural(int64(rounds), "round"), words.Plural(int64(machine.CPUs()), "core")))
 		p.blank()
 		m.table(p)
 		_, failed := io.WriteString(c.OutOrStdout(), p.text.String())
@@ -123,7 +124,7 @@ func newBenchProgress(w io.Writer, plan benchPlan) *benchProgress {
 // open tells what may take long where there are many files.
 func (b *benchProgress) open(workers int) {
 	if isTerminal(b.w) {
-		fmt.Fprintf(b.w, "\r\x1b[Klisting the files for %s", plural(int64(workers), "worker"))
+		fmt.Fprintf(b.w, "\r\x1b[Klisting the files for %s", words.Plural(int64(workers), "worker"))
 		b.quiet = false
 	}
 }
@@ -131,7 +132,7 @@ func (b *benchProgress) open(workers int) {
 func (b *benchProgress) slice(round, workers int, s benchSlice) {
 	b.done++
 	all := b.plan.rounds * len(b.plan.workers)
-	text := fmt.Sprintf("round %d of %d, %s: %s samples/s", round+1, b.plan.rounds, plural(int64(workers), "worker"), rateText(s.rate()))
+	text := fmt.Sprintf("round %d of %d, %s: %s samples/s", round+1, b.plan.rounds, words.Plural(int64(workers), "worker"), rateText(s.rate()))
 	if !isTerminal(b.w) {
 		fmt.Fprintln(b.w, text)
 		return

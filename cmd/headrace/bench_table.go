@@ -8,6 +8,7 @@ import (
 
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
+	"headrace/internal/words"
 	"headrace/stats"
 )
 
@@ -40,7 +41,7 @@ func (m benchResult) table(p *page) {
 	p.blank()
 	p.line("", p.bold, "what limits")
 	for k, c := range columns {
-		p.line("  "+plural(int64(c.workers), "worker")+": ", plainInk, stats.Verdict(stats.Snapshot{Stats: totals[k].Stats}))
+		p.line("  "+words.Plural(int64(c.workers), "worker")+": ", plainInk, stats.Verdict(stats.Snapshot{Stats: totals[k].Stats}))
 	}
 	p.blank()
 	p.line("", plainInk, pageCache(totals))
@@ -83,7 +84,7 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 	add("peak of the byte budget", func(k int) string { return bytesize.Text(totals[k].PeakBudget) })
 	for _, t := range totals {
 		if lostIn(t.Stats) > 0 {
-			add("samples lost", func(k int) string { return thousands(lostIn(totals[k].Stats)) })
+			add("samples lost", func(k int) string { return words.Thousands(lostIn(totals[k].Stats)) })
 			break
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"headrace"
+	"headrace/internal/words"
 )
 
 // display shows people how far a run is: newBar on a terminal, newLines where what is written is kept.
@@ -51,7 +52,7 @@ func (d *display) start(s start) {
 		if _, done := s.out.Complete(); done {
 			d.line("all has been written already; --overwrite begins anew")
 		} else if n := s.out.Saved(); n > 0 {
-			d.line(fmt.Sprintf("going on after %s that were written before", plural(n, "sample")))
+			d.line(fmt.Sprintf("going on after %s that were written before", words.Plural(n, "sample")))
 		}
 	}
 	d.stop = make(chan struct{})
@@ -113,15 +114,15 @@ func (d *display) lost(l headrace.Lost, p progress) {
 
 func (d *display) epoch(s headrace.EpochSummary, p progress) {
 	took := time.Since(p.epochBegun)
-	text := fmt.Sprintf("epoch %d of %d: %s in %s", s.Epoch+1, p.epochs, plural(s.Samples, "sample"), seconds(took))
+	text := fmt.Sprintf("epoch %d of %d: %s in %s", s.Epoch+1, p.epochs, words.Plural(s.Samples, "sample"), seconds(took))
 	if here := s.Samples - p.before; here > 0 {
 		text += fmt.Sprintf(", %s samples/s", perSecond(here, took))
 	}
 	if s.Lost > 0 {
-		text += fmt.Sprintf(", %s lost", thousands(s.Lost))
+		text += fmt.Sprintf(", %s lost", words.Thousands(s.Lost))
 	}
 	if s.Replaced > 0 {
-		text += fmt.Sprintf(", %s replaced", thousands(s.Replaced))
+		text += fmt.Sprintf(", %s replaced", words.Thousands(s.Replaced))
 	}
 	d.line(text)
 }
@@ -137,9 +138,9 @@ func (d *display) end(ending) error {
 
 // progressText is a line of where the run is.
 func progressText(p progress, s *speed) string {
-	text := fmt.Sprintf("epoch %d of %d: %d %%, %s of %s", p.epoch+1, p.epochs, percentDone(p), thousands(p.samples), plural(p.perEpoch, "sample"))
+	text := fmt.Sprintf("epoch %d of %d: %d %%, %s of %s", p.epoch+1, p.epochs, percentDone(p), words.Thousands(p.samples), words.Plural(p.perEpoch, "sample"))
 	if p.perEpoch < 0 { // nobody knows how many there are
-		text = fmt.Sprintf("epoch %d of %d: %s", p.epoch+1, p.epochs, plural(p.samples, "sample"))
+		text = fmt.Sprintf("epoch %d of %d: %s", p.epoch+1, p.epochs, words.Plural(p.samples, "sample"))
 	}
 	for _, part := range speedTexts(p, s) {
 		text += ", " + part
@@ -150,10 +151,10 @@ func progressText(p progress, s *speed) string {
 // speedTexts are those of losses, speed and time that there is something to say about, in the order in which people want to know.
 func speedTexts(p progress, s *speed) (parts []string) {
 	if p.totalLost > 0 {
-		parts = append(parts, thousands(p.totalLost)+" lost")
+		parts = append(parts, words.Thousands(p.totalLost)+" lost")
 	}
 	if p.replaced > 0 {
-		parts = append(parts, thousands(p.replaced)+" replaced")
+		parts = append(parts, words.Thousands(p.replaced)+" replaced")
 	}
 	if s.rate > 0 {
 		parts = append(parts, rateText(s.rate)+" samples/s")
@@ -185,7 +186,7 @@ func bar(p progress, s *speed, width int, colour bool) string {
 	}
 	head := fmt.Sprintf("epoch %d/%d  ", p.epoch+1, p.epochs)
 	tail := fmt.Sprintf("  %3d %%", percentDone(p))
-	parts := append(speedTexts(p, s), fmt.Sprintf("%s/%s", thousands(p.samples), thousands(p.perEpoch)))
+	parts := append(speedTexts(p, s), fmt.Sprintf("%s/%s", words.Thousands(p.samples), words.Thousands(p.perEpoch)))
 	for _, part := range parts {
 		if longer := tail + "  " + part; len(head)+len(longer)+least <= width {
 			tail = longer
@@ -202,7 +203,7 @@ func bar(p progress, s *speed, width int, colour bool) string {
 			done = green + done + plain
 		}
 		if p.totalLost > 0 {
-			lost := thousands(p.totalLost) + " lost"
+			lost := words.Thousands(p.totalLost) + " lost"
 			tail = strings.Replace(tail, lost, red+lost+plain, 1)
 		}
 	}

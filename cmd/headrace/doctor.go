@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headrace/internal/doctor"
+	"headrace/internal/words"
 )
 
 func doctorCommand() *cobra.Command {
@@ -73,7 +74,7 @@ func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 	case !r.Usable:
 		p.line("\n%s", p.in("31;1", "Not usable here: see ✗ above."))
 	case low > 0:
-		p.line("\nUsable. %s could be better.", plural(int64(low), "thing"))
+		p.line("\nUsable. %s could be better.", words.Plural(int64(low), "thing"))
 	default:
 		p.line("\nAll is well.")
 	}

@@ -4,24 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
-)
 
-// thousands writes a whole number as people read it: 1,234,567.
-func thousands(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
-	var parts []string
-	for len(digits) > 3 {
-		parts = append([]string{digits[len(digits)-3:]}, parts...)
-		digits = digits[:len(digits)-3]
-	}
-	return sign + strings.Join(append([]string{digits}, parts...), ",")
-}
+	"headrace/internal/words"
+)
 
 // perSecond writes a rate: 1,234 from a hundred on, 12.3 and 0.12 below.
 func perSecond(n int64, d time.Duration) string {
@@ -35,23 +21,11 @@ func perSecond(n int64, d time.Duration) string {
 func rateText(x float64) string {
 	switch {
 	case x >= 99.95:
-		return thousands(int64(math.Round(x)))
+		return words.Thousands(int64(math.Round(x)))
 	case x >= 9.995:
 		return strconv.FormatFloat(x, 'f', 1, 64)
 	default:
 		return strconv.FormatFloat(x, 'f', 2, 64)
-	}
-}
-
-// plural writes a number of things.
-func plural(n int64, thing string) string {
-	switch {
-	case n == 1:
-		return "1 " + thing
-	case strings.HasSuffix(thing, "ch"):
-		return thousands(n) + " " + thing + "es"
-	default:
-		return thousands(n) + " " + thing + "s"
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"headrace"
 	"headrace/internal/bytesize"
+	"headrace/internal/words"
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/stats"
@@ -118,7 +119,7 @@ func (b inspectedBox) note() string {
 	if len(b.steps) > 0 && len(b.steps[0].From) == 0 {
 		return " · the source"
 	}
-	note := " · " + plural(int64(b.stage.Workers), "worker")
+	note := " · " + words.Plural(int64(b.stage.Workers), "worker")
 	switch n := len(b.steps); {
 	case n > 1:
 		note += fmt.Sprintf(" · %d steps, fused into one pass", n)
@@ -178,7 +179,7 @@ func (i *inspection) drawSizes(p *page) {
 }
 
 func (e *inspectedEngine) source() string {
-	text := plural(e.Samples, "sample")
+	text := words.Plural(e.Samples, "sample")
 	if e.Samples < 0 {
 		text = "any number of samples"
 	}
@@ -188,7 +189,7 @@ func (e *inspectedEngine) source() string {
 	if len(e.Classes) == 1 {
 		return text + " in 1 class: " + firstFew(e.Classes)
 	}
-	return text + " in " + thousands(int64(len(e.Classes))) + " classes: " + firstFew(e.Classes)
+	return text + " in " + words.Thousands(int64(len(e.Classes))) + " classes: " + firstFew(e.Classes)
 }
 
 // firstFew names the first of many, and the last.
@@ -207,16 +208,16 @@ func firstFew(classes []recipe.Path) string {
 }
 
 func (e *inspectedEngine) epoch(r recipe.Recipe) string {
-	text := fmt.Sprintf("%s of %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "sample"))
+	text := fmt.Sprintf("%s of %s", words.Plural(e.BatchesPerEpoch, "batch"), words.Plural(int64(e.Rows), "sample"))
 	if e.BatchesPerEpoch < 0 {
-		text = fmt.Sprintf("batches of %s, as many as there are", plural(int64(e.Rows), "sample"))
+		text = fmt.Sprintf("batches of %s, as many as there are", words.Plural(int64(e.Rows), "sample"))
 	} else if e.Grouped {
-		text = fmt.Sprintf("at most %s of up to %s", plural(e.BatchesPerEpoch, "batch"), plural(int64(e.Rows), "row"))
+		text = fmt.Sprintf("at most %s of up to %s", words.Plural(e.BatchesPerEpoch, "batch"), words.Plural(int64(e.Rows), "row"))
 	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
 		text += fmt.Sprintf(", the last of %d", rest)
 	}
 	if left := e.Samples - e.SamplesPerEpoch; left > 0 && e.SamplesPerEpoch >= 0 {
-		text += fmt.Sprintf(", %s left out", plural(left, "sample"))
+		text += fmt.Sprintf(", %s left out", words.Plural(left, "sample"))
 	}
 	if !e.Exact && !e.Grouped {
 		text += ", fewer where samples are lost"
@@ -233,7 +234,7 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	if *e.Epochs == 1 {
 		return text + "; 1 epoch"
 	}
-	return text + "; " + thousands(int64(*e.Epochs)) + " epochs"
+	return text + "; " + words.Thousands(int64(*e.Epochs)) + " epochs"
 }
 
 func (e *inspectedEngine) sample() string {
@@ -337,7 +338,7 @@ func (v fieldValues) text() string {
 	}
 	text := fmt.Sprintf("%s %s…%s, mean %s", v.Name, shortNumber(v.Min), shortNumber(v.Max), shortNumber(v.Mean))
 	if v.NotFinite > 0 {
-		text += fmt.Sprintf(", %s not finite", thousands(v.NotFinite))
+		text += fmt.Sprintf(", %s not finite", words.Thousands(v.NotFinite))
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
 	"headrace/internal/preview"
+	"headrace/internal/words"
 	"headrace/media"
 )
 
@@ -105,6 +106,6 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 	if err := os.WriteFile(p.out, data, 0o644); err != nil {
 		return machine.Unwritten(err)
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, plural(int64(len(drawn.Samples)), "sample"), drawn.Picture.Width, drawn.Picture.Height, bytesize.Text(int64(len(data))))
+	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, words.Plural(int64(len(drawn.Samples)), "sample"), drawn.Picture.Width, drawn.Picture.Height, bytesize.Text(int64(len(data))))
 	return err
 }

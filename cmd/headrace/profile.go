@@ -13,6 +13,7 @@ import (
 
 	"headrace"
 	"headrace/internal/machine"
+	"headrace/internal/words"
 	"headrace/pipe"
 	"headrace/serve"
 	"headrace/stats"
@@ -134,7 +135,7 @@ func profileBar(now pipe.ProfileProgress, since time.Duration, width int, colour
 	const most, least = 24, 8
 	text := "  " + stats.ShortName(now.Stage)
 	if now.Workers > 0 {
-		text += ", " + plural(int64(now.Workers), "worker")
+		text += ", " + words.Plural(int64(now.Workers), "worker")
 	}
 	if now.Trial > 0 {
 		left := since / time.Duration(now.Trial) * time.Duration(now.Trials-now.Trial)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"headrace"
+	"headrace/internal/words"
 	"headrace/recipe"
 )
 
@@ -189,5 +190,5 @@ func someBatch(i headrace.Info) error {
 		return nil
 	}
 	return fmt.Errorf("%w: an epoch of %s has no batch of %d: use a smaller batch, or drop_last=false",
-		headrace.ErrConfig, plural(i.Samples, "sample"), i.Rows)
+		headrace.ErrConfig, words.Plural(i.Samples, "sample"), i.Rows)
 }

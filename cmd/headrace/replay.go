@@ -19,6 +19,7 @@ import (
 
 	"headrace"
 	"headrace/internal/export"
+	"headrace/internal/words"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -244,7 +245,7 @@ func newReplayed(b *headrace.Batch, fields []headrace.Field) replayed {
 }
 
 func (r replayed) print(w io.Writer) error {
-	fmt.Fprintf(w, "Epoch %d, batch %d, %s\n\n", r.Epoch, r.Step, plural(int64(len(r.Rows)), "sample"))
+	fmt.Fprintf(w, "Epoch %d, batch %d, %s\n\n", r.Epoch, r.Step, words.Plural(int64(len(r.Rows)), "sample"))
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range r.Fields {
 		fmt.Fprintf(table, "%s\t%v %v\tsha256 %s\n", f.Name, f.DType, f.Shape, f.SHA256)

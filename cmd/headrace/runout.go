@@ -13,6 +13,7 @@ import (
 	"headrace"
 	"headrace/internal/bytesize"
 	"headrace/internal/export"
+	"headrace/internal/words"
 	"headrace/recipe"
 )
 
@@ -104,12 +105,12 @@ func summary(t export.Target, m export.Manifest) string {
 			where += " … " + m.Files[n-1].Name
 		}
 	}
-	text := fmt.Sprintf("Wrote %s, %s in %s: %s", plural(m.Samples, "sample"), bytesize.Text(m.Bytes()), plural(int64(len(m.Files)), "file"), where)
+	text := fmt.Sprintf("Wrote %s, %s in %s: %s", words.Plural(m.Samples, "sample"), bytesize.Text(m.Bytes()), words.Plural(int64(len(m.Files)), "file"), where)
 	if lost := m.Lost(); lost > 0 {
-		text += fmt.Sprintf("; %s lost", thousands(lost))
+		text += fmt.Sprintf("; %s lost", words.Thousands(lost))
 	}
 	if replaced := m.Replaced(); replaced > 0 {
-		text += fmt.Sprintf("; %s replaced", thousands(replaced))
+		text += fmt.Sprintf("; %s replaced", words.Thousands(replaced))
 	}
 	return text
 }

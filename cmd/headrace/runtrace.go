@@ -11,6 +11,7 @@ import (
 	"headrace"
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
+	"headrace/internal/words"
 	"headrace/stats"
 )
 
@@ -94,9 +95,9 @@ func (o *traceOptions) failed(err error) error {
 
 // text says what was written, and what to do with it.
 func (e traceEvent) text() string {
-	text := fmt.Sprintf("Wrote the trace %s: %s, %s", e.File, plural(e.Events, "event"), bytesize.Text(e.Bytes))
+	text := fmt.Sprintf("Wrote the trace %s: %s, %s", e.File, words.Plural(e.Events, "event"), bytesize.Text(e.Bytes))
 	if e.Dropped > 0 {
-		text += fmt.Sprintf("; %s are missing, for the disk was too slow", thousands(e.Dropped))
+		text += fmt.Sprintf("; %s are missing, for the disk was too slow", words.Thousands(e.Dropped))
 	}
 	return text + ". Open it in https://ui.perfetto.dev"
 }

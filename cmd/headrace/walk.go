@@ -10,6 +10,7 @@ import (
 	"headrace"
 	"headrace/internal/export"
 	"headrace/internal/machine"
+	"headrace/internal/words"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/stats"
@@ -147,12 +148,12 @@ func (e *outputError) Error() string {
 func (e *outputError) Unwrap() error { return e.error }
 
 func (w *walk) interrupted() error {
-	text := fmt.Sprintf("interrupted in epoch %d of %d, after %s in %s", w.now.epoch+1, w.epochs, plural(w.now.total, "sample"), plural(w.now.totalBatches, "batch"))
+	text := fmt.Sprintf("interrupted in epoch %d of %d, after %s in %s", w.now.epoch+1, w.epochs, words.Plural(w.now.total, "sample"), words.Plural(w.now.totalBatches, "batch"))
 	if w.now.totalLost > 0 {
-		text += fmt.Sprintf("; %s lost", thousands(w.now.totalLost))
+		text += fmt.Sprintf("; %s lost", words.Thousands(w.now.totalLost))
 	}
 	if w.now.replaced > 0 {
-		text += fmt.Sprintf("; %s replaced", thousands(w.now.replaced))
+		text += fmt.Sprintf("; %s replaced", words.Thousands(w.now.replaced))
 	}
 	return &codeError{exitInterrupted, fmt.Errorf("%s", text)}
 }
@@ -169,7 +170,7 @@ func are(n int64) string {
 	if n == 1 {
 		return "1 sample is"
 	}
-	return thousands(n) + " samples are"
+	return words.Thousands(n) + " samples are"
 }
 
 // missing is the number of samples that failed, also of those that earlier runs of the same output lost or replaced.

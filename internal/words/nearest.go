@@ -1,28 +1,25 @@
-package recipe
+// Package words has what messages are made of: lists of names, numbers of things, and what
+// somebody probably meant.
+package words
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Unknown says that a name is not among those that are known, and which of them was probably meant.
+// Unknown says that a name is not among those that are known, and which of them was probably
+// meant. What is the kind of name: "argument".
 func Unknown(what, name string, known []string) error {
 	hint := ""
-	if near := nearest(name, known); near != "" {
+	if near := Nearest(name, known); near != "" {
 		hint = fmt.Sprintf("did you mean %q? ", near)
 	}
-	return fmt.Errorf("unknown %s %q: %stakes %s", what, name, hint, list(known))
+	return fmt.Errorf("unknown %s %q: %stakes %s", what, name, hint, List(known))
 }
 
-func list(known []string) string {
-	if len(known) == 0 {
-		return "none"
-	}
-	return strings.Join(known, ", ")
-}
-
-// nearest returns the known name from which the fewest mistakes of typing lead to name; "" where that would be no mistake of typing.
-func nearest(name string, known []string) string {
+// Nearest returns the known name from which the fewest mistakes of typing lead to name; "" where
+// that would be no mistake of typing.
+func Nearest(name string, known []string) string {
 	best, fewest := "", max(1, len(name)/3)+1
 	for _, k := range known {
 		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < fewest {
@@ -32,12 +29,15 @@ func nearest(name string, known []string) string {
 	return best
 }
 
-// distance counts the letters that must be put in, left out, replaced or exchanged with their neighbour to get from a to b.
+// distance counts the letters that must be inserted, deleted, replaced or exchanged with their
+// neighbour to get from a to b (Damerau-Levenshtein, optimal string alignment).
 func distance(a, b string) int {
+	// Three rows of the table are enough: an exchange looks two rows back.
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
 	}
+
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
 		for j := 1; j <= len(b); j++ {

@@ -1,4 +1,4 @@
-package recipe
+package argument
 
 import (
 	"errors"
@@ -7,30 +7,31 @@ import (
 	"strconv"
 )
 
-// CheckTags holds arguments against the tags of their fields: `choices`, `min` and `max`, and `required`, which only a pointer or a list can lack. It is
-// for operations from elsewhere, so that what the schema of a recipe says is true of them.
+// CheckTags holds arguments against the tags of their fields: `choices`, `min` and `max`, and
+// `required`, which only a pointer or a list can lack.
 func CheckTags(args any) error {
-	args = fieldsOf(args)
+	args = Struct(args)
 	var errs []error
 	v := reflect.ValueOf(args).Elem()
-	for _, f := range argumentFields(v.Type()) {
+	for _, f := range Fields(v.Type()) {
 		errs = append(errs, checkTag(args, f, v.FieldByIndex(f.Index)))
 	}
 	return errors.Join(errs...)
 }
 
 func checkTag(args any, f reflect.StructField, v reflect.Value) error {
-	name := argumentName(f)
+	name := Name(f)
 	if k := v.Kind(); (k == reflect.Pointer || k == reflect.Slice) && v.IsNil() {
-		return checkGiven(name, f.Tag.Get("required") != "true")
+		return Given(name, !Required(f))
 	}
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
+
 	least, most := f.Tag.Get("min"), f.Tag.Get("max")
 	switch {
 	case v.Kind() == reflect.String && f.Tag.Get("choices") != "":
-		return oneOf(name, v.String(), choices(args, name))
+		return OneOf(name, v.String(), choices(args, name))
 	case v.CanInt():
 		return within(name, float64(v.Int()), least, most)
 	case v.CanUint():
@@ -41,13 +42,14 @@ func checkTag(args any, f reflect.StructField, v reflect.Value) error {
 	return nil
 }
 
-// within says what is wrong with a number that has limits; "": none.
+// within says what is wrong with a number that has limits; "" is none.
 func within(name string, x float64, least, most string) error {
 	low, noLow := strconv.ParseFloat(least, 64)
 	high, noHigh := strconv.ParseFloat(most, 64)
 	if (noLow != nil || x >= low) && (noHigh != nil || x <= high) {
 		return nil
 	}
+
 	takes := fmt.Sprintf("from %s to %s", least, most)
 	switch {
 	case noLow != nil:
@@ -55,5 +57,5 @@ func within(name string, x float64, least, most string) error {
 	case noHigh != nil:
 		takes = "from " + least + " on"
 	}
-	return arg(name, "is %s: takes a number %s", strconv.FormatFloat(x, 'g', -1, 64), takes)
+	return Wrong(name, "is %s: takes a number %s", strconv.FormatFloat(x, 'g', -1, 64), takes)
 }

@@ -1,4 +1,4 @@
-package recipe
+package document
 
 import (
 	"bytes"
@@ -12,7 +12,15 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"headrace/recipe/internal/rawjson"
 )
+
+// MaxBytes bounds what is read, for a wrong name may be one of something that does not end.
+const MaxBytes = 1 << 30
+
+// Version is the number of the notation, the value of the key "headrace".
+const Version = 1
 
 // MaxYAML is the size of the largest YAML text that is read, as its tree may take a few hundred times the memory. JSON may be larger.
 const MaxYAML = 1 << 20
@@ -24,40 +32,41 @@ const (
 
 // parseYAML makes one JSON value of YAML text. What YAML has beyond JSON in meaning is refused: anchors, tags, merged and complex keys, several
 // documents, numbers in other notations.
-func parseYAML(text []byte) (source, error) {
+func parseYAML(text []byte) (Document, error) {
 	if len(text) > MaxYAML {
-		return source{}, &Error{Err: fmt.Errorf("is larger than %d MiB, which is much for YAML: write it as JSON, of which %d MiB may be", MaxYAML>>20, maxFile>>20)}
+		return Document{}, &rawjson.SyntaxError{Err: fmt.Errorf("is larger than %d MiB, which is much for YAML: write it as JSON, of which %d MiB may be", MaxYAML>>20, MaxBytes>>20)}
 	}
 	if at, ok := invalid(text); ok {
-		return source{}, yamlError(1, 1, "is not valid UTF-8").on(text, at)
+		line, column := rawjson.Position(text, at+1)
+		return Document{}, yamlError(line, column, "is not valid UTF-8")
 	}
-	return guard(func() (source, error) {
+	return guard(func() (Document, error) {
 		tokens := lexer.Tokenize(strings.ReplaceAll(string(text), "\r\n", "\n"))
 		if err := admit(tokens); err != nil {
-			return source{}, err
+			return Document{}, err
 		}
 		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 		if err != nil {
-			return source{}, syntaxError(err)
+			return Document{}, syntaxError(err)
 		}
 		body, err := document(file)
 		if err != nil {
-			return source{}, err
+			return Document{}, err
 		}
 		y := yamlReader{text: text}
 		y.node(body)
 		if len(y.errs) > 0 {
-			return source{}, errors.Join(y.errs...)
+			return Document{}, errors.Join(y.errs...)
 		}
-		return source{doc: y.out, marks: y.marks, text: text}, nil
+		return Document{Value: y.out, marks: y.marks, text: text}, nil
 	})
 }
 
 // guard makes an error of a panic: the parser is large, and what it reads may come from anywhere.
-func guard(parse func() (source, error)) (s source, err error) {
+func guard(parse func() (Document, error)) (d Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s, err = source{}, yamlError(1, 1, "is no YAML that can be read: %v", p)
+			d, err = Document{}, yamlError(1, 1, "is no YAML that can be read: %v", p)
 		}
 	}()
 	return parse()
@@ -75,22 +84,16 @@ func invalid(text []byte) (at int, found bool) {
 	return 0, false
 }
 
-func yamlError(line, column int, format string, args ...any) *Error {
-	return &Error{Position: Position{Line: line, Column: column}, Err: fmt.Errorf(format, args...)}
+func yamlError(line, column int, format string, args ...any) *rawjson.SyntaxError {
+	return &rawjson.SyntaxError{Line: line, Column: column, Err: fmt.Errorf(format, args...)}
 }
 
-// on places an error at a byte of text.
-func (e *Error) on(text []byte, at int) *Error {
-	e.Line, e.Column = position(text, at+1)
-	return e
-}
-
-func tokenError(t *token.Token, format string, args ...any) *Error {
+func tokenError(t *token.Token, format string, args ...any) *rawjson.SyntaxError {
 	return yamlError(t.Position.Line, max(1, t.Position.Column), format, args...)
 }
 
 // syntaxError takes message and place of an error of the parser.
-func syntaxError(err error) *Error {
+func syntaxError(err error) *rawjson.SyntaxError {
 	var e interface {
 		GetMessage() string
 		GetToken() *token.Token
@@ -98,7 +101,7 @@ func syntaxError(err error) *Error {
 	if errors.As(err, &e) && e.GetToken() != nil {
 		return tokenError(e.GetToken(), "is no YAML: %s", e.GetMessage())
 	}
-	return &Error{Err: fmt.Errorf("is no YAML: %w", err)}
+	return &rawjson.SyntaxError{Err: fmt.Errorf("is no YAML: %w", err)}
 }
 
 // unsupported are the tokens of what recipes do not have, with what to write instead.
@@ -196,7 +199,7 @@ func (y *yamlReader) node(n ast.Node) {
 		y.out = append(y.out, ']')
 	case *ast.LiteralNode:
 		y.mark(n.Start.Position)
-		y.out = appendPath(y.out, n.Value.Value)
+		y.out = rawjson.AppendQuote(y.out, n.Value.Value)
 	default:
 		y.scalar(n.GetToken())
 	}
@@ -210,7 +213,7 @@ func (y *yamlReader) mapping(members []*ast.MappingValueNode) {
 		}
 		key := m.Key.GetToken()
 		y.mark(key.Position)
-		y.out = append(appendPath(y.out, y.textOf(key)), ':')
+		y.out = append(rawjson.AppendQuote(y.out, y.textOf(key)), ':')
 		y.node(m.Value)
 	}
 	y.out = append(y.out, '}')
@@ -220,7 +223,7 @@ func (y *yamlReader) mapping(members []*ast.MappingValueNode) {
 func (y *yamlReader) scalar(t *token.Token) {
 	y.mark(t.Position)
 	if t.Type == token.DoubleQuoteType || t.Type == token.SingleQuoteType {
-		y.out = appendPath(y.out, y.textOf(t))
+		y.out = rawjson.AppendQuote(y.out, y.textOf(t))
 		return
 	}
 	v, err := unquoted(t.Value)
@@ -240,23 +243,23 @@ func (y *yamlReader) textOf(t *token.Token) string {
 		y.lines = bytes.Split(y.text, []byte("\n"))
 	}
 	line := []rune(string(y.lines[min(max(t.Position.Line, 1), len(y.lines))-1]))
-	rest := value(string(line[min(max(t.Position.Column, 1)-1, len(line)):]))
-	quoted := rest.closed()
+	rest := rawjson.Value(string(line[min(max(t.Position.Column, 1)-1, len(line)):]))
+	quoted := closed(rest)
 	if quoted == nil {
 		return t.Value
 	}
-	text, err := unquote(quoted, true)
+	text, err := rawjson.UnquoteBytes(quoted)
 	switch {
-	case err == errEscape: // one of YAML's own
+	case err == rawjson.ErrEscape: // one of YAML's own
 		return t.Value
 	case err != nil:
-		y.errs = append(y.errs, tokenError(t, "has the text %s, which %w", quoted.describe(), err))
+		y.errs = append(y.errs, tokenError(t, "has the text %s, which %w", quoted.Describe(), err))
 	}
 	return text
 }
 
 // closed returns the string that v begins with; nil where it does not end.
-func (v value) closed() value {
+func closed(v rawjson.Value) rawjson.Value {
 	if len(v) == 0 || v[0] != '"' {
 		return nil
 	}
@@ -291,7 +294,7 @@ func unquoted(text string) ([]byte, error) {
 	}
 	m := decimalForm.FindStringSubmatch(text)
 	if m == nil || m[2] == "" && m[4] == "" {
-		return appendPath(nil, text), nil
+		return rawjson.AppendQuote(nil, text), nil
 	}
 	sign, whole, point, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3], m[4], m[5]
 	if len(whole) > 1 && whole[0] == '0' {

@@ -1,0 +1,13 @@
+package recipe
+
+// The operations that there are without anybody registering any. This is the only place that names
+// all of them.
+func init() {
+	registry.ops = []Op{
+		filesOp, sourceOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp, mapOp, filterOp, flatMapOp, aggregateOp,
+		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
+		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
+		colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,
+		batchOp, bucketBatchOp, packOp,
+	}
+}

@@ -1,0 +1,70 @@
+package recipe
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"headrace/internal/words"
+	"headrace/recipe/internal/argument"
+	"headrace/recipe/internal/rawjson"
+)
+
+// operation finds the key of a step that names its operation, or is likely to be meant so; "" where there is none.
+func operationOf(v rawjson.Value) string {
+	var candidates []string
+	for quoted := range v.Members() {
+		if key, err := rawjson.Unquote(quoted); err == nil && !slices.Contains(besides, key) {
+			candidates = append(candidates, key)
+		}
+	}
+	isOperation := func(key string) bool { _, ok := Find(key); return ok }
+	isNoTypo := func(key string) bool { return words.Nearest(key, besides) == "" }
+	for _, likely := range []func(string) bool{isOperation, isNoTypo} {
+		if i := slices.IndexFunc(candidates, likely); i >= 0 {
+			return candidates[i]
+		}
+	}
+	return ""
+}
+
+// stranger says what is wrong with another key of a step.
+func stranger(op, key string) error {
+	if _, ok := Find(key); ok {
+		return fmt.Errorf("has the operations %q and %q: each is a step of its own", op, key)
+	}
+	known, ok := Find(op)
+	if ok && slices.ContainsFunc(known.Arguments(), func(a Argument) bool { return a.Name == key }) {
+		return fmt.Errorf("has the key %q beside %s, of which it is an argument: takes {%q: {%q: …}}, in YAML two spaces further in", key, op, op, key)
+	}
+	if near := words.Nearest(key, besides); near != "" {
+		return fmt.Errorf("unknown key %q: did you mean %q?", key, near)
+	}
+	if isFailure(key) {
+		return fmt.Errorf("has the key %q beside the operation: it belongs to failures: takes {\"failures\": {%q: …}}", key, key)
+	}
+	return fmt.Errorf("unknown key %q: takes an operation, name, failures", key)
+}
+
+// isFailure tells whether a key is one of those in the key failures of a step.
+func isFailure(key string) bool { return argument.Has(reflect.TypeFor[Failures](), key) }
+
+// refuser is implemented by arguments that have none of some names that people look for.
+type refuser interface {
+	// refused returns the names, with what there is to say about each.
+	refused() map[string]string
+}
+
+// strangeArgument says what is wrong with a name that is not among the arguments of an operation.
+func strangeArgument(args any, key string, known []string) error {
+	if r, ok := args.(refuser); ok && r.refused()[key] != "" {
+		return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
+	}
+	if slices.Contains(besides, key) {
+		return fmt.Errorf("has the key %q as an argument: it stands beside the operation, in YAML two spaces further out", key)
+	}
+	if isFailure(key) {
+		return fmt.Errorf("has the key %q as an argument: it belongs to failures, beside the operation: takes {\"failures\": {%q: …}}", key, key)
+	}
+	return words.Unknown("argument", key, known)
+}
