@@ -52,10 +52,11 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 // open makes the loader of a recipe whose rows have this schema.
 func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema, probes bool) (_ *Loader, wrong error) {
 	c, o := f.config, f.options
-	p, err := fuse.Fuse(r)
-	if err == nil && c.Fuse != nil && !*c.Fuse {
-		p, err = p.Split()
+	plan := fuse.Fuse
+	if c.Fuse != nil && !*c.Fuse {
+		plan = fuse.Separate
 	}
+	p, err := plan(r)
 	if err != nil {
 		return nil, err
 	}

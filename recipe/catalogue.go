@@ -1,7 +1,7 @@
 package recipe
 
-// The operations that there are without anybody registering any. This is the only place that names
-// all of them.
+// The operations that there are without anybody registering any. This is the only place
+// that names all of them.
 func init() {
 	registry.ops = []Op{
 		filesOp, sourceOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp, mapOp, filterOp, flatMapOp, aggregateOp,

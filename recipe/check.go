@@ -10,8 +10,8 @@ import (
 	"headrace/sample"
 )
 
-// Check returns every mistake in r, joined, each an [*Error]; and, where there is none, the schema of what the last step gives: of a row, if
-// that is a batch.
+// Check returns every mistake in r, joined, each an [*Error]; and, where there is none,
+// the schema of what the last step gives: of a row, if that is a batch.
 func (r Recipe) Check() (sample.Schema, error) {
 	_, out, err := r.follow()
 	if err != nil {
@@ -20,8 +20,9 @@ func (r Recipe) Check() (sample.Schema, error) {
 	return out, nil
 }
 
-// Schemas returns the schema of what each step gives, in the order of [Recipe.All], and every mistake as [Recipe.Check] does. Where one of them
-// hides what a step gives, its schema is nil.
+// Schemas returns the schema of what each step gives, in the order of [Recipe.All], and
+// every mistake as [Recipe.Check] does. Where one of them hides what a step gives, its
+// schema is nil.
 func (r Recipe) Schemas() ([]sample.Schema, error) {
 	all, _, err := r.follow()
 	return all, err
@@ -95,8 +96,9 @@ func (c *checker) names() {
 	}
 }
 
-// chain goes along a chain and returns the schema of what comes out of it. After a mistake it goes on with what would come out but for it, so
-// that one attempt shows all of them.
+// chain goes along a chain and returns the schema of what comes out of it. After a
+// mistake it goes on with what would come out but for it, so that one attempt shows all
+// of them.
 func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sample.Schema {
 	before := around.step
 	for k := range steps {
@@ -191,7 +193,8 @@ func joins(op Op, args Args) bool {
 	return holds && op.Place == Source
 }
 
-// place checks whether step i may stand where it does. It comes after another, or is the first in what the other holds.
+// place checks whether step i may stand where it does. It comes after another, or is the
+// first in what the other holds.
 func (c *checker) place(i, before int, first bool, around surroundings) {
 	place := c.ops[i].Place
 	if place == Source {
@@ -200,6 +203,8 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 		}
 		return
 	}
+
+	// Everything else reads samples, and not whole batches of them.
 	switch {
 	case first && around.begins && around.op == "":
 		c.wrong(i, "", "has nothing to read: a recipe begins with a source such as files")
@@ -211,6 +216,7 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 		c.wrong(i, "", "comes after %q, which makes batches: that has to be the last step", c.steps[before].Name)
 		return
 	}
+
 	switch {
 	case c.ops[i].gathers && around.beside:
 		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or behind it", c.steps[around.step].Name)

@@ -8,7 +8,8 @@ import (
 	"headrace/sample"
 )
 
-// Collate is what a [Batch] has where a function of Python makes it of its samples. The function is given a list of them, and gives the fields of the whole batch.
+// Collate is what a [Batch] has where a function of Python makes it of its samples. The
+// function is given a list of them, and gives the fields of the whole batch.
 type Collate struct {
 	Python
 	Gives Gives `json:"gives,omitzero" example:"{\"tokens\": {\"dtype\": \"int64\", \"shape\": [null, null]}}" doc:"the types of the batch's fields: \"text\", \"object\", or an object with dtype and shape, that of the whole array, in which null is an extent that differs; by default the first batch tells dtypes and axes, and each batch its extents. A batch that does not fit is a failure of all its samples"`
@@ -28,7 +29,8 @@ func (c *Collate) identity() *Collate {
 	return &Collate{Python: c.Python.identity()}
 }
 
-// check returns what is wrong, and the fields of a batch; nil: nobody has said what they are. Sized says that images come in sizes of their own, and are to be put into batches
+// check returns what is wrong, and the fields of a batch; nil: nobody has said what they
+// are. Sized says that images come in sizes of their own, and are to be put into batches
 // by these.
 func (c *Collate) check(in sample.Schema, sized bool) (sample.Schema, error) {
 	var errs []error

@@ -15,8 +15,9 @@ import (
 	"headrace/tensor"
 )
 
-// Columns are fields of files beside their content: labels, captions, whatever a table has. In JSON an object with, for each field, its type and its values:
-// {"score": {"float32": [0.5, 1]}, "caption": {"text": ["a", "b"]}}.
+// Columns are fields of files beside their content: labels, captions, whatever a table
+// has. In JSON an object with, for each field, its type and its values: {"score":
+// {"float32": [0.5, 1]}, "caption": {"text": ["a", "b"]}}.
 type Columns []Column
 
 // Column is a field with a value for each file. ColumnOf makes one.
@@ -30,6 +31,8 @@ type Column struct {
 // ColumnOf returns a column with these values.
 func ColumnOf[T string | int64 | float32 | float64 | bool](name string, values []T) Column {
 	c := Column{Name: name}
+
+	// In the machine's order, as batches have it.
 	switch values := any(values).(type) {
 	case []string:
 		c.texts = values
@@ -104,7 +107,8 @@ func (c Columns) digest(h io.Writer) {
 	}
 }
 
-// check returns what is wrong with columns beside so many files, which have these fields already.
+// check returns what is wrong with columns beside so many files, which have these fields
+// already.
 func (c Columns) check(files int, has sample.Schema) (errs []error) {
 	seen := map[string]bool{}
 	for i := range c {
@@ -173,7 +177,8 @@ func (c *Column) appendValue(b []byte, i int) []byte {
 	return rawjson.AppendQuote(b, c.texts[i])
 }
 
-// appendFloat writes a number that is read as the same one. -0 has to keep its sign, and JSON knows no number that is not finite.
+// appendFloat writes a number that is read as the same one. -0 has to keep its sign, and
+// JSON knows no number that is not finite.
 func appendFloat(b []byte, v float64, bits int) []byte {
 	return strconv.AppendFloat(b, v, 'g', -1, bits)
 }
@@ -184,12 +189,15 @@ func (c *Columns) UnmarshalJSON(b []byte) error {
 	if v.Kind() != rawjson.Object {
 		return rawjson.ErrKind
 	}
+
 	*c = Columns{}
 	for quoted, member := range v.Members() {
 		name, err := rawjson.Unquote(quoted)
 		if err != nil || member.Kind() != rawjson.Object {
 			return rawjson.ErrKind
 		}
+
+		// The one member of a column is its type with its values.
 		types := 0
 		for kind, values := range member.Members() {
 			types++

@@ -8,8 +8,9 @@ func orElse[T any](p *T, usual T) T {
 	return *p
 }
 
-// unless is word, or "" where that is what was always meant before there was a choice: what recipes
-// had no word for then is left out of their fingerprints, so that states saved with them still fit.
+// unless is word, or "" where that is what was always meant before there was a choice:
+// what recipes had no word for then is left out of their fingerprints, so that states
+// saved with them still fit.
 func unless(word, usual string) string {
 	if word == usual {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"headrace/tensor"
 )
 
-// Extents is the shape of an array, of which some extents may differ from sample to sample; in JSON a list of whole numbers, null for those.
+// Extents is the shape of an array, of which some extents may differ from sample to
+// sample; in JSON a list of whole numbers, null for those.
 type Extents tensor.Shape
 
 // Takes implements [Taker].

@@ -8,8 +8,10 @@ import (
 	"headrace/recipe/internal/argument"
 )
 
-// Failures say what becomes of samples that fail in a step; at a source, of files that cannot be read. What is not given is as the loader says. Operations on an
-// image that run as one fail as one, too: a step without failures has those of the step on the image before it.
+// Failures say what becomes of samples that fail in a step; at a source, of files that
+// cannot be read. What is not given is as the loader says. Operations on an image that
+// run as one fail as one, too: a step without failures has those of the step on the image
+// before it.
 type Failures struct {
 	OnError   string     `json:"on_error,omitempty" choices:"raise,skip,replace" doc:"raise: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: others are drawn in their places; by default what the loader says"`
 	MaxErrors *MaxErrors `json:"max_errors,omitempty" doc:"with skip and replace, how many samples of an epoch may be bad in this step: a whole number of them, or a share with a decimal point such as 0.01; by default what the loader says"`
@@ -18,7 +20,8 @@ type Failures struct {
 	TimeLimit *float64   `json:"time_limit,omitempty" min:"0.001" max:"86400" doc:"seconds that a sample may take in this step, at each try; by default any number"`
 }
 
-// defaultWait is short enough to go unnoticed, and long enough for what hinders a read to pass.
+// defaultWait is short enough to go unnoticed, and long enough for what hinders a read to
+// pass.
 const defaultWait = 0.1
 
 func (f *Failures) complete() *Failures {
@@ -51,7 +54,8 @@ func (f *Failures) Check() error {
 	return errors.Join(errs...)
 }
 
-// failing is implemented by arguments of operations about whose failures not everything can be done.
+// failing is implemented by arguments of operations about whose failures not everything
+// can be done.
 type failing interface {
 	// checkFailures returns what of f cannot be; nil: all of it can.
 	checkFailures(f *Failures) error

@@ -26,7 +26,8 @@ type File struct {
 	steps []rawjson.Value // all that there are, in the order of the text: parts of it
 }
 
-// Variables are what those who read a file give for its variables. The zero value gives none.
+// Variables are what those who read a file give for its variables. The zero value gives
+// none.
 type Variables struct {
 	Given       map[string]string
 	Environment func(name string) (string, bool) // os.LookupEnv; nil: there is none
@@ -39,11 +40,12 @@ type Var struct {
 	From  string // "given", "environment" or "default"; "": it has none, which is a mistake
 }
 
-// MaxYAML is the size of the largest YAML text that is read, as its tree may take a few hundred
-// times the memory. JSON may be larger.
+// MaxYAML is the size of the largest YAML text that is read, as its tree may take a few
+// hundred times the memory. JSON may be larger.
 const MaxYAML = document.MaxYAML
 
-// maxFile bounds what is read, for a wrong name may be one of something that does not end.
+// maxFile bounds what is read, for a wrong name may be one of something that does not
+// end.
 const maxFile = document.MaxBytes
 
 // ReadFile reads a recipe from a file, or from standard input where the path is "-".
@@ -69,9 +71,10 @@ func ReadFile(path string, v Variables) (File, error) {
 	return Read(name, doc, v)
 }
 
-// Read reads a recipe as files have it, in YAML or JSON, of which messages speak by the name. The error joins an [*Error] for each mistake,
-// with its place; what only [File.Check] can see is not among them. With an error, the file has no recipe, but its name and the variables that were
-// found.
+// Read reads a recipe as files have it, in YAML or JSON, of which messages speak by the
+// name. The error joins an [*Error] for each mistake, with its place; what only
+// [File.Check] can see is not among them. With an error, the file has no recipe, but its
+// name and the variables that were found.
 func Read(name string, doc []byte, v Variables) (File, error) {
 	f := File{Name: name}
 	var err error

@@ -6,14 +6,17 @@ import (
 	"encoding/json"
 )
 
-// identifier is implemented by arguments of which a part does not matter to which samples come out.
+// identifier is implemented by arguments of which a part does not matter to which samples
+// come out.
 type identifier interface {
 	// identity returns the arguments that do.
 	identity(r Recipe) Args
 }
 
-// Fingerprint returns a number, in hexadecimal digits, that is the same for recipes that give the same samples in the same order, where
-// the same files are found. It goes into saved states. The folder in which relative paths start is not a part of it: data may move.
+// Fingerprint returns a number, in hexadecimal digits, that is the same for recipes that
+// give the same samples in the same order, where the same files are found. It goes into
+// saved states. The folder in which relative paths start is not a part of it: data may
+// move.
 func (r Recipe) Fingerprint() string {
 	h := sha256.New()
 	// What cannot be written has no samples either; Check finds it.
@@ -21,7 +24,8 @@ func (r Recipe) Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// identityForm is what fingerprints are made of. It must not change with the notation: states would no longer fit the recipes they were saved of.
+// identityForm is what fingerprints are made of. It must not change with the notation:
+// states would no longer fit the recipes they were saved of.
 type identityForm struct {
 	Headrace int            `json:"headrace"`
 	Seed     uint64         `json:"seed"`
@@ -35,7 +39,8 @@ type identityStep struct {
 	Chains [][]identityStep `json:"chains,omitempty"` // which the arguments are without
 }
 
-// identity leaves out what becomes of samples that fail: whoever lets a run skip them after one has stopped it goes on with its state.
+// identity leaves out what becomes of samples that fail: whoever lets a run skip them
+// after one has stopped it goes on with its state.
 func (r Recipe) identity(steps []Step) []identityStep {
 	all := make([]identityStep, len(steps))
 	for i, s := range steps {

@@ -7,8 +7,8 @@ type importer interface {
 	imports() []string // "module:name"; "" is nothing
 }
 
-// Functions returns the names of what a recipe imports when it runs, "module:name", each once and in
-// the order of the text. To look at a recipe imports none of them.
+// Functions returns the names of what a recipe imports when it runs, "module:name", each
+// once and in the order of the text. To look at a recipe imports none of them.
 func (r Recipe) Functions() (all []string) {
 	for _, s := range r.All() {
 		args, ok := s.Args.(importer)

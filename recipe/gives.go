@@ -11,8 +11,9 @@ import (
 	"headrace/tensor"
 )
 
-// Gives are the types of what a function of Python gives; in JSON an object with a type for each field: "text", "bytes", "object", or an object with the dtype and
-// the shape of an array, which is a number where that is left out.
+// Gives are the types of what a function of Python gives; in JSON an object with a type
+// for each field: "text", "bytes", "object", or an object with the dtype and the shape of
+// an array, which is a number where that is left out.
 type Gives struct {
 	Schema sample.Schema // nil: not said
 }
@@ -98,6 +99,7 @@ func givenType(v rawjson.Value) (sample.Type, error) {
 	if v.Kind() != rawjson.Object {
 		return sample.Type{}, rawjson.ErrKind
 	}
+
 	t := sample.Type{Kind: sample.Tensor, Shape: tensor.Shape{}}
 	seen := make(map[string]bool)
 	for quoted, member := range v.Members() {
@@ -122,13 +124,15 @@ func givenType(v rawjson.Value) (sample.Type, error) {
 			return t, rawjson.ErrKind
 		}
 	}
+
 	if !seen["dtype"] {
 		return t, rawjson.ErrKind
 	}
 	return t, nil
 }
 
-// check returns what is wrong with the types, which are those of the fields with these names; nil: of whatever fields.
+// check returns what is wrong with the types, which are those of the fields with these
+// names; nil: of whatever fields.
 func (g Gives) check(names []string) error {
 	if g.Schema == nil {
 		return nil
@@ -139,6 +143,7 @@ func (g Gives) check(names []string) error {
 	if err := g.Schema.Check(); err != nil {
 		return Wrong("gives", "is not possible: %w", err)
 	}
+
 	var errs []error
 	for _, f := range g.Schema {
 		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && (err != nil || n > maxGiven) {
@@ -148,6 +153,7 @@ func (g Gives) check(names []string) error {
 			errs = append(errs, Wrong("gives", "names %q: the function gives %s", f.Name, words.List(names)))
 		}
 	}
+
 	for _, name := range names {
 		if g.Schema.Find(name) < 0 {
 			errs = append(errs, Wrong("gives", "lacks the field %q, which the function gives", name))

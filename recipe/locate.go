@@ -7,10 +7,12 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// Mistake is implemented by mistakes in a section of a recipe's file that somebody else reads: package headrace reads "loader".
+// Mistake is implemented by mistakes in a section of a recipe's file that somebody else
+// reads: package headrace reads "loader".
 type Mistake interface {
 	error
-	// Path goes from the recipe to what is wrong: "loader.workers". Where that is a key and not its value, it is the key of the object at path.
+	// Path goes from the recipe to what is wrong: "loader.workers". Where that is a key
+	// and not its value, it is the key of the object at path.
 	Path() (path, key string)
 	// Position says where it is, as far as that is known.
 	Place() Position
@@ -18,7 +20,8 @@ type Mistake interface {
 	At(Position) error
 }
 
-// Locate puts the file, the line and the column into every [*Error] and every [Mistake] inside err that lacks them.
+// Locate puts the file, the line and the column into every [*Error] and every [Mistake]
+// inside err that lacks them.
 func (f File) Locate(err error) error {
 	switch e := err.(type) {
 	case nil:
@@ -78,8 +81,8 @@ func (f File) whole(p Position, step int, path, key string) Position {
 	return p
 }
 
-// find returns the part of the document that is at a path from a step, or else what is nearest
-// above it.
+// find returns the part of the document that is at a path from a step, or else what is
+// nearest above it.
 func (f File) find(step int, path, key string) rawjson.Value {
 	v := f.text.Value
 	if step > len(f.steps) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// MaxErrors bounds the samples lost in an epoch: by Count, or by Rate, a share in (0, 1]. In JSON a whole number is a count, a number with a
-// decimal point a rate, and null the default.
+// MaxErrors bounds the samples lost in an epoch: by Count, or by Rate, a share in (0, 1].
+// In JSON a whole number is a count, a number with a decimal point a rate, and null the
+// default.
 type MaxErrors struct {
 	Count int
 	Rate  float64
@@ -36,7 +37,8 @@ func (m MaxErrors) Limit(n int64) int {
 	}
 }
 
-// Check says what is wrong with the number. The text goes on after the name of what has it.
+// Check says what is wrong with the number. The text goes on after the name of what has
+// it.
 func (m MaxErrors) Check() error {
 	switch {
 	case m.Count < 0:

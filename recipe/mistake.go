@@ -20,8 +20,8 @@ type Error struct {
 	key string // of the object at Path, which is what is wrong; "": the whole of it
 }
 
-// Error is like `recipe.yaml:7:17: step "resize" (#3): size is "big": takes a whole number, or
-// [height, width]`, and begins with "recipe: " where it is not about a file.
+// Error is like `recipe.yaml:7:17: step "resize" (#3): size is "big": takes a whole
+// number, or [height, width]`, and begins with "recipe: " where it is not about a file.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Position.String() + ": ")
@@ -46,8 +46,8 @@ type Position struct {
 	Line, Column int    // from 1, the column in characters; 0: not known
 }
 
-// String is like "recipe.yaml:7:17", as compilers write it, so that editors and terminals find the
-// place; "recipe" where there is no file.
+// String is like "recipe.yaml:7:17", as compilers write it, so that editors and terminals
+// find the place; "recipe" where there is no file.
 func (p Position) String() string {
 	if p.File == "" {
 		p.File = "recipe"
@@ -58,13 +58,14 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Wrong says what is wrong with an argument, for a Check. The text goes on after the argument's
-// name: "is 300: takes 0 to 255".
+// Wrong says what is wrong with an argument, for a Check. The text goes on after the
+// argument's name: "is 300: takes 0 to 255".
 func Wrong(argumentName, format string, values ...any) error {
 	return argument.Wrong(argumentName, format, values...)
 }
 
-// place turns what a part of a step, "args" or "failures", found wrong into mistakes of the step.
+// place turns what a part of a step, "args" or "failures", found wrong into mistakes of
+// the step.
 func place(step int, name, part string, err error) (all []error) {
 	for _, err := range joined(err) {
 		e := &Error{Step: step, Name: name, Err: err}

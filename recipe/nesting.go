@@ -25,7 +25,8 @@ type nesting interface {
 	chains() []Chain       // in the order of the text
 	with(all []Chain) Args // a copy that has these
 	inside() surroundings  // where the steps of each stand
-	// join returns what is wrong with the arguments, and the schema of what comes out where the chains give these; nil: that is not known.
+	// join returns what is wrong with the arguments, and the schema of what comes out
+	// where the chains give these; nil: that is not known.
 	//
 	// In is what the operation reads; without a source inside, it is known.
 	join(in sample.Schema, outs []sample.Schema) (sample.Schema, error)
@@ -39,8 +40,8 @@ type surroundings struct {
 	beside bool   // whether other chains go on meanwhile, of the same samples
 }
 
-// All yields every step of the tree with its number, from 1, in the order of the text: a step that holds others comes before them. Mistakes
-// count steps in this way.
+// All yields every step of the tree with its number, from 1, in the order of the text: a
+// step that holds others comes before them. Mistakes count steps in this way.
 func (r Recipe) All() iter.Seq2[int, Step] {
 	return func(yield func(int, Step) bool) {
 		n := 0

@@ -72,8 +72,8 @@ func (o Op) usual() (all map[string]json.RawMessage) {
 	return all
 }
 
-// registry holds all operations, in the order in which help shows them: those of the catalogue, and
-// then those that programs have registered.
+// registry holds all operations, in the order in which help shows them: those of the
+// catalogue, and then those that programs have registered.
 var registry struct {
 	sync.RWMutex
 	ops []Op
@@ -86,6 +86,7 @@ var besides = []string{"name", "failures"}
 func Register(op Op) error {
 	registry.Lock()
 	defer registry.Unlock()
+
 	args := argument.Struct(op.New())
 	t := reflect.TypeOf(args)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -94,6 +95,8 @@ func Register(op Op) error {
 	if err := checkName(op.Name); err != nil {
 		return fmt.Errorf("recipe: operation %q: its name %w", op.Name, err)
 	}
+
+	// A step would not say which of the two is meant.
 	if slices.Contains(besides, op.Name) {
 		return fmt.Errorf("recipe: operation %q: its name is a key that steps have beside their operation", op.Name)
 	}

@@ -22,7 +22,8 @@ type Aggregate struct {
 	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each call: random, numpy, torch; by default none. An argument that is called rng needs none of them"`
 }
 
-// Python are the arguments as other functions have them: one process calls the object, and gives it what it may keep.
+// Python are the arguments as other functions have them: one process calls the object,
+// and gives it what it may keep.
 func (a *Aggregate) Python() Python {
 	return Python{Function: a.Function, Fields: a.Fields, Workers: new(1), Seed: a.Seed, Copy: true}
 }

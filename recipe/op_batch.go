@@ -16,7 +16,8 @@ var batchOp = Op{
 	New:   func() Args { return new(Batch) },
 }
 
-// Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is given.
+// Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is
+// given.
 type Batch struct {
 	Size       int  `json:"size,omitempty" min:"1" example:"32" doc:"samples of a batch on each rank"`
 	GlobalSize int  `json:"global_size,omitempty" min:"1" doc:"samples of a batch on all ranks together, of which each takes a contiguous part: only these are the same for another number of ranks"`
@@ -54,11 +55,13 @@ func (b *Batch) checkFailures(f *Failures) error {
 	return nil
 }
 
-// Check implements [Args]. The schema that comes out is that of a row: each field is stacked, text and objects become lists. With Collate it is that of a whole batch, and nil where
-// nobody has said what that is.
+// Check implements [Args]. The schema that comes out is that of a row: each field is
+// stacked, text and objects become lists. With Collate it is that of a whole batch, and
+// nil where nobody has said what that is.
 func (b *Batch) Check(in sample.Schema) (sample.Schema, error) { return b.checkSizes(in, nil, false) }
 
-// checkSizes is Check, where the image has one of these shapes. Inside says that there is a resize_to_bucket in a chain of a merge or route.
+// checkSizes is Check, where the image has one of these shapes. Inside says that there is
+// a resize_to_bucket in a chain of a merge or route.
 func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error) {
 	var errs []error
 	switch {
@@ -68,10 +71,12 @@ func (b *Batch) checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool)
 		errs = append(errs, errors.New("has both size and global_size: takes either of them"))
 	}
 	errs = append(errs, checkRows("size", b.Size), checkRows("global_size", b.GlobalSize))
+
 	if b.Collate != nil {
 		out, err := b.Collate.check(in, shapes != nil || inside)
 		return out, errors.Join(append(errs, err)...)
 	}
+
 	for _, f := range in {
 		switch {
 		case !isImage(f.Type):

@@ -19,7 +19,8 @@ var bucketBatchOp = Op{
 	New:   func() Args { return new(BucketBatch) },
 }
 
-// BucketBatch are the arguments of the operation bucket_batch. At least one of Size, Tokens and Bytes is given; a batch keeps all that are.
+// BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
+// Tokens and Bytes is given; a batch keeps all that are.
 type BucketBatch struct {
 	Lengths  []int    `json:"lengths,omitzero" required:"true" example:"[128, 512, 2048]" doc:"the greatest length of each bucket, rising"`
 	Size     int      `json:"size,omitempty" min:"1" example:"32" doc:"the most samples of a batch"`
@@ -37,8 +38,8 @@ func (b BucketBatch) complete() Args {
 	return &b
 }
 
-// Check implements [Args]. The schema that comes out is that of a row: sequences are padded, and have their lengths beside them; all else is stacked, text
-// becomes a list.
+// Check implements [Args]. The schema that comes out is that of a row: sequences are
+// padded, and have their lengths beside them; all else is stacked, text becomes a list.
 func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{argument.Given("lengths", b.Lengths != nil), b.checkLengths(), argument.Choice(b, "pad_to", cmp.Or(b.PadTo, "bucket")), argument.Choice(b, "overlong", cmp.Or(b.Overlong, "error"))}
 	if b.Size == 0 && b.Tokens == 0 && b.Bytes == 0 {
@@ -48,17 +49,21 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 	if b.Bytes < 0 {
 		errs = append(errs, Wrong("bytes", "is %d: takes a number from 1 on", b.Bytes))
 	}
+
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
 		return in, errors.Join(append(errs, noRagged(in, "put into buckets"))...)
 	}
 	errs = append(errs, b.Pad.check(sequences)...)
+
 	out := in
 	for _, f := range in {
 		if !f.Type.Ragged() {
 			errs = append(errs, stackable(f))
 			continue
 		}
+
+		// All batches are padded to the one bucket that there is.
 		extent := tensor.Unknown
 		if len(b.Lengths) == 1 && b.PadTo != "longest" {
 			extent = b.Lengths[0]
@@ -68,6 +73,7 @@ func (b *BucketBatch) Check(in sample.Schema) (sample.Schema, error) {
 		out, err = beside(out, f.Name+"_length", sample.TensorType(tensor.Int64))
 		errs = append(errs, err)
 	}
+
 	if err := errors.Join(errs...); err != nil {
 		return out, err
 	}
@@ -102,7 +108,8 @@ func (b *BucketBatch) checkRoom(in sample.Schema) error {
 	return nil
 }
 
-// Rows returns how many samples a full batch of each bucket has. The arguments must have been checked with this schema of what they take.
+// Rows returns how many samples a full batch of each bucket has. The arguments must have
+// been checked with this schema of what they take.
 func (b *BucketBatch) Rows(in sample.Schema) (rows []int, err error) {
 	for _, length := range b.Lengths {
 		n := int64(math.MaxInt32)

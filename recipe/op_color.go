@@ -16,7 +16,8 @@ var colorJitterOp = Op{
 	New:  func() Args { return new(ColorJitter) },
 }
 
-// ColorJitter are the arguments of the operation color_jitter. What is not given does not change.
+// ColorJitter are the arguments of the operation color_jitter. What is not given does not
+// change.
 type ColorJitter struct {
 	Brightness Jitter `json:"brightness,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
 	Contrast   Jitter `json:"contrast,omitempty" example:"0.4" doc:"x: a factor from 1-x to 1+x, not below 0; or [least, greatest]"`
@@ -24,7 +25,8 @@ type ColorJitter struct {
 	Hue        Jitter `json:"hue,omitempty" example:"0.1" doc:"x, up to 0.5: from -x to x of a turn round the circle of hues; or [least, greatest]"`
 }
 
-// Jitter is how far something may change: by one number to both sides, or between two; in JSON a number or a list of two.
+// Jitter is how far something may change: by one number to both sides, or between two; in
+// JSON a number or a list of two.
 type Jitter []float64
 
 // Takes implements [Taker].
@@ -46,7 +48,8 @@ func (j *Jitter) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// bounds are the least and the greatest value, where one number stands for both sides of the middle; none is what changes nothing.
+// bounds are the least and the greatest value, where one number stands for both sides of
+// the middle; none is what changes nothing.
 func (j Jitter) bounds(middle float64) [2]float64 {
 	switch len(j) {
 	case 0:
@@ -106,7 +109,8 @@ func (c *ColorJitter) Transform() media.Op {
 	}
 }
 
-// factors returns the bounds of a factor. Two zeros mean to package media that there is none.
+// factors returns the bounds of a factor. Two zeros mean to package media that there is
+// none.
 func factors(j Jitter) [2]float64 {
 	b := j.bounds(1)
 	if b == [2]float64{} {

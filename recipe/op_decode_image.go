@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 
 	"headrace/internal/words"
@@ -30,24 +31,9 @@ type DecodeImage struct {
 }
 
 func (d DecodeImage) complete() Args {
-	if d.Field == "" {
-		d.Field = "bytes"
-	}
-	if d.To == "" {
-		d.To = "image"
-	}
-	if d.Mode == "" {
-		d.Mode = "exact"
-	}
-	if d.Orient == nil {
-		d.Orient = new(true)
-	}
-	if d.Color == "" {
-		d.Color = "rgb"
-	}
-	if d.DType == "" {
-		d.DType = "uint8"
-	}
+	d.Field, d.To = cmp.Or(d.Field, "bytes"), cmp.Or(d.To, "image")
+	d.Mode, d.Color, d.DType = cmp.Or(d.Mode, "exact"), cmp.Or(d.Color, "rgb"), cmp.Or(d.DType, "uint8")
+	d.Orient = new(orElse(d.Orient, true))
 	if d.MaxPixels != nil && *d.MaxPixels == media.MaxPixels {
 		d.MaxPixels = nil
 	}
@@ -98,6 +84,7 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	if d.Frame != nil {
 		errs = append(errs, Wrong("frame", "is %d: %s: takes 0", *d.Frame, firstFrame))
 	}
+
 	if b := d.Background; b != nil {
 		if min(b[0], b[1], b[2]) < 0 || max(b[0], b[1], b[2]) > 255 {
 			errs = append(errs, Wrong("background", "is %v: takes three numbers from 0 to 255", shown(b)))
@@ -109,15 +96,23 @@ func (d *DecodeImage) Check(in sample.Schema) (sample.Schema, error) {
 	if n := d.MaxPixels; n != nil && (*n < 1 || *n > media.MaxPixels) {
 		errs = append(errs, Wrong("max_pixels", "is %d: takes 1 to %d", *n, media.MaxPixels))
 	}
-	i := in.Find(d.Field)
+	errs = append(errs, checkDecoding(in, d.Field, d.To))
+	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
+}
+
+// checkDecoding says what is wrong with the field that an operation decodes, and with
+// where the result goes.
+func checkDecoding(in sample.Schema, field, to string) error {
+	var errs []error
+	i := in.Find(field)
 	switch {
 	case i < 0:
-		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", d.Field, words.List(in.Names())))
+		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", field, words.List(in.Names())))
 	case in[i].Type.Kind != sample.Bytes:
-		errs = append(errs, Wrong("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
+		errs = append(errs, Wrong("field", "is %q, which is %v: takes a field of bytes", field, in[i].Type))
 	}
-	if d.To != d.Field && in.Find(d.To) >= 0 {
-		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", d.To))
+	if to != field && in.Find(to) >= 0 {
+		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", to))
 	}
-	return in.Replace(d.Field, sample.Field{Name: d.To, Type: ImageType(d.Options().Form())}), errors.Join(errs...)
+	return errors.Join(errs...)
 }

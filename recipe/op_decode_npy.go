@@ -1,9 +1,9 @@
 package recipe
 
 import (
+	"cmp"
 	"errors"
 
-	"headrace/internal/words"
 	"headrace/recipe/internal/argument"
 	"headrace/sample"
 	"headrace/tensor"
@@ -15,8 +15,9 @@ var decodeNPYOp = Op{
 	New:  func() Args { return new(DecodeNPY) },
 }
 
-// DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they hold; it is said here, too, so that everything can be
-// checked before one is read, and a file that holds something else is a bad sample.
+// DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
+// hold; it is said here, too, so that everything can be checked before one is read, and a
+// file that holds something else is a bad sample.
 type DecodeNPY struct {
 	Field string  `json:"field,omitempty" doc:"the field with the file, which it takes the place of; by default \"bytes\""`
 	To    string  `json:"to,omitempty" doc:"the field with the array; by default \"array\""`
@@ -25,12 +26,7 @@ type DecodeNPY struct {
 }
 
 func (d DecodeNPY) complete() Args {
-	if d.Field == "" {
-		d.Field = "bytes"
-	}
-	if d.To == "" {
-		d.To = "array"
-	}
+	d.Field, d.To = cmp.Or(d.Field, "bytes"), cmp.Or(d.To, "array")
 	if d.Shape == nil {
 		d.Shape = Extents{tensor.Unknown}
 	}
@@ -52,18 +48,9 @@ func (d *DecodeNPY) Check(in sample.Schema) (sample.Schema, error) {
 	if err := tensor.Shape(d.Shape).Check(); err != nil {
 		errs = append(errs, Wrong("shape", "is %v: takes numbers from 0 on, and %d for an extent that differs", []int(d.Shape), tensor.Unknown))
 	}
-	i := in.Find(d.Field)
-	switch {
-	case i < 0:
-		errs = append(errs, Wrong("field", "is %q: the samples have the fields %s", d.Field, words.List(in.Names())))
-	case in[i].Type.Kind != sample.Bytes:
-		errs = append(errs, Wrong("field", "is %q, which is %v: takes a field of bytes", d.Field, in[i].Type))
-	}
-	if d.To != d.Field && in.Find(d.To) >= 0 {
-		errs = append(errs, Wrong("to", "is %q: the samples have a field of this name already", d.To))
-	}
-	if errors.Join(errs...) != nil {
-		return nil, errors.Join(errs...)
+	errs = append(errs, checkDecoding(in, d.Field, d.To))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	if _, err := d.Type().Shape.Bytes(d.Type().DType); err != nil && d.Type().Shape.Fixed() {
 		return nil, Wrong("shape", "is too large: %w", err)

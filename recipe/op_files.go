@@ -23,7 +23,8 @@ var filesOp = Op{
 	New:   func() Args { return new(Files) },
 }
 
-// Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs is given.
+// Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
+// is given.
 type Files struct {
 	Pattern  Path    `json:"pattern,omitempty" example:"data/train/*/*.JPEG" doc:"a pattern (*, ?, […], and ** for any number of folders), or a folder for all images below it"`
 	Paths    []Path  `json:"paths,omitzero" doc:"paths, in the order in which they are numbered"`
@@ -40,7 +41,8 @@ type Pair struct {
 	Label int64
 }
 
-// defaultMaxBytes bounds what one odd file that a pattern catches can do to the memory of the machine.
+// defaultMaxBytes bounds what one odd file that a pattern catches can do to the memory of
+// the machine.
 const defaultMaxBytes = 1 << 30
 
 func (f Files) complete() Args {
@@ -50,10 +52,11 @@ func (f Files) complete() Args {
 	return &f
 }
 
-// identity leaves out the folder in which relative paths start, as the data may move, and has the digest of a list in its place, as
-// it may be long.
+// identity leaves out the folder in which relative paths start, as the data may move, and
+// has the digest of a list in its place, as it may be long.
 func (f Files) identity(Recipe) Args {
 	f.Root = ""
+
 	h := sha256.New()
 	add := func(p Path, label int64) {
 		var sizes [16]byte
@@ -69,6 +72,7 @@ func (f Files) identity(Recipe) Args {
 		add(p.Path, p.Label)
 	}
 	f.Columns.digest(h)
+
 	f.Columns = nil
 	digest := Path(hex.EncodeToString(h.Sum(nil)))
 	if f.Paths != nil {

@@ -51,7 +51,8 @@ func (m Merge) with(all []Chain) Args {
 
 func (*Merge) inside() surroundings { return surroundings{op: mergeOp.Name, begins: true} }
 
-// Check implements [Args]. Mistakes in the chains are numbered from this operation, which is step 1.
+// Check implements [Args]. Mistakes in the chains are numbered from this operation, which
+// is step 1.
 func (m *Merge) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(m, in) }
 
 func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, error) {

@@ -1,6 +1,7 @@
 package recipe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -25,7 +26,8 @@ type Normalize struct {
 	DType string   `json:"dtype,omitempty" choices:"float32,float16,bfloat16" doc:"\"float32\", the default, \"float16\" or \"bfloat16\""`
 }
 
-// Channels is a number for all channels or one for each of red, green and blue; in JSON a number or a list of three.
+// Channels is a number for all channels or one for each of red, green and blue; in JSON a
+// number or a list of three.
 type Channels []float64
 
 // Takes implements [Taker].
@@ -57,9 +59,7 @@ func (c Channels) three() (n [3]float64) {
 
 func (n Normalize) complete() Args {
 	n.Mean, n.Std = oneIfEqual(n.Mean), oneIfEqual(n.Std)
-	if n.DType == "" {
-		n.DType = "float32"
-	}
+	n.DType = cmp.Or(n.DType, "float32")
 	return &n
 }
 

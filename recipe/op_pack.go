@@ -38,25 +38,29 @@ func (p Pack) complete() Args {
 	return &p
 }
 
-// The names of the fields that say where sequences lie, behind that of a field which is packed.
+// The names of the fields that say where sequences lie, behind that of a field which is
+// packed.
 const (
 	SegmentIDs = "_segment_ids"
 	Positions  = "_positions"
 )
 
-// Check implements [Args]. The schema that comes out is that of a row. Sequences of a sample are equally long, and each field of them has, beside it, which
-// sequence of the row an element belongs to, from 1, or 0, and its position there. A number of a sample is repeated for each of its elements. Text
-// is one JSON list a row.
+// Check implements [Args]. The schema that comes out is that of a row. Sequences of a
+// sample are equally long, and each field of them has, beside it, which sequence of the
+// row an element belongs to, from 1, or 0, and its position there. A number of a sample
+// is repeated for each of its elements. Text is one JSON list a row.
 func (p *Pack) Check(in sample.Schema) (sample.Schema, error) {
 	errs := []error{checkSome("length", p.Length), checkSome("size", p.Size), checkRows("length", p.Length), checkRows("size", p.Size),
 		argument.Choice(p, "fit", cmp.Or(p.Fit, "best")), argument.Choice(p, "overlong", cmp.Or(p.Overlong, "error"))}
 	if p.Open < 0 || p.Open > math.MaxInt32 {
 		errs = append(errs, Wrong("open", "is %d: takes a number from 1 to %d", p.Open, math.MaxInt32))
 	}
+
 	sequences := in.Ragged()
 	if len(sequences) == 0 {
 		return in, errors.Join(append(errs, noRagged(in, "pack"))...)
 	}
+
 	out := in
 	var padded []sample.Field
 	for _, f := range in {

@@ -25,7 +25,8 @@ type Pad struct {
 	Fill    Fill     `json:"fill,omitempty" doc:"its colour: one number for all channels, or one for each; by default 0"`
 }
 
-// Padding is the width of a border in pixels; in JSON a number, [horizontal, vertical] or [left, top, right, bottom].
+// Padding is the width of a border in pixels; in JSON a number, [horizontal, vertical] or
+// [left, top, right, bottom].
 type Padding struct{ Left, Top, Right, Bottom int }
 
 // Takes implements [Taker].
@@ -65,7 +66,8 @@ func (p *Padding) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Fill is a colour, by channel, or one number for all channels; in JSON a number or a list.
+// Fill is a colour, by channel, or one number for all channels; in JSON a number or a
+// list.
 type Fill []int
 
 // Takes implements [Taker].

@@ -58,7 +58,8 @@ func (r Route) with(all []Chain) Args {
 
 func (*Route) inside() surroundings { return surroundings{op: routeOp.Name, beside: true} }
 
-// Check implements [Args]. Mistakes in the branches are numbered from this operation, which is step 1.
+// Check implements [Args]. Mistakes in the branches are numbered from this operation,
+// which is step 1.
 func (r *Route) Check(in sample.Schema) (sample.Schema, error) { return checkAlone(r, in) }
 
 func (r *Route) join(in sample.Schema, outs []sample.Schema) (sample.Schema, error) {

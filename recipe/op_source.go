@@ -31,7 +31,8 @@ func (o Object) complete() Args {
 	return &o
 }
 
-// identity leaves out what does not matter to which samples come: how many there are, states say themselves.
+// identity leaves out what does not matter to which samples come: how many there are,
+// states say themselves.
 func (o Object) identity(Recipe) Args {
 	id := &Object{Function: o.Function, Fields: o.Fields, Seed: o.Seed}
 	if o.Length != nil {
@@ -40,10 +41,12 @@ func (o Object) identity(Recipe) Args {
 	return id
 }
 
-// Iterated tells whether samples come as the object gives them, in its own order, and not by their numbers.
+// Iterated tells whether samples come as the object gives them, in its own order, and not
+// by their numbers.
 func (o *Object) Iterated() bool { return o.Length == nil }
 
-// mostSamples bounds a source, so that the number of a sample among those of all sources is exact in every language that reads JSON.
+// mostSamples bounds a source, so that the number of a sample among those of all sources
+// is exact in every language that reads JSON.
 const mostSamples = 1 << 48
 
 // Check implements [Args]. The schema is nil where Gives does not say what comes.
@@ -55,6 +58,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 	if o.Fields != nil && len(o.Fields) == 0 {
 		errs = append(errs, Wrong("fields", "is empty: takes names of fields, or null for dicts"))
 	}
+
 	if o.Keys != "" {
 		errs = append(errs, checkCallable("keys", o.Keys))
 		if o.Iterated() {
@@ -66,6 +70,7 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is empty: takes the name of a field"))
 		}
 	}
+
 	out := o.schema()
 	if i := out.Find("key"); i >= 0 && out[i].Type.Kind != sample.Text {
 		errs = append(errs, Wrong("gives", `has "key" as %v: that is the name of a sample, which is text`, out[i].Type))
@@ -79,7 +84,8 @@ func (o *Object) Check(sample.Schema) (sample.Schema, error) {
 // imports implements [importer].
 func (o *Object) imports() []string { return []string{o.Function, o.Keys} }
 
-// schema is that of the samples: what the object gives, and their keys where it gives none.
+// schema is that of the samples: what the object gives, and their keys where it gives
+// none.
 func (o *Object) schema() sample.Schema {
 	if o.Gives.Schema == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"headrace/tensor"
 )
 
-// PadValue is what stands where samples have nothing: one number, or one for each field that it names, and 0 in all others; in JSON a number or an
-// object.
+// PadValue is what stands where samples have nothing: one number, or one for each field
+// that it names, and 0 in all others; in JSON a number or an object.
 type PadValue struct {
 	All    float64            // of fields that are not in Fields
 	Fields map[string]float64 // nil: none
@@ -94,7 +94,8 @@ func (p PadValue) check(padded []sample.Field) (errs []error) {
 	return errs
 }
 
-// hasValue tells whether an element of a type can have a value, or one as near as floating point comes.
+// hasValue tells whether an element of a type can have a value, or one as near as
+// floating point comes.
 func hasValue(d tensor.DType, v float64) bool {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return false // no recipe can be written with it

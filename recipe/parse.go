@@ -13,8 +13,9 @@ import (
 	"headrace/recipe/internal/variables"
 )
 
-// Parse reads a recipe in its JSON form, as programs send it to each other, and returns it complete. The error joins an [*Error] for each
-// mistake; what only [Recipe.Check] can see is not among them. Files may have more in them: [Read].
+// Parse reads a recipe in its JSON form, as programs send it to each other, and returns
+// it complete. The error joins an [*Error] for each mistake; what only [Recipe.Check] can
+// see is not among them. Files may have more in them: [Read].
 func Parse(doc []byte) (Recipe, error) {
 	v, err := rawjson.Parse(doc)
 	if err != nil {
@@ -37,7 +38,8 @@ type reader struct {
 	depth int              // of chains around the step that is read
 }
 
-// maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever wrote it.
+// maxMistakes are told at once. A list of a million wrong paths is one mistake to whoever
+// wrote it.
 const maxMistakes = 50
 
 func (p *reader) err() error {
@@ -95,6 +97,7 @@ func (p *reader) recipe(v rawjson.Value, sections map[string]func(rawjson.Value,
 		d.Wrong("headrace", fmt.Errorf("is %s: this engine reads version %d of recipes", version.Describe(), Version))
 		return r // what else it says may be right in its own version
 	}
+
 	fields := map[string]func(rawjson.Value, string){
 		"headrace": func(rawjson.Value, string) {},
 		"seed":     func(v rawjson.Value, path string) { d.Into(v, decode.Of(&r.Seed), path) },
@@ -106,6 +109,7 @@ func (p *reader) recipe(v rawjson.Value, sections map[string]func(rawjson.Value,
 			r.Steps = p.chain(d, v, path)
 		},
 	}
+
 	known := []string{"headrace", "seed", "steps"}
 	for key, section := range sections {
 		fields[key] = section
@@ -113,6 +117,7 @@ func (p *reader) recipe(v rawjson.Value, sections map[string]func(rawjson.Value,
 	if sections != nil {
 		known = []string{"headrace", "vars", "seed", "steps", "loader"}
 	}
+
 	given := d.Object(v, "", fields, func(key string) error { return words.Unknown("key", key, known) })
 	for _, key := range []string{"headrace", "steps"} {
 		if !given[key] {
@@ -129,17 +134,20 @@ func missingKey(key string) error {
 	return fmt.Errorf("lacks the key %q", key)
 }
 
-// step reads the name of an operation, or an object with one key for it, whose value are the arguments.
+// step reads the name of an operation, or an object with one key for it, whose value are
+// the arguments.
 func (p *reader) step(v rawjson.Value) (s Step) {
 	p.steps = append(p.steps, v)
 	var label string // what messages call the step, as long as it has no name
 	d := p.decoder(len(p.steps), &label)
+
 	var args rawjson.Value
 	before := len(p.errs) + p.more
 	switch v.Kind() {
 	case rawjson.Text:
 		d.Into(v, decode.Of(&s.Op), "")
 		label = s.Op
+
 	case rawjson.Object:
 		op := operationOf(v)
 		label = op
@@ -156,6 +164,7 @@ func (p *reader) step(v rawjson.Value) (s Step) {
 		d.Wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.Describe()))
 		return s
 	}
+
 	op, ok := Find(s.Op)
 	switch {
 	case ok:

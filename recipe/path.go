@@ -7,9 +7,9 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// Path is a file's name or a pattern: bytes, mostly UTF-8. In JSON a byte that is not becomes a
-// lone surrogate from \udc80 to \udcff, which is what Python's surrogateescape makes of it
-// (docs/protocol.md).
+// Path is a file's name or a pattern: bytes, mostly UTF-8. In JSON a byte that is not
+// becomes a lone surrogate from \udc80 to \udcff, which is what Python's surrogateescape
+// makes of it (docs/protocol.md).
 type Path string
 
 // MarshalJSON writes p with escapes for what is not UTF-8.

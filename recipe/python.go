@@ -11,7 +11,8 @@ import (
 	"headrace/sample"
 )
 
-// Python are the arguments that all operations have which call a function of Python. A worker process of the engine calls it.
+// Python are the arguments that all operations have which call a function of Python. A
+// worker process of the engine calls it.
 type Python struct {
 	Function string   `json:"function,omitempty" required:"true" example:"transforms:augment" doc:"what is called, as \"module:name\": a function, an object that can be called, or a class, of which each worker makes one object and calls that. The workers import it, unless the program that opens the recipe brings it along"`
 	Fields   []string `json:"fields,omitzero" example:"[\"image\"]" doc:"the fields whose values it is given, one behind the other; by default the whole sample, as a dict"`
@@ -29,7 +30,8 @@ func (p Python) complete() Python {
 	return p
 }
 
-// identity is the part that matters to which samples come out. Of the function that is its name: nobody can tell whether its code is the same.
+// identity is the part that matters to which samples come out. Of the function that is
+// its name: nobody can tell whether its code is the same.
 func (p Python) identity() Python {
 	return Python{Function: p.Function, Fields: p.Fields, Seed: p.Seed}
 }
@@ -108,7 +110,8 @@ func differentNames(argument string, names []string) error {
 	return nil
 }
 
-// result returns the schema of what a function gives of samples of this one, where it says so: the values of some fields, or whole samples.
+// result returns the schema of what a function gives of samples of this one, where it
+// says so: the values of some fields, or whole samples.
 func result(in sample.Schema, fields []string, to []string, g Gives) (sample.Schema, error) {
 	names := to
 	if names == nil {
@@ -144,7 +147,8 @@ func checkTo(fields, to []string) error {
 	return differentNames("to", to)
 }
 
-// likeBefore is the type of a field that a function gives. What was an image and could be one is an image again, so that operations on images may follow.
+// likeBefore is the type of a field that a function gives. What was an image and could be
+// one is an image again, so that operations on images may follow.
 func likeBefore(in sample.Schema, f sample.Field) sample.Type {
 	i := in.Find(f.Name)
 	if i < 0 || in[i].Type.Axes != "HWC" || !CouldBeImage(f.Type) {

@@ -9,8 +9,8 @@ import (
 // Version is the number of the notation, the value of the key "headrace".
 const Version = 1
 
-// Recipe is a tree of steps: a chain, of which a [Merge] or a [Route] holds chains in turn. Each step reads the one before it, and the last is
-// what comes out.
+// Recipe is a tree of steps: a chain, of which a [Merge] or a [Route] holds chains in
+// turn. Each step reads the one before it, and the last is what comes out.
 type Recipe struct {
 	Seed  uint64 // of all random operations, and of shuffle and merge where they have none of their own
 	Steps []Step
@@ -24,28 +24,32 @@ type Step struct {
 	Failures *Failures // what becomes of samples that fail in this step; nil: what the loader says
 }
 
-// Args are the arguments of an operation: a pointer to a struct whose fields have the tags `json` (the argument's name) and `doc`.
+// Args are the arguments of an operation: a pointer to a struct whose fields have the
+// tags `json` (the argument's name) and `doc`.
 type Args interface {
-	// Check returns what is wrong with the arguments and with samples of this schema as input, and the schema of the output. A
-	// schema that is not nil although there is an error is what would come out but for the mistake: the check goes on with it.
+	// Check returns what is wrong with the arguments and with samples of this schema as
+	// input, and the schema of the output. A schema that is not nil although there is an
+	// error is what would come out but for the mistake: the check goes on with it.
 	Check(in sample.Schema) (sample.Schema, error)
 }
 
 // completer is implemented by arguments with defaults that are not zero.
 type completer interface {
-	// complete returns the arguments with all defaults written out, in the one form that equal arguments have.
+	// complete returns the arguments with all defaults written out, in the one form that
+	// equal arguments have.
 	complete() Args
 }
 
-// Complete returns r with everything written out that may be left out: names of steps and operations, defaults of arguments. Two
-// recipes that mean the same are equal then, and a recipe that was saved keeps its meaning when a default changes.
+// Complete returns r with everything written out that may be left out: names of steps and
+// operations, defaults of arguments. Two recipes that mean the same are equal then, and a
+// recipe that was saved keeps its meaning when a default changes.
 func (r Recipe) Complete() Recipe {
 	r.Steps = completion{}.chain(r.Steps)
 	return r
 }
 
-// completion counts the steps of each operation, through the whole tree and in the order of the text. All of them count, so that giving one a name does
-// not rename another.
+// completion counts the steps of each operation, through the whole tree and in the order
+// of the text. All of them count, so that giving one a name does not rename another.
 type completion map[string]int
 
 func (c completion) chain(steps []Step) []Step {
@@ -59,9 +63,11 @@ func (c completion) chain(steps []Step) []Step {
 		if s.Args == nil && known {
 			s.Args = op.New()
 		}
+
 		if c[s.Op]++; s.Name == "" {
 			s.Name = numbered(s.Op, c[s.Op])
 		}
+
 		if d, ok := s.Args.(completer); ok {
 			s.Args = d.complete()
 		}

@@ -11,8 +11,9 @@ import (
 	"headrace/recipe/internal/variables"
 )
 
-// Schema returns the JSON Schema (draft 2020-12) of recipes in files, for editors, with all operations that are registered. Loader is the
-// schema of the section "loader", which package headrace has; nil: any object.
+// Schema returns the JSON Schema (draft 2020-12) of recipes in files, for editors, with
+// all operations that are registered. Loader is the schema of the section "loader", which
+// package headrace has; nil: any object.
 func Schema(loader map[string]any) []byte {
 	if loader == nil {
 		loader = map[string]any{"type": "object"}
@@ -26,6 +27,7 @@ func Schema(loader map[string]any) []byte {
 	for _, op := range Ops() {
 		defs["args."+op.Name] = op.schema()
 	}
+
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -52,7 +54,8 @@ func Schema(loader map[string]any) []byte {
 	return b.Bytes()
 }
 
-// stepSchema says that a step is the name of an operation, or an object with just one operation.
+// stepSchema says that a step is the name of an operation, or an object with just one
+// operation.
 func stepSchema() map[string]any {
 	var alone []string
 	var one []any
@@ -61,6 +64,7 @@ func stepSchema() map[string]any {
 		"name": jsonschema.Described(name, "of the step, by default its operation's: statistics, messages and random draws refer to it"),
 	}
 	keys["failures"] = jsonschema.Described(jsonschema.Object(new(Failures)), "what becomes of samples that fail in this step; by default what the loader says")
+
 	for _, op := range Ops() {
 		args := map[string]any{"$ref": "#/$defs/args." + op.Name}
 		if !slices.ContainsFunc(op.Arguments(), func(a Argument) bool { return a.Required }) {
@@ -70,6 +74,7 @@ func stepSchema() map[string]any {
 		keys[op.Name] = jsonschema.Described(args, op.Doc)
 		one = append(one, map[string]any{"required": []string{op.Name}})
 	}
+
 	return map[string]any{
 		"description": "an operation",
 		"anyOf": []any{

@@ -52,7 +52,8 @@ func (s Size) MarshalJSON() ([]byte, error) {
 
 var errSize = errors.New("recipe: takes a whole number, or [height, width]")
 
-// UnmarshalJSON reads what MarshalJSON wrote. Numbers below 1 are refused here: zero has another meaning in a Size.
+// UnmarshalJSON reads what MarshalJSON wrote. Numbers below 1 are refused here: zero has
+// another meaning in a Size.
 func (s *Size) UnmarshalJSON(b []byte) error {
 	v := rawjson.Value(b)
 	var sides []int
@@ -61,12 +62,14 @@ func (s *Size) UnmarshalJSON(b []byte) error {
 		sides = append(sides, n)
 		return err == nil && n > 0
 	}
+
 	switch v.Kind() {
 	case rawjson.Number:
 		if !add(v) {
 			return errSize
 		}
 		*s = Size{Height: sides[0]}
+
 	case rawjson.List:
 		for _, e := range v.Elements() {
 			if !add(e) {

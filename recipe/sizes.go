@@ -10,20 +10,22 @@ import (
 
 // stacking is implemented by arguments of operations that stack images.
 type stacking interface {
-	// checkSizes is Check, where the image has one of these shapes. Inside says that images get
-	// sizes of their own in a chain of a merge or route.
+	// checkSizes is Check, where the image has one of these shapes. Inside says that
+	// images get sizes of their own in a chain of a merge or route.
 	checkSizes(in sample.Schema, shapes []tensor.Shape, inside bool) (sample.Schema, error)
 }
 
-// bucketing is implemented by arguments of operations that give each image one of several sizes.
+// bucketing is implemented by arguments of operations that give each image one of several
+// sizes.
 type bucketing interface {
 	Transform
 	buckets() []Size
 }
 
-// ImageShapes returns the shapes of which the images in a batch have one, the same for a whole batch, where there are several: behind a
-// resize_to_bucket with several sizes, and operations that make one size of each. It returns nil where there is one shape. The recipe must have passed
-// its Check.
+// ImageShapes returns the shapes of which the images in a batch have one, the same for a
+// whole batch, where there are several: behind a resize_to_bucket with several sizes, and
+// operations that make one size of each. It returns nil where there is one shape. The
+// recipe must have passed its Check.
 func (r Recipe) ImageShapes() []tensor.Shape {
 	r = r.Complete()
 	c := newChecker(r.Steps)
@@ -31,7 +33,8 @@ func (r Recipe) ImageShapes() []tensor.Shape {
 	return c.shapes(len(c.top) - 1)
 }
 
-// shapes are those of the images that the step with this number of the recipe's own chain is given, where it is known that they have one of several.
+// shapes are those of the images that the step with this number of the recipe's own chain
+// is given, where it is known that they have one of several.
 func (c *checker) shapes(at int) (all []tensor.Shape) {
 	from := at - 1
 	for ; from >= 0; from-- {
@@ -45,11 +48,14 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 	if from < 0 {
 		return nil
 	}
+
 	out := c.schemas[c.top[from]]
 	image := slices.IndexFunc(out, func(f sample.Field) bool { return isImage(f.Type) })
 	if image < 0 {
 		return nil // a mistake that was found
 	}
+
+	// Two sizes may become one on the way.
 	for _, s := range c.steps[c.top[from]].Args.(bucketing).buckets() {
 		form := ImageForm(out[image].Type)
 		form.Height, form.Width = s.both()
@@ -63,6 +69,7 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 			all = append(all, shape)
 		}
 	}
+
 	if len(all) < 2 {
 		return nil
 	}
@@ -79,7 +86,8 @@ func (c *checker) bucketsInside() bool {
 	return false
 }
 
-// result is what step i makes of images of a form. It is not ok where their size is not known then.
+// result is what step i makes of images of a form. It is not ok where their size is not
+// known then.
 func (c *checker) result(i int, form media.Form) (media.Form, bool) {
 	if c.schemas[i] == nil {
 		return form, false

@@ -10,7 +10,8 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// operation finds the key of a step that names its operation, or is likely to be meant so; "" where there is none.
+// operation finds the key of a step that names its operation, or is likely to be meant
+// so; "" where there is none.
 func operationOf(v rawjson.Value) string {
 	var candidates []string
 	for quoted := range v.Members() {
@@ -55,7 +56,8 @@ type refuser interface {
 	refused() map[string]string
 }
 
-// strangeArgument says what is wrong with a name that is not among the arguments of an operation.
+// strangeArgument says what is wrong with a name that is not among the arguments of an
+// operation.
 func strangeArgument(args any, key string, known []string) error {
 	if r, ok := args.(refuser); ok && r.refused()[key] != "" {
 		return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])

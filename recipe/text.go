@@ -8,8 +8,8 @@ import (
 	"headrace/recipe/internal/argument"
 )
 
-// String shows r for people: a chain on a line, and below a step that holds others a tree of these. Defaults are left out, and so is the
-// middle of what is long.
+// String shows r for people: a chain on a line, and below a step that holds others a tree
+// of these. Defaults are left out, and so is the middle of what is long.
 func (r Recipe) String() string { return strings.Join(lines(r.Complete().Steps), "\n") }
 
 // lines shows a chain. What follows a step that holds others begins a new line.
@@ -54,7 +54,8 @@ func branches(n nesting) (all []string) {
 	return all
 }
 
-// text is like `resize(size=256)`, with the step's name where that says more: `flip: random_flip(p=0.1)`, and what becomes of samples that fail.
+// text is like `resize(size=256)`, with the step's name where that says more: `flip:
+// random_flip(p=0.1)`, and what becomes of samples that fail.
 func (s Step) text() string {
 	text := s.Op
 	if args := s.shown(); len(args) > 0 {

@@ -10,14 +10,16 @@ import (
 	"headrace/sample"
 )
 
-// Transform is implemented by arguments of operations on an image. What they do to it is said by package media.
+// Transform is implemented by arguments of operations on an image. What they do to it is
+// said by package media.
 type Transform interface {
 	Args
 	// Transform returns the operation. The arguments must have been checked.
 	Transform() media.Op
 }
 
-// checkTransform finds the image of a schema and what becomes of it. Of the errors, nil counts for nothing.
+// checkTransform finds the image of a schema and what becomes of it. Of the errors, nil
+// counts for nothing.
 func checkTransform(in sample.Schema, t Transform, errs ...error) (sample.Schema, error) {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	var op media.Op

@@ -9,8 +9,9 @@ import (
 	"headrace/tensor"
 )
 
-// unite returns the schema of samples that come from any of several chains: they have the same fields of the same dtypes, in the same order. An extent that
-// is not the same everywhere is not known. Schemas that are nil are left out.
+// unite returns the schema of samples that come from any of several chains: they have the
+// same fields of the same dtypes, in the same order. An extent that is not the same
+// everywhere is not known. Schemas that are nil are left out.
 func unite(all []sample.Schema, argument func(i int) string) (sample.Schema, error) {
 	var out sample.Schema
 	first := ""

@@ -9,7 +9,8 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// MarshalJSON writes r complete, without the names that steps have by default: equal recipes give equal text.
+// MarshalJSON writes r complete, without the names that steps have by default: equal
+// recipes give equal text.
 func (r Recipe) MarshalJSON() ([]byte, error) {
 	steps, err := Chain(defaultNames{}.without(r.Complete().Steps)).MarshalJSON()
 	if err != nil {
@@ -104,16 +105,16 @@ func (r *Recipe) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// YAML writes r as a file for people: complete, but without the names that steps have by default.
-// [Read] makes the same recipe of it. It is nil where an argument has no form at all, as NaN has
-// none.
+// YAML writes r as a file for people: complete, but without the names that steps have by
+// default. [Read] makes the same recipe of it. It is nil where an argument has no form at
+// all, as NaN has none.
 func (r Recipe) YAML() []byte { return File{Recipe: r}.YAML() }
 
 // YAML writes the recipe and its section "loader", if it has one. Variables are replaced.
 func (f File) YAML() []byte { return f.write(format.YAML) }
 
-// JSON writes what [File.YAML] does, in JSON. What "${" means in files makes it differ from what
-// [Recipe.MarshalJSON] writes.
+// JSON writes what [File.YAML] does, in JSON. What "${" means in files makes it differ
+// from what [Recipe.MarshalJSON] writes.
 func (f File) JSON() []byte { return f.write(format.JSON) }
 
 func (f File) write(as func([]format.Section) []byte) []byte {

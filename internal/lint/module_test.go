@@ -21,7 +21,8 @@ import (
 	"testing"
 )
 
-// A module is all packages of the tree with their types, in one build: that of this machine.
+// A module is all packages of the tree with their types, in one build: that of this
+// machine.
 type module struct {
 	fset    *token.FileSet
 	index   map[string]*checkedPackage // by import path
@@ -107,6 +108,7 @@ func (m *module) parseFolder(top, dir string) error {
 	if len(found.GoFiles)+len(found.CgoFiles) == 0 {
 		return nil
 	}
+
 	p := &checkedPackage{dir: dir, imports: found.Imports, files: make(map[string]*ast.File), size: make(map[string]int)}
 	for _, name := range append(found.GoFiles, found.CgoFiles...) {
 		text, err := os.ReadFile(filepath.Join(top, dir, name))
@@ -133,6 +135,7 @@ func (m *module) compiled(top string) (types.Importer, error) {
 			}
 		}
 	}
+
 	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}"}, slices.Sorted(maps.Keys(wanted))...)
 	cmd := exec.Command("go", args...)
 	cmd.Dir = top
@@ -142,6 +145,7 @@ func (m *module) compiled(top string) (types.Importer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w\n%s", err, wrong.Bytes())
 	}
+
 	exports := make(map[string]string)
 	for line := range strings.Lines(string(out)) {
 		name, file, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -150,7 +154,8 @@ func (m *module) compiled(top string) (types.Importer, error) {
 	return importer.ForCompiler(m.fset, "gc", func(name string) (io.ReadCloser, error) { return os.Open(exports[name]) }), nil
 }
 
-// Import implements [types.Importer]: what is in the tree is checked when somebody first asks.
+// Import implements [types.Importer]: what is in the tree is checked when somebody first
+// asks.
 func (m *module) Import(name string) (*types.Package, error) {
 	p := m.index[name]
 	if p == nil {
@@ -174,7 +179,8 @@ func (m *module) Import(name string) (*types.Package, error) {
 	return p.types, nil
 }
 
-// refer finds out which file refers to which: by a name of the package, a method or a field.
+// refer finds out which file refers to which: by a name of the package, a method or a
+// field.
 func (p *checkedPackage) refer(fset *token.FileSet, info *types.Info) {
 	p.uses = make(map[string]map[string]bool)
 	for name := range p.files {
@@ -213,8 +219,8 @@ func (p *checkedPackage) exported() (n int) {
 	return n
 }
 
-// worstTangle returns the files of the largest tangle, by lines; nil where no two files refer to
-// each other.
+// worstTangle returns the files of the largest tangle, by lines; nil where no two files
+// refer to each other.
 func (p *checkedPackage) worstTangle() (worst []string) {
 	reach := make(map[string]map[string]bool)
 	for _, name := range p.names() {

@@ -9,13 +9,14 @@ import (
 	"text/tabwriter"
 )
 
-// mostTangled is the size in lines of the largest tangle that a package may have. A tangle is a
-// set of files each of which refers, over any number of others, to each of the rest: none of
-// them can be read or changed without the others.
+// mostTangled is the size in lines of the largest tangle that a package may have. A
+// tangle is a set of files each of which refers, over any number of others, to each of
+// the rest: none of them can be read or changed without the others.
 const mostTangled = 1900
 
-// allowances are for packages that are above it. A figure may only go down: whoever makes a
-// tangle smaller takes the allowance down with it, and at last away. Nobody adds a line.
+// allowances are for packages that are above it. A figure may only go down: whoever makes
+// a tangle smaller takes the allowance down with it, and at last away. Nobody adds a
+// line.
 var allowances = map[string]int{
 	".":      8400, // 8,244 of 8,882 lines; issue 17 divides it into rooms
 	"pipe":   9600, // 9,212 of 10,999; the same
@@ -23,8 +24,8 @@ var allowances = map[string]int{
 	"serve":  2400, // 2,248 of 2,686
 }
 
-// slack is how far an allowance may lie above its package. Without it, each line that goes would
-// be a change of this file.
+// slack is how far an allowance may lie above its package. Without it, each line that
+// goes would be a change of this file.
 const slack = 500
 
 // Go test -run TestTangles -v ./internal/lint prints the table.
@@ -88,7 +89,8 @@ func TestTanglesAreFound(t *testing.T) {
 	}
 }
 
-// What counts as a reference: a name, a method and a field, in whichever file they are declared.
+// What counts as a reference: a name, a method and a field, in whichever file they are
+// declared.
 func TestReferencesAreResolved(t *testing.T) {
 	m := loadModule(t)
 	i := m.index["headrace/internal/lint/testdata/references"]

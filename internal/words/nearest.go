@@ -1,5 +1,5 @@
-// Package words has what messages are made of: lists of names, numbers of things, and what
-// somebody probably meant.
+// Package words has what messages are made of: lists of names, numbers of things, and
+// what somebody probably meant.
 package words
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Unknown says that a name is not among those that are known, and which of them was probably
-// meant. What is the kind of name: "argument".
+// Unknown says that a name is not among those that are known, and which of them was
+// probably meant. What is the kind of name: "argument".
 func Unknown(what, name string, known []string) error {
 	hint := ""
 	if near := Nearest(name, known); near != "" {
@@ -17,8 +17,8 @@ func Unknown(what, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q: %stakes %s", what, name, hint, List(known))
 }
 
-// Nearest returns the known name from which the fewest mistakes of typing lead to name; "" where
-// that would be no mistake of typing.
+// Nearest returns the known name from which the fewest mistakes of typing lead to name;
+// "" where that would be no mistake of typing.
 func Nearest(name string, known []string) string {
 	best, fewest := "", max(1, len(name)/3)+1
 	for _, k := range known {
@@ -29,8 +29,8 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// distance counts the letters that must be inserted, deleted, replaced or exchanged with their
-// neighbour to get from a to b (Damerau-Levenshtein, optimal string alignment).
+// distance counts the letters that must be inserted, deleted, replaced or exchanged with
+// their neighbour to get from a to b (Damerau-Levenshtein, optimal string alignment).
 func distance(a, b string) int {
 	// Three rows of the table are enough: an exchange looks two rows back.
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

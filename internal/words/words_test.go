@@ -21,7 +21,8 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-// A name that has nothing to do with any known one has no nearest: a wrong guess misleads.
+// A name that has nothing to do with any known one has no nearest: a wrong guess
+// misleads.
 func TestNearest(t *testing.T) {
 	known := []string{"size", "max_size", "p"}
 	for name, want := range map[string]string{"siz": "size", "Size": "size", "maxsize": "max_size", "colour": "", "q": "p", "prob": "", "": "p"} {

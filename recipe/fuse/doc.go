@@ -1,8 +1,10 @@
 // Package fuse finds the steps of a recipe that the engine carries out as one.
 //
-// Decoding, all operations on an image, and batching become one operation that reads a compressed file and writes final pixels into
-// their row of a batch: no image in between is stored, and what a crop throws away need not be decoded. Steps of other kinds stand between such
-// operations, and so do merges and routes. [Fuse] says which steps are one [Part] and what they come to, [Plan.Split] makes a part of each.
+// Decoding, all operations on an image, and batching become one operation that reads a
+// compressed file and writes final pixels into their row of a batch: no image in between
+// is stored, and what a crop throws away need not be decoded. Steps of other kinds stand
+// between such operations, and so do merges and routes. [Fuse] says which steps are one
+// [Part] and what they come to, [Separate] makes a part of each.
 //
 //	plan, err := fuse.Fuse(r)
 //	images := plan.Last.Images

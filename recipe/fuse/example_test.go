@@ -8,13 +8,14 @@ import (
 )
 
 func Example() {
-	plan, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{
+	r := recipe.Recipe{Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: "data/train"}},
 		{Op: "decode_image"},
 		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 224}}},
 		{Op: "random_flip"},
 		{Args: &recipe.Batch{Size: 32}},
-	}})
+	}}
+	plan, err := fuse.Fuse(r)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -22,8 +23,8 @@ func Example() {
 	for _, part := range plan.Parts() {
 		fmt.Println(part.Name())
 	}
-	split, err := plan.Split()
-	for _, part := range split.Parts() {
+	separate, err := fuse.Separate(r)
+	for _, part := range separate.Parts() {
 		fmt.Println("-", part.Name(), err)
 	}
 	// Output:

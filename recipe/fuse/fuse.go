@@ -14,12 +14,19 @@ import (
 	"headrace/tensor"
 )
 
-// Fuse returns what r comes to. The recipe must have passed its Check. The error names the first step that the engine cannot run in
-// this way.
-func Fuse(r recipe.Recipe) (Plan, error) {
+// Fuse returns what r comes to. The recipe must have passed its Check. The error names
+// the first step that the engine cannot run in this way.
+func Fuse(r recipe.Recipe) (Plan, error) { return plan(r, false) }
+
+// Separate is Fuse, with each step a part of its own: what it does can be seen, and costs
+// that its pixels are stored for the next. Steps from the first on that leaves what no
+// step can go on with stay one part.
+func Separate(r recipe.Recipe) (Plan, error) { return plan(r, true) }
+
+func plan(r recipe.Recipe, separate bool) (Plan, error) {
 	r = r.Complete()
 	schemas, _ := r.Schemas()
-	f := fuser{seed: r.Seed, schemas: schemas}
+	f := fuser{seed: r.Seed, separate: separate, schemas: schemas}
 	c, err := f.chain(r.Steps, chain{})
 	if err != nil {
 		return Plan{}, err
@@ -38,10 +45,11 @@ func Fuse(r recipe.Recipe) (Plan, error) {
 
 // fuser goes through the tree.
 type fuser struct {
-	seed    uint64
-	schemas []sample.Schema // of what the steps give
-	at      int             // the step at hand, as recipe.All counts
-	plan    Plan            // but its Samples
+	seed     uint64
+	separate bool            // steps join others only where they have to
+	schemas  []sample.Schema // of what the steps give
+	at       int             // the step at hand, as recipe.All counts
+	plan     Plan            // but its Samples
 }
 
 // chain is as much of a chain as has been put together.
@@ -82,20 +90,23 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		source := c.flow.Source
 		source.Shuffle, source.ShuffleSeed = args, f.seedOf(args.Seed)
 		source.Names = append(source.Names, s.Name)
+
 	case *recipe.Merge:
 		return f.merge(c, s.Name, args)
 	case *recipe.Route:
 		return f.route(c, s, args)
+
 	case *recipe.DecodeImage:
 		o := args.Options()
 		c.begin(Part{Images: &Images{Field: args.Field, To: args.To, Decode: o, Form: o.Form()}}, s)
 		c.modes[args.To] = o.Mode
 	case recipe.Transform:
-		if err := c.goOn(s); err != nil {
+		if err := f.goOn(c, s); err != nil {
 			return err
 		}
 		images := c.last().Images
 		images.Steps = append(images.Steps, media.Step{Op: args.Transform(), ID: order.OpID(s.Name)})
+
 	case *recipe.Batch:
 		f.plan.Batch = *args
 		f.end(c, s)
@@ -105,7 +116,8 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	case *recipe.Pack:
 		f.plan.Pack = args
 		f.end(c, s)
-	default:
+
+	default: // a function, decode_npy, an operation from elsewhere
 		c.begin(Part{Step: &s}, s)
 	}
 	return nil
@@ -149,7 +161,8 @@ func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 	return nil
 }
 
-// unite goes on behind the i-th of several chains. What was decoded exactly in one of them is worked on exactly.
+// unite goes on behind the i-th of several chains. What was decoded exactly in one of
+// them is worked on exactly.
 func (c *chain) unite(i int, other chain) {
 	if i == 0 {
 		c.modes = other.modes
@@ -175,24 +188,27 @@ func (c *chain) last() *Part {
 	return nil
 }
 
+// end puts samples into batches: by the last part, where it can do that, or else by a
+// part that does nothing else.
 func (f *fuser) end(c *chain, s recipe.Step) {
 	f.plan.Schema = c.schema
 	p := c.last()
-	if f.plan.Batch.Collate != nil {
+	switch {
+	case f.plan.Batch.Collate != nil:
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
-		return
-	}
-	if p == nil || !fills(p, s) {
+	case p == nil || !fills(p, s) || f.separate && !c.unstorable(p):
 		f.plan.Last = Part{Names: []string{s.Name}}
-		return
+	default:
+		c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
+		p.Names = append(p.Names, s.Name)
+		f.plan.Last = *p
 	}
-	c.flow.Nodes = c.flow.Nodes[:len(c.flow.Nodes)-1]
-	p.Names = append(p.Names, s.Name)
-	f.plan.Last = *p
 }
 
-// fills tells whether a part can write into the batch. Steps on an image with a time limit cannot: when that is over, their operation may still be writing. The worker of a
-// function of Python is ended before anybody goes on, so such a function can, where samples are stacked.
+// fills tells whether a part can write into the batch. Steps on an image with a time
+// limit cannot: when that is over, their operation may still be writing. The worker of a
+// function of Python is ended before anybody goes on, so such a function can, where
+// samples are stacked.
 func fills(p *Part, batch recipe.Step) bool {
 	if p.Images != nil {
 		return p.Failures == nil || p.Failures.TimeLimit == nil
@@ -205,33 +221,47 @@ func fills(p *Part, batch recipe.Step) bool {
 	return stacks && maps
 }
 
-// goOn joins a step on the image to the part before, or begins another one with the pixels that are stored. A step without failures of its own has those of
-// the part that it joins: they are one operation.
-func (c *chain) goOn(s recipe.Step) error {
+// goOn joins a step on the image to the part before, or begins another one with the
+// pixels that are stored. A step without failures of its own has those of the part that
+// it joins: they are one operation.
+func (f *fuser) goOn(c *chain, s recipe.Step) error {
 	i := slices.IndexFunc(c.schema, func(field sample.Field) bool { return field.Type.Axes != "" })
 	if i < 0 {
 		return errors.New("has no image to work on")
 	}
 	name, form := c.schema[i].Name, recipe.ImageForm(c.schema[i].Type)
+
 	p := c.last()
-	joins := p != nil && p.Images != nil && p.Images.To == name
-	if joins && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {
-		p.Names = append(p.Names, s.Name)
-		return nil
+	follows := p != nil && p.Images != nil && p.Images.To == name
+	if follows && (s.Failures == nil || reflect.DeepEqual(s.Failures, p.Failures)) {
+		if !f.separate || !storable(form) {
+			p.Names = append(p.Names, s.Name)
+			return nil
+		}
+		s.Failures = p.Failures
 	}
 	if !storable(form) {
-		return c.refuse(s, form, joins)
+		return c.refuse(s, form, follows)
 	}
 	c.begin(Part{Images: &Images{To: name, Decode: media.Options{Mode: c.modes[name], Color: form.Color, DType: form.DType}, Form: form}}, s)
 	return nil
 }
 
+// unstorable tells whether a part makes images that cannot be stored for another one.
+func (c *chain) unstorable(p *Part) bool {
+	if p.Images == nil {
+		return false
+	}
+	i := c.schema.Find(p.Images.To)
+	return !storable(recipe.ImageForm(c.schema[i].Type))
+}
+
 // refuse says why a step cannot go on with the image as it is.
-func (c *chain) refuse(s recipe.Step, form media.Form, joins bool) error {
+func (c *chain) refuse(s recipe.Step, form media.Form, follows bool) error {
 	const only = "its image is %v there, and normalize and layout can only be followed by each other"
 	p := c.last()
 	switch {
-	case joins:
+	case follows:
 		return fmt.Errorf("has other failures than %q before it: "+only+", as one operation; give both the same", p.Names[len(p.Names)-1], form)
 	case p != nil:
 		return fmt.Errorf("cannot follow %q: "+only+"; put %q before them, or behind %q", p.Name(), form, p.Name(), s.Name)
@@ -240,7 +270,8 @@ func (c *chain) refuse(s recipe.Step, form media.Form, joins bool) error {
 	}
 }
 
-// storable tells whether steps can go on with a picture that was stored: with whole numbers, a pixel's side by side.
+// storable tells whether steps can go on with a picture that was stored: with whole
+// numbers, a pixel's side by side.
 func storable(f media.Form) bool {
 	return f.Layout == media.HWC && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16)
 }

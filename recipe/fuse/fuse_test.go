@@ -85,7 +85,8 @@ func TestValidationRecipe(t *testing.T) {
 // decoded is the form of an image behind decode_image.
 var decoded = media.Form{Height: media.Unknown, Width: media.Unknown, DType: tensor.Uint8}
 
-// fusing checks the recipe first, as Fuse expects, and that what the geometry gives is what the schema says.
+// fusing checks the recipe first, as Fuse expects, and that what the geometry gives is
+// what the schema says.
 func fusing(t *testing.T, r recipe.Recipe) fuse.Plan {
 	t.Helper()
 	schema, err := r.Check()
@@ -114,7 +115,8 @@ var registerBlur = sync.OnceValue(func() error {
 	return recipe.Register(recipe.Op{Name: "blur", Doc: "Blurs.", New: func() recipe.Args { return new(blur) }})
 })
 
-// parts shows a plan's parts: images as what they read and write, other steps in brackets.
+// parts shows a plan's parts: images as what they read and write, other steps in
+// brackets.
 func parts(p fuse.Plan) string {
 	var all []string
 	for _, part := range p.Parts() {
@@ -130,7 +132,7 @@ func parts(p fuse.Plan) string {
 	return strings.Join(all, " ")
 }
 
-func TestPartsAndTheirSplit(t *testing.T) {
+func TestPartsAndSeparateSteps(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)
 	}
@@ -170,17 +172,15 @@ func TestPartsAndTheirSplit(t *testing.T) {
 		if got := parts(p); got != c.fused {
 			t.Errorf("the parts are %s, want %s", got, c.fused)
 		}
-		split, err := p.Split()
-		if got := parts(split); err != nil || got != c.split {
-			t.Errorf("%v, split they are %s, want %s", err, got, c.split)
-		}
-		if got := parts(p); got != c.fused {
-			t.Errorf("the split changed the plan to %s", got)
+		separate, err := fuse.Separate(recipe.Recipe{Steps: c.steps})
+		if got := parts(separate); err != nil || got != c.split {
+			t.Errorf("%v, separate they are %s, want %s", err, got, c.split)
 		}
 	}
 }
 
-// Behind a step between them, a picture is decoded no more, and what mode it was decoded in counts still.
+// Behind a step between them, a picture is decoded no more, and what mode it was decoded
+// in counts still.
 func TestStoredPicturesKeepTheirMode(t *testing.T) {
 	if err := registerBlur(); err != nil {
 		t.Fatal(err)

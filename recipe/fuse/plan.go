@@ -8,7 +8,8 @@ import (
 	"headrace/sample"
 )
 
-// Plan is a recipe as the engine runs it: where samples come from and what happens to them, and what puts them into batches.
+// Plan is a recipe as the engine runs it: where samples come from and what happens to
+// them, and what puts them into batches.
 type Plan struct {
 	Samples Flow
 	Schema  sample.Schema // of them
@@ -20,7 +21,8 @@ type Plan struct {
 	Pack    *recipe.Pack
 }
 
-// Flow is samples on their way: from a Source, or from a Merge, or, in a branch, from neither; through nodes, one behind the other.
+// Flow is samples on their way: from a Source, or from a Merge, or, in a branch, from
+// neither; through nodes, one behind the other.
 type Flow struct {
 	Source *Source
 	Merge  *Merge
@@ -78,7 +80,8 @@ type Branch struct {
 	Flow Flow
 }
 
-// Part is what runs as one. It has Images, or another Step, or neither: then it is the batch alone. Where it is the last, the batch is a part of it.
+// Part is what runs as one. It has Images, or another Step, or neither: then it is the
+// batch alone. Where it is the last, the batch is a part of it.
 type Part struct {
 	Names    []string // of the steps that it consists of
 	Images   *Images

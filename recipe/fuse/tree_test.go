@@ -9,7 +9,8 @@ import (
 	"headrace/recipe/fuse"
 )
 
-// outline shows a flow: sources by name, merges and branches in brackets, parts as what they consist of.
+// outline shows a flow: sources by name, merges and branches in brackets, parts as what
+// they consist of.
 func outline(f fuse.Flow) string {
 	var all []string
 	switch {
@@ -71,7 +72,8 @@ func TestTrees(t *testing.T) {
 			"merge(merge_2(files | files_2) decode_image | files_3 decode_image_2) blur center_crop+batch",
 			"merge(merge_2(files | files_2) decode_image | files_3 decode_image_2) blur center_crop batch"},
 
-		// A step without failures of its own has those of the operation that it joins; other failures make another operation.
+		// A step without failures of its own has those of the operation that it joins;
+		// other failures make another operation.
 		{[]recipe.Step{files(), failing(decode, skip), crop, flip, batch}, "files decode_image+center_crop+random_flip+batch", "files decode_image center_crop random_flip batch"},
 		{[]recipe.Step{files(), failing(decode, skip), failing(crop, skip), flip, batch}, "files decode_image+center_crop+random_flip+batch", "files decode_image center_crop random_flip batch"},
 		{[]recipe.Step{files(), decode, failing(crop, skip), flip, batch}, "files decode_image center_crop+random_flip+batch", "files decode_image center_crop random_flip batch"},
@@ -86,18 +88,12 @@ func TestTrees(t *testing.T) {
 		if got := whole(p); got != c.fused {
 			t.Errorf("got  %s\nwant %s", got, c.fused)
 		}
-		split, err := p.Split()
-		if got := whole(split); err != nil || got != c.text {
-			t.Errorf("%v, split\ngot  %s\nwant %s", err, got, c.text)
-		}
-		if got := whole(p); got != c.fused {
-			t.Errorf("the split changed the plan to %s", got)
+		separate, err := fuse.Separate(recipe.Recipe{Steps: c.steps})
+		if got := whole(separate); err != nil || got != c.text {
+			t.Errorf("%v, separate\ngot  %s\nwant %s", err, got, c.text)
 		}
 	}
-	p, err := fuse.Fuse(recipe.Recipe{Steps: []recipe.Step{files(), failing(decode, skip), crop, blurs, flip, batch}})
-	if err == nil {
-		p, err = p.Split()
-	}
+	p, err := fuse.Separate(recipe.Recipe{Steps: []recipe.Step{files(), failing(decode, skip), crop, blurs, flip, batch}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@ import (
 	"headrace/internal/words"
 )
 
-// Choice says what is wrong with an argument that accepts one of the words in its tag `choices`.
+// Choice says what is wrong with an argument that accepts one of the words in its tag
+// `choices`.
 func Choice(args any, name, got string) error { return OneOf(name, got, choices(args, name)) }
 
 // OneOf says what is wrong with an argument that accepts one of these words.

@@ -1,8 +1,8 @@
-// Package argument is about structs whose fields are the arguments of an operation: their names,
-// what they are written as, and what is wrong with their values.
+// Package argument is about structs whose fields are the arguments of an operation: their
+// names, what they are written as, and what is wrong with their values.
 //
-// Of the tags of a field it reads `json`, which has the argument's name, `required`, `choices`,
-// `min` and `max`. It knows no operation.
+// Of the tags of a field it reads `json`, which has the argument's name, `required`,
+// `choices`, `min` and `max`. It knows no operation.
 package argument
 
 import (
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Struct returns a pointer to the struct whose fields are the arguments: args itself, or what it
-// holds in their place.
+// Struct returns a pointer to the struct whose fields are the arguments: args itself, or
+// what it holds in their place.
 func Struct(args any) any {
 	if h, ok := args.(interface{ Held() any }); ok {
 		return h.Held()
@@ -48,12 +48,13 @@ func Name(f reflect.StructField) string {
 // Required tells whether the argument has to be given.
 func Required(f reflect.StructField) bool { return f.Tag.Get("required") == "true" }
 
-// Takes says what an argument of a type is written as. Types that have a form of their own say it
-// themselves, by a method Takes.
+// Takes says what an argument of a type is written as. Types that have a form of their
+// own say it themselves, by a method Takes.
 func Takes(t reflect.Type) string {
 	if own, ok := reflect.New(t).Interface().(interface{ Takes() string }); ok {
 		return own.Takes()
 	}
+
 	switch t.Kind() {
 	case reflect.Pointer:
 		return Takes(t.Elem())

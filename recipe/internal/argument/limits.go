@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// CheckTags holds arguments against the tags of their fields: `choices`, `min` and `max`, and
-// `required`, which only a pointer or a list can lack.
+// CheckTags holds arguments against the tags of their fields: `choices`, `min` and `max`,
+// and `required`, which only a pointer or a list can lack.
 func CheckTags(args any) error {
 	args = Struct(args)
 	var errs []error

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Mistake is what is wrong with an argument, found by an operation that does not know which step
-// it is in.
+// Mistake is what is wrong with an argument, found by an operation that does not know
+// which step it is in.
 type Mistake struct {
 	Path string // from the operation: "size", "paths[3]"
 	Err  error

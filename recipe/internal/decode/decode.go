@@ -1,7 +1,7 @@
 // Package decode fills the structs of a recipe from JSON, strictly.
 //
-// Unknown and repeated keys are refused, nothing is converted, and all mistakes are collected. null
-// says that something is not given.
+// Unknown and repeated keys are refused, nothing is converted, and all mistakes are
+// collected. null says that something is not given.
 package decode
 
 import (
@@ -34,8 +34,8 @@ type Decoder struct {
 // Of makes a variable something to fill.
 func Of(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
 
-// Object hands each member of v to the field of its name; stranger says what is wrong with another
-// name. The names in the result were there.
+// Object hands each member of v to the field of its name; stranger says what is wrong
+// with another name. The names in the result were there.
 func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v rawjson.Value, path string), stranger func(key string) error) (given map[string]bool) {
 	given = make(map[string]bool)
 	for quoted, member := range v.Members() {
@@ -163,7 +163,8 @@ func (d Decoder) fill(v rawjson.Value, dst reflect.Value, path string) error {
 	return rawjson.ErrKind
 }
 
-// replaced says with which value in the place of variables an argument could not be filled.
+// replaced says with which value in the place of variables an argument could not be
+// filled.
 type replaced struct {
 	with rawjson.Value
 	error
@@ -171,8 +172,8 @@ type replaced struct {
 
 func (e replaced) Unwrap() error { return e.error }
 
-// fillReplaced fills an argument with a value that has variables in it. What accepts text gets the
-// text of a variable; else it is what that spells.
+// fillReplaced fills an argument with a value that has variables in it. What accepts text
+// gets the text of a variable; else it is what that spells.
 func (d Decoder) fillReplaced(v rawjson.Value, dst reflect.Value, path string) error {
 	plain := Decoder{Wrong: d.Wrong, StepsType: d.StepsType}
 	text, err := d.Vars.Fill(v, false)

@@ -1,5 +1,5 @@
-// Package document reads the text of a recipe's file, YAML or JSON, and remembers where everything
-// is in it.
+// Package document reads the text of a recipe's file, YAML or JSON, and remembers where
+// everything is in it.
 package document
 
 import (
@@ -9,7 +9,8 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// Document is the text of a file as one JSON value, of which each part can be told where it is.
+// Document is the text of a file as one JSON value, of which each part can be told where
+// it is.
 type Document struct {
 	Value rawjson.Value
 
@@ -22,9 +23,9 @@ type mark struct{ offset, line, column int }
 
 const blanks = " \t\r\n"
 
-// Parse reads JSON as it is, and all else as YAML, of which JSON is a part: what begins like JSON
-// may still be YAML, with a comment or a comma at the end of a list. Its errors are
-// [*rawjson.SyntaxError], or join several.
+// Parse reads JSON as it is, and all else as YAML, of which JSON is a part: what begins
+// like JSON may still be YAML, with a comment or a comma at the end of a list. Its errors
+// are [*rawjson.SyntaxError], or join several.
 func Parse(text []byte) (Document, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	begin := bytes.TrimLeft(text, blanks)

@@ -16,13 +16,15 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// MaxBytes bounds what is read, for a wrong name may be one of something that does not end.
+// MaxBytes bounds what is read, for a wrong name may be one of something that does not
+// end.
 const MaxBytes = 1 << 30
 
 // Version is the number of the notation, the value of the key "headrace".
 const Version = 1
 
-// MaxYAML is the size of the largest YAML text that is read, as its tree may take a few hundred times the memory. JSON may be larger.
+// MaxYAML is the size of the largest YAML text that is read, as its tree may take a few
+// hundred times the memory. JSON may be larger.
 const MaxYAML = 1 << 20
 
 const (
@@ -30,8 +32,9 @@ const (
 	maxYAMLDepth = 50
 )
 
-// parseYAML makes one JSON value of YAML text. What YAML has beyond JSON in meaning is refused: anchors, tags, merged and complex keys, several
-// documents, numbers in other notations.
+// parseYAML makes one JSON value of YAML text. What YAML has beyond JSON in meaning is
+// refused: anchors, tags, merged and complex keys, several documents, numbers in other
+// notations.
 func parseYAML(text []byte) (Document, error) {
 	if len(text) > MaxYAML {
 		return Document{}, &rawjson.SyntaxError{Err: fmt.Errorf("is larger than %d MiB, which is much for YAML: write it as JSON, of which %d MiB may be", MaxYAML>>20, MaxBytes>>20)}
@@ -40,11 +43,14 @@ func parseYAML(text []byte) (Document, error) {
 		line, column := rawjson.Position(text, at+1)
 		return Document{}, yamlError(line, column, "is not valid UTF-8")
 	}
+
 	return guard(func() (Document, error) {
 		tokens := lexer.Tokenize(strings.ReplaceAll(string(text), "\r\n", "\n"))
 		if err := admit(tokens); err != nil {
 			return Document{}, err
 		}
+
+		// Keys that are given twice are found where they are read, with the words for JSON.
 		file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 		if err != nil {
 			return Document{}, syntaxError(err)
@@ -53,6 +59,7 @@ func parseYAML(text []byte) (Document, error) {
 		if err != nil {
 			return Document{}, err
 		}
+
 		y := yamlReader{text: text}
 		y.node(body)
 		if len(y.errs) > 0 {
@@ -62,7 +69,8 @@ func parseYAML(text []byte) (Document, error) {
 	})
 }
 
-// guard makes an error of a panic: the parser is large, and what it reads may come from anywhere.
+// guard makes an error of a panic: the parser is large, and what it reads may come from
+// anywhere.
 func guard(parse func() (Document, error)) (d Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,13 +122,15 @@ var unsupported = map[token.Type]string{
 	token.DirectiveType:  "has a directive: recipes have none; text that begins with % stands in quotes",
 }
 
-// admit refuses what the parser should not see: for its size, or because recipes have no such thing.
+// admit refuses what the parser should not see: for its size, or because recipes have no
+// such thing.
 func admit(tokens token.Tokens) error {
 	flow, dashes, keys := 0, 0, 0
 	for _, t := range tokens {
 		if text, found := unsupported[t.Type]; found {
 			return tokenError(t, "%s", text)
 		}
+
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
@@ -134,6 +144,7 @@ func admit(tokens token.Tokens) error {
 		if t.Type != token.SequenceEntryType {
 			dashes = 0
 		}
+
 		if flow > maxYAMLDepth || dashes > maxYAMLDepth {
 			return tokenError(t, "is nested more than %d deep", maxYAMLDepth)
 		}
@@ -184,9 +195,11 @@ func (y *yamlReader) node(n ast.Node) {
 		}
 		y.mark(start.Position)
 		y.mapping(n.Values)
+
 	case *ast.MappingValueNode:
 		y.mark(n.Key.GetToken().Position)
 		y.mapping([]*ast.MappingValueNode{n})
+
 	case *ast.SequenceNode:
 		y.mark(n.Start.Position)
 		for i, v := range n.Values {
@@ -197,6 +210,7 @@ func (y *yamlReader) node(n ast.Node) {
 			y.out = append(y.out, '[')
 		}
 		y.out = append(y.out, ']')
+
 	case *ast.LiteralNode:
 		y.mark(n.Start.Position)
 		y.out = rawjson.AppendQuote(y.out, n.Value.Value)
@@ -233,8 +247,9 @@ func (y *yamlReader) scalar(t *token.Token) {
 	y.out = append(y.out, v...)
 }
 
-// textOf returns the text that a token stands for. YAML's escapes are code points, of which surrogates are none; where a path has some for its
-// bytes, the text is read again as JSON has it.
+// textOf returns the text that a token stands for. YAML's escapes are code points, of
+// which surrogates are none; where a path has some for its bytes, the text is read again
+// as JSON has it.
 func (y *yamlReader) textOf(t *token.Token) string {
 	if t.Type != token.DoubleQuoteType || !strings.ContainsRune(t.Value, utf8.RuneError) {
 		return t.Value
@@ -279,7 +294,8 @@ var (
 	otherForm   = regexp.MustCompile(`^([-+]?0[ox][0-9A-Fa-f]+|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
-// unquoted resolves text without quotes as YAML 1.2 does: yes, no, on and off are text. Numbers that others would read differently are refused.
+// unquoted resolves text without quotes as YAML 1.2 does: yes, no, on and off are text.
+// Numbers that others would read differently are refused.
 func unquoted(text string) ([]byte, error) {
 	switch text {
 	case "", "~", "null", "Null", "NULL":
@@ -289,6 +305,7 @@ func unquoted(text string) ([]byte, error) {
 	case "false", "False", "FALSE":
 		return []byte("false"), nil
 	}
+
 	if otherForm.MatchString(text) {
 		return nil, fmt.Errorf("has the number %s: takes finite decimal numbers, or text in quotes", text)
 	}
@@ -296,6 +313,8 @@ func unquoted(text string) ([]byte, error) {
 	if m == nil || m[2] == "" && m[4] == "" {
 		return rawjson.AppendQuote(nil, text), nil
 	}
+
+	// JSON has no sign before positive numbers, and digits on both sides of the point.
 	sign, whole, point, fraction, exponent := strings.TrimPrefix(m[1], "+"), m[2], m[3], m[4], m[5]
 	if len(whole) > 1 && whole[0] == '0' {
 		return nil, fmt.Errorf("has the number %s, which some read as octal: takes %s, or %q as text", text, sign+strings.TrimLeft(whole[:len(whole)-1], "0")+whole[len(whole)-1:]+point+fraction+exponent, text)

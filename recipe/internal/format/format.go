@@ -11,7 +11,8 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// A Section is a key at the top of a file, with its value. That of "steps" has a line for each.
+// A Section is a key at the top of a file, with its value. That of "steps" has a line for
+// each.
 type Section struct {
 	Key   string
 	Value rawjson.Value
@@ -34,7 +35,8 @@ func write(w writer, sections []Section) []byte {
 	return w.end()
 }
 
-// writer writes a file, in YAML or JSON. A step is a line, as long as it is not too long in YAML.
+// writer writes a file, in YAML or JSON. A step is a line, as long as it is not too long
+// in YAML.
 type writer struct {
 	json bool
 	b    []byte
@@ -89,12 +91,14 @@ func (w *writer) steps(v rawjson.Value) {
 	}
 }
 
-// fits reports whether a value is written on the line that has some letters already. Lists of steps have a line for each.
+// fits reports whether a value is written on the line that has some letters already.
+// Lists of steps have a line for each.
 func (w *writer) fits(v rawjson.Value, column int) bool {
 	return len(v) < 4*yamlWidth && column+len(w.inline(nil, v)) <= yamlWidth && !hasSteps(v, false)
 }
 
-// hasSteps reports whether a list of objects is somewhere in v; inside says that v is in a list.
+// hasSteps reports whether a list of objects is somewhere in v; inside says that v is in
+// a list.
 func hasSteps(v rawjson.Value, inside bool) bool {
 	switch v.Kind() {
 	case rawjson.List:
@@ -113,8 +117,9 @@ func hasSteps(v rawjson.Value, inside bool) bool {
 	return false
 }
 
-// block writes a list or an object with a line for each part, indented, after the end of a line; anything else on the same line. Where it is
-// asked to, it begins here: behind the dash of another list.
+// block writes a list or an object with a line for each part, indented, after the end of
+// a line; anything else on the same line. Where it is asked to, it begins here: behind
+// the dash of another list.
 func (w *writer) block(v rawjson.Value, indent int, here bool) {
 	switch v.Kind() {
 	case rawjson.List:
@@ -124,6 +129,7 @@ func (w *writer) block(v rawjson.Value, indent int, here bool) {
 			} else {
 				w.newline(indent)
 			}
+
 			w.b = append(w.b, '-')
 			switch {
 			case e.Kind() == rawjson.Object && len(e) > len("{}"):
@@ -177,6 +183,7 @@ func (w *writer) inline(b []byte, v rawjson.Value) []byte {
 			b = w.inline(b, e)
 		}
 		return append(b, ']')
+
 	case rawjson.Object:
 		b = append(b, '{')
 		first := true
@@ -188,6 +195,7 @@ func (w *writer) inline(b []byte, v rawjson.Value) []byte {
 			b = w.inline(append(w.key(b, key), ": "...), m)
 		}
 		return append(b, '}')
+
 	case rawjson.Text:
 		return w.text(b, v)
 	case rawjson.Number:
@@ -196,7 +204,8 @@ func (w *writer) inline(b []byte, v rawjson.Value) []byte {
 	return append(b, v...)
 }
 
-// number gives a number with an exponent the form that YAML 1.1 takes for a number, too: 1.0e-07.
+// number gives a number with an exponent the form that YAML 1.1 takes for a number, too:
+// 1.0e-07.
 func (w *writer) number(n string) string {
 	digits, exponent, ok := strings.Cut(strings.ToLower(n), "e")
 	if w.json || !ok {
@@ -254,7 +263,8 @@ func (w *writer) words(b []byte, text string) []byte {
 	return append(b[:start], escaped.Bytes()...)
 }
 
-// unprintable are the characters that YAML wants escaped, or may take for the end of a line.
+// unprintable are the characters that YAML wants escaped, or may take for the end of a
+// line.
 func unprintable(c rune) bool {
 	return c >= 0x80 && c < 0xa0 || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff
 }

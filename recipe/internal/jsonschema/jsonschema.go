@@ -1,7 +1,8 @@
 // Package jsonschema describes arguments for editors, as JSON Schema (draft 2020-12).
 //
-// Wherever something else than text is accepted, a variable of the file may be: schemas refer to
-// "#/$defs/variable", and lists of steps to "#/$defs/step", which package recipe defines.
+// Wherever something else than text is accepted, a variable of the file may be: schemas
+// refer to "#/$defs/variable", and lists of steps to "#/$defs/step", which package recipe
+// defines.
 package jsonschema
 
 import (
@@ -24,9 +25,9 @@ var (
 	variable = Schema{"$ref": "#/$defs/variable"}
 )
 
-// Object returns the schema of an object that is read into a struct. Of the fields' tags it reads
-// `json`, `doc`, `required`, `choices`, `min`, `max` (of a list: of its length), `example`, and
-// `unit`: what is in bytes may have a unit.
+// Object returns the schema of an object that is read into a struct. Of the fields' tags
+// it reads `json`, `doc`, `required`, `choices`, `min`, `max` (of a list: of its length),
+// `example`, and `unit`: what is in bytes may have a unit.
 func Object(pointer any) Schema {
 	properties := make(map[string]any)
 	required := []string{}
@@ -56,12 +57,13 @@ func Object(pointer any) Schema {
 	return Schema{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// Of describes what an argument of a type is written as. Types that have a form of their own say
-// it themselves, by a method JSONSchema.
+// Of describes what an argument of a type is written as. Types that have a form of their
+// own say it themselves, by a method JSONSchema.
 func Of(t reflect.Type) Schema {
 	if own, ok := reflect.New(t).Interface().(interface{ JSONSchema() map[string]any }); ok {
 		return own.JSONSchema()
 	}
+
 	switch t.Kind() {
 	case reflect.Pointer:
 		return Of(t.Elem())

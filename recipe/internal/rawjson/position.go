@@ -20,8 +20,8 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 // Offset returns where a part of v begins in it.
 func (v Value) Offset(part Value) int { return cap(v) - cap(part) }
 
-// Position turns the number of bytes read into line and column, both from 1, the column in
-// characters.
+// Position turns the number of bytes read into line and column, both from 1, the column
+// in characters.
 func Position(doc []byte, read int) (line, column int) {
 	before := string(doc[:min(max(read-1, 0), len(doc))])
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[1+strings.LastIndexByte(before, '\n'):])
@@ -50,7 +50,8 @@ func (v Value) Follow(path string) Value {
 	return v
 }
 
-// step makes one step along a path and returns the rest of it; nil where it does not lead on.
+// step makes one step along a path and returns the rest of it; nil where it does not lead
+// on.
 func (v Value) step(path string) (Value, string) {
 	switch v.Kind() {
 	case List:

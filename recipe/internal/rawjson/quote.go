@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// AppendQuote writes text as JSON. A byte that is not UTF-8 becomes a lone surrogate from \udc80 to
-// \udcff, as Python's surrogateescape has it (docs/protocol.md).
+// AppendQuote writes text as JSON. A byte that is not UTF-8 becomes a lone surrogate from
+// \udc80 to \udcff, as Python's surrogateescape has it (docs/protocol.md).
 func AppendQuote(b []byte, p string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
@@ -40,8 +40,8 @@ func (e BadText) Error() string { return string(e) }
 // Unquote reads a JSON string. Lone surrogates are refused: they are in no text.
 func Unquote(v Value) (string, error) { return unquote(v, false) }
 
-// UnquoteBytes reads a JSON string in which lone surrogates from \udc80 to \udcff are the bytes
-// from 0x80 to 0xff. All others are refused.
+// UnquoteBytes reads a JSON string in which lone surrogates from \udc80 to \udcff are the
+// bytes from 0x80 to 0xff. All others are refused.
 func UnquoteBytes(v Value) (string, error) { return unquote(v, true) }
 
 func unquote(b []byte, bytes bool) (string, error) {

@@ -1,5 +1,5 @@
-// Package variables replaces "${name}" in the text of a recipe's file by what the variable has:
-// what was given, what is in the environment, or its default.
+// Package variables replaces "${name}" in the text of a recipe's file by what the
+// variable has: what was given, what is in the environment, or its default.
 package variables
 
 import (
@@ -33,8 +33,9 @@ type Table struct {
 	inserted int // bytes in place of variables so far
 }
 
-// What variables may come to: a value of one, and all that is put in place of them. A default may name other variables, and ten lines
-// that each double the one before would otherwise fill any memory.
+// What variables may come to: a value of one, and all that is put in place of them. A
+// default may name other variables, and ten lines that each double the one before would
+// otherwise fill any memory.
 const (
 	maxVariable = 1 << 20
 	maxInserted = 16 << 20
@@ -67,6 +68,7 @@ func (x *Table) read(section rawjson.Value, wrong func(path string, err error)) 
 		wrong("vars", fmt.Errorf(`is %s: takes an object of variables and their defaults, like {"root": "data", "size": 224}`, section.Describe()))
 		return
 	}
+
 	for quoted, usual := range section.Members() {
 		name, err := rawjson.Unquote(quoted)
 		switch {
@@ -148,12 +150,14 @@ func (x *Table) names() []string {
 	return all
 }
 
-// replace puts values in the place of variables. Lone says that text was one variable and nothing else.
+// replace puts values in the place of variables. Lone says that text was one variable and
+// nothing else.
 func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 	var b strings.Builder
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, "$")
 		b.WriteString(before)
+
 		switch {
 		case !found:
 			return b.String(), lone, nil
@@ -169,6 +173,7 @@ func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 			if err != nil {
 				return "", false, err
 			}
+
 			if len(value) > maxVariable || x.inserted+len(value) > maxInserted {
 				return "", false, rawjson.BadText(fmt.Sprintf("takes too much: a variable may have %d bytes, and all that is put in their places %d", maxVariable, maxInserted))
 			}
@@ -176,6 +181,7 @@ func (x *Table) replace(text string) (replaced string, lone bool, err error) {
 			b.WriteString(value)
 			lone = before == "" && end == "" && len(rest) == len(text)
 			rest = end
+
 		default:
 			b.WriteByte('$')
 			rest = after
@@ -204,7 +210,8 @@ func (x *Table) value(name string) (string, error) {
 	return "", rawjson.BadText(fmt.Sprintf("names the variable %q, which there is not%s", name, hint))
 }
 
-// spelled is what the value of a variable stands for where no text is taken: a number, true, false, null or a list; nil where it is none.
+// spelled is what the value of a variable stands for where no text is taken: a number,
+// true, false, null or a list; nil where it is none.
 func spelled(text string) rawjson.Value {
 	v, err := rawjson.Parse([]byte(text))
 	if err != nil || v.Kind() == rawjson.Object || v.Kind() == rawjson.Text {
@@ -213,7 +220,8 @@ func spelled(text string) rawjson.Value {
 	return v
 }
 
-// Fill returns v with all variables replaced. Where a text is one variable only, spell says whether it becomes what it spells.
+// Fill returns v with all variables replaced. Where a text is one variable only, spell
+// says whether it becomes what it spells.
 func (x *Table) Fill(v rawjson.Value, spell bool) (rawjson.Value, error) {
 	out, err := x.appendFilled(make([]byte, 0, len(v)), v, spell)
 	return rawjson.Value(out), err
@@ -226,6 +234,7 @@ func (x *Table) appendFilled(b []byte, v rawjson.Value, spell bool) ([]byte, err
 		if bytes.IndexByte(v, '$') < 0 {
 			break
 		}
+
 		text, err := rawjson.UnquoteBytes(v)
 		if err != nil {
 			return nil, err
@@ -238,6 +247,7 @@ func (x *Table) appendFilled(b []byte, v rawjson.Value, spell bool) ([]byte, err
 			return append(b, s...), nil
 		}
 		return rawjson.AppendQuote(b, text), nil
+
 	case rawjson.List:
 		b = append(b, '[')
 		for i, e := range v.Elements() {
@@ -249,6 +259,7 @@ func (x *Table) appendFilled(b []byte, v rawjson.Value, spell bool) ([]byte, err
 			}
 		}
 		return append(b, ']'), nil
+
 	case rawjson.Object:
 		b = append(b, '{')
 		for key, member := range v.Members() {

@@ -1,0 +1,65 @@
+package argument
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+)
+
+type size int
+
+func (*size) Takes() string { return "a size" }
+
+type all struct {
+	Size   size      `json:"size,omitempty" min:"1"`
+	Sizes  []*size   `json:"sizes" required:"true"`
+	Word   string    `json:"word" choices:"one,two"`
+	Ratio  [2]uint64 `json:"ratio"`
+	Hidden int       `json:"-"`
+	own    int
+}
+
+type held struct{ all }
+
+func (h *held) Held() any { return &h.all }
+
+func TestFields(t *testing.T) {
+	text := ""
+	for _, f := range FieldsOf(new(held)) {
+		text += fmt.Sprintf("%s %t: %s\n", Name(f), Required(f), Takes(f.Type))
+	}
+	want := "size false: a size\nsizes true: a list, each a size\nword false: text\nratio false: a list of 2, each a whole number from 0 on\n"
+	if text != want {
+		t.Errorf("got\n%swant\n%s", text, want)
+	}
+	if known := reflect.TypeFor[all](); !Has(known, "word") || Has(known, "Word") || Has(known, "own") {
+		t.Error("arguments go by the names in their tags")
+	}
+}
+
+func TestTags(t *testing.T) {
+	a := held{all{Word: "too", own: 1}}
+	if err := CheckTags(&a); err == nil || err.Error() != "is 0: takes a number from 1 on\nlacks the argument sizes\nis \"too\": did you mean \"two\"? takes \"one\" or \"two\"" {
+		t.Error(err)
+	}
+	a = held{all{Size: 1, Sizes: []*size{}, Word: "one"}}
+	if err := CheckTags(&a); err != nil {
+		t.Error(err)
+	}
+}
+
+// Mistakes in what an argument has inside are at the path through both.
+func TestMistakesInside(t *testing.T) {
+	err := Inside("collate", errors.Join(Wrong("fields[1]", "is empty"), errors.New("has no function")))
+	want := []string{"collate.fields[1]", "collate"}
+	for i, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		var m Mistake
+		if !errors.As(e, &m) || m.Path != want[i] {
+			t.Errorf("%v is at %q, want %q", e, m.Path, want[i])
+		}
+	}
+	if Inside("collate", nil) != nil {
+		t.Error("nothing is wrong")
+	}
+}
