@@ -19,12 +19,12 @@ import (
 type Batch struct {
 	slots   *slots
 	slot    *arena.Slot
-	form    atomic.Pointer[form] // nil until a row is written, where batches have several
-	texts   [][]string           // by field of text or objects, then row; len(texts[i]) == layout.rows
-	origins [][]record.Origin    // by row; nil: there is no ledger
-	lost    [][]*record.Lost     // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
+	form    atomic.Pointer[form]        // nil until a row is written, where batches have several
+	texts   []*rowValues[string]        // by field of text or objects, then row
+	origins *rowValues[[]record.Origin] // by row; nil: there is no ledger
+	lost    *rowValues[[]*record.Lost]  // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
 	rows    int
-	samples []int // by row, how many are packed into it; nil: one
+	samples *rowValues[int] // by row, how many are packed into it; nil: one
 	epoch   int
 	step    int64
 }
@@ -84,7 +84,7 @@ func (b *Batch) Objects(name string) []string { return b.beside(name, sample.Obj
 func (b *Batch) beside(name string, kind sample.Kind) []string {
 	for t, f := range b.slots.layout.texts {
 		if field := &b.slots.layout.fields[f]; field.Name == name && field.Kind == kind {
-			return b.texts[t][:b.rows]
+			return b.texts[t].first(b.rows)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (b *Batch) beside(name string, kind sample.Kind) []string {
 func (b *Batch) Texts() [][]string {
 	out := make([][]string, len(b.texts))
 	for i := range b.texts {
-		out[i] = b.texts[i][:b.rows]
+		out[i] = b.texts[i].first(b.rows)
 	}
 	return out
 }
@@ -102,20 +102,22 @@ func (b *Batch) Texts() [][]string {
 // empty forgets whose samples a row holds.
 func (b *Batch) empty(row int) {
 	if b.lost != nil {
-		b.lost[row] = nil
+		*b.lost.at(row) = nil
 	}
 	if b.origins != nil {
-		b.origins[row] = nil
+		*b.origins.at(row) = nil
 	}
 }
 
 // origin notes a sample that an empty row holds, behind those that were noted.
 func (b *Batch) origin(row int, it *record.Record) {
 	if b.lost != nil && it.Replaced != nil {
-		b.lost[row] = append(b.lost[row], it.Replaced)
+		lost := b.lost.at(row)
+		*lost = append(*lost, it.Replaced)
 	}
 	if b.origins != nil {
-		b.origins[row] = append(b.origins[row], it.Origin())
+		origins := b.origins.at(row)
+		*origins = append(*origins, it.Origin())
 	}
 }
 
@@ -124,7 +126,7 @@ func (b *Batch) Samples() (n int64) {
 	if b.samples == nil {
 		return int64(b.rows)
 	}
-	for _, k := range b.samples[:b.rows] {
+	for _, k := range b.samples.first(b.rows) {
 		n += int64(k)
 	}
 	return n
@@ -173,18 +175,18 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 		}
 		b, _ := s.free.Get().(*Batch)
 		if b == nil {
-			b = &Batch{slots: s, texts: make([][]string, len(s.layout.texts))}
+			b = &Batch{slots: s, texts: make([]*rowValues[string], len(s.layout.texts))}
 			for i := range b.texts {
-				b.texts[i] = make([]string, s.layout.rows)
+				b.texts[i] = newRowValues[string](s.layout.rows)
 			}
 			if s.packs {
-				b.samples = make([]int, s.layout.rows)
+				b.samples = newRowValues[int](s.layout.rows)
 			}
 			if s.notes {
-				b.lost = make([][]*record.Lost, s.layout.rows)
+				b.lost = newRowValues[[]*record.Lost](s.layout.rows)
 			}
 			if s.ledger {
-				b.origins = make([][]record.Origin, s.layout.rows)
+				b.origins = newRowValues[[]record.Origin](s.layout.rows)
 			}
 		}
 		b.slot, b.rows = slot, 0
@@ -201,16 +203,16 @@ func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
 		copy(dst.row(i, to), src.row(i, from))
 	}
 	for t := range dst.texts {
-		dst.texts[t][to] = src.texts[t][from]
+		*dst.texts[t].at(to) = *src.texts[t].at(from)
 	}
 	if dst.samples != nil {
-		dst.samples[to] = src.samples[from]
+		*dst.samples.at(to) = *src.samples.at(from)
 	}
 	if dst.lost != nil {
-		dst.lost[to] = src.lost[from]
+		*dst.lost.at(to) = *src.lost.at(from)
 	}
 	if dst.origins != nil {
-		dst.origins[to] = src.origins[from]
+		*dst.origins.at(to) = *src.origins.at(from)
 	}
 }
 
@@ -228,7 +230,7 @@ func (b *Batch) checkBeside(most int) error {
 	size := 0
 	for _, field := range b.texts {
 		size += 4 * (b.rows + 1)
-		for _, text := range field[:b.rows] {
+		for _, text := range field.first(b.rows) {
 			size += len(text)
 		}
 	}
@@ -248,10 +250,14 @@ func (s *slots) Drop(b *Batch) {
 // recycle keeps a batch's tables for the next one.
 func (s *slots) recycle(b *Batch) {
 	for _, t := range b.texts {
-		clear(t) // keys must not keep a table of paths alive
+		t.clear() // keys must not keep a table of paths alive
 	}
-	clear(b.lost)
-	clear(b.origins)
+	if b.lost != nil {
+		b.lost.clear()
+	}
+	if b.origins != nil {
+		b.origins.clear()
+	}
 	b.slot = nil
 	b.form.Store(nil)
 	s.free.Put(b)

@@ -207,8 +207,8 @@ func (c *collating) settle(items []*record.Record, m made, b *Batch, row int) er
 			}
 			continue
 		}
-		if b.texts[text][row] = v.Text; v.Kind != sample.Text {
-			b.texts[text][row] = string(v.Data)
+		if *b.texts[text].at(row) = v.Text; v.Kind != sample.Text {
+			*b.texts[text].at(row) = string(v.Data)
 		}
 		text++
 	}
@@ -254,7 +254,7 @@ func (c *collating) note(m made) error {
 
 // sign notes whose samples the batch is made of.
 func (c *collating) sign(items []*record.Record, b *Batch, row int) {
-	b.samples[row] = len(items)
+	*b.samples.at(row) = len(items)
 	b.empty(row)
 	for _, it := range items {
 		b.origin(row, it)

@@ -27,7 +27,7 @@ func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
 		return nil
 	}
 	return func(yield func(int, record.Origin) bool) {
-		for i, row := range b.origins[:b.rows] {
+		for i, row := range b.origins.first(b.rows) {
 			for k, o := range row {
 				if b.slots.layout.whole {
 					i = k

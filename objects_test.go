@@ -96,7 +96,12 @@ func TestBatchesHaveSoMuchBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Batch{slots: &slots{layout: &l}, texts: [][]string{{"1234567", "", "not of it"}, {"a", "b", "c"}}, rows: 2}
+	b := &Batch{slots: &slots{layout: &l}, rows: 2}
+	for _, values := range [][]string{{"1234567", "", "not of it"}, {"a", "b", "c"}} {
+		c := newRowValues[string](3)
+		copy(c.first(3), values)
+		b.texts = append(b.texts, c)
+	}
 	const size = 2*3*4 + 7 + 2
 	if err := b.checkBeside(size); err != nil {
 		t.Error(err)

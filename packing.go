@@ -33,7 +33,7 @@ func (e *ending) pack(_ context.Context, r group.Row[*record.Record], b *Batch, 
 	for _, t := range e.tracks {
 		t.write(r, b, row)
 	}
-	b.samples[row] = len(r.Segments)
+	*b.samples.at(row) = len(r.Segments)
 	b.empty(row)
 	for _, s := range r.Segments {
 		b.origin(row, s.Item)
@@ -49,7 +49,7 @@ func (e *ending) dropRow(r group.Row[*record.Record]) {
 
 func (t track) write(r group.Row[*record.Record], b *Batch, row int) {
 	if t.place.Kind == record.Texts {
-		b.texts[t.text][row] = t.list(r)
+		*b.texts[t.text].at(row) = t.list(r)
 		return
 	}
 	dst := b.row(t.field, row)

@@ -107,10 +107,10 @@ func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) 
 func (c cell) write(v *record.Values, b *Batch, row int) {
 	switch c.place.Kind {
 	case record.Texts:
-		b.texts[c.text][row] = v.Texts[c.place.At]
+		*b.texts[c.text].at(row) = v.Texts[c.place.At]
 		return
 	case record.Bytes: // an object
-		b.texts[c.text][row] = string(v.Bytes[c.place.At])
+		*b.texts[c.text].at(row) = string(v.Bytes[c.place.At])
 		return
 	}
 	dst := b.row(c.field, row)

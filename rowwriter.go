@@ -47,9 +47,9 @@ func (r *rowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 		}
 		switch c.Out[i].Kind {
 		case sample.Text:
-			b.texts[f.text][row] = c.Out[i].Text
+			*b.texts[f.text].at(row) = c.Out[i].Text
 		case sample.Object:
-			b.texts[f.text][row] = string(c.Out[i].Data)
+			*b.texts[f.text].at(row) = string(c.Out[i].Data)
 		}
 	}
 	return nil

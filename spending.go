@@ -67,7 +67,7 @@ func (l *Loader) tellReplaced(b *Batch, before State) error {
 	if b.lost == nil {
 		return nil
 	}
-	all := slices.Concat(b.lost[:b.rows]...) // nil, as a rule
+	all := slices.Concat(b.lost.first(b.rows)...) // nil, as a rule
 	for _, lost := range all {
 		if over, limit := l.spending.spend(lost.Stage); over {
 			b.Release()
