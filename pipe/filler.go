@@ -297,12 +297,15 @@ func (f *filler[In, B]) reserve(w *worker) {
 	if f.hasRow() || f.reserving || f.owed {
 		return
 	}
-	err := f.ask(w)
+	fail := func(err error) {
+		f.haltAbove()
+		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: f.behind(), news: &news{stage: f.stage, err: err}})
+	}
+	err := f.ask(w, fail)
 	switch {
 	case err == nil || err == errReturned:
 	case w.ctx.Err() == nil && !f.over:
-		f.haltAbove()
-		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: f.behind(), news: &news{stage: f.stage, err: err}})
+		fail(err)
 	default:
 		f.halted = true
 	}

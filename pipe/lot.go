@@ -88,13 +88,16 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 			w.tick(&w.blocked)
 			continue
 		}
-		switch err := f.ask(w); {
+		fail := func(err error) {
+			f.haltAbove()
+			f.send(w, msg[B]{kind: fatal, ticket: f.ticket, news: &news{stage: f.stage, err: err}})
+		}
+		switch err := f.ask(w, fail); {
 		case err == nil || err == errReturned:
 		case w.ctx.Err() != nil:
 			f.halted = true
 		default:
-			f.haltAbove()
-			f.send(w, msg[B]{kind: fatal, ticket: f.ticket, news: &news{stage: f.stage, err: err}})
+			fail(err)
 		}
 	}
 	f.owed = false
@@ -105,9 +108,9 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 	return !f.halted
 }
 
-// ask gets a lot from the store, without the lock. When an operation returns that was abandoned, it may not be needed any more: then it ends
+// ask gets a lot from the store, without the lock; where that ends the goroutine, fail is called with it. When an operation returns that was abandoned, it may not be needed any more: then it ends
 // with errReturned.
-func (f *filler[In, B]) ask(w *worker) error {
+func (f *filler[In, B]) ask(w *worker, fail func(error)) error {
 	ctx := w.ctx
 	if f.limited {
 		ctx, f.impatient = context.WithCancel(ctx)
@@ -118,9 +121,13 @@ func (f *filler[In, B]) ask(w *worker) error {
 	f.mu.Unlock()
 	w.beforeWait(&w.blocked)
 	fresh := new(lot[B])
-	err := apart(func() (err error) {
+	err := w.attempt(func() (err error) {
 		fresh.b, err = f.store.Reserve(ctx)
 		return err
+	}, func(err error) {
+		f.mu.Lock()
+		f.reserving = false
+		fail(err)
 	})
 	w.tick(&w.blocked)
 	f.mu.Lock()

@@ -80,7 +80,13 @@ func (m *mapStage[In, Out]) work(w *worker) {
 // operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
 // it. It reports whether the stage goes on.
 func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
-	defer w.leave()
+	at := -1 // whose operation is under way: as attempt, but once for all inputs
+	defer func() {
+		if at >= 0 {
+			m.exited(w, h, at)
+		}
+		w.leave()
+	}()
 	for i := range h.msgs {
 		in := &h.msgs[i]
 		if in.kind == item && !w.enter() {
@@ -92,7 +98,9 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			w.tracer.begin(in.val, &in.ticket, h.segment.epoch)
 		}
 		var result msg[Out]
-		m.operate(w, h, i, &result)
+		at = i
+		m.operate(w, in, &result)
+		at = -1
 		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
@@ -111,7 +119,8 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 }
 
 // exited makes the end of a goroutine, which its operation has brought about, the failure of that operation's item: what was made before comes first.
-func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int, why error) {
+func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int) {
+	why := w.exits()
 	m.in.discardAll(h.msgs[at+1:])
 	m.haltAbove()
 	if w.ctx.Err() == nil {
@@ -119,16 +128,13 @@ func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int, why error) {
 	}
 }
 
-func (m *mapStage[In, Out]) operate(w *worker, h haul[In], at int, out *msg[Out]) {
-	in := &h.msgs[at]
+func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
 	out.ticket, out.kind, out.last, out.news = in.ticket, in.kind, in.last, in.news
 	if in.kind != item {
 		return
 	}
 	w.in.Add(1)
-	var val Out
-	op := func() (err error) { val, err = m.f(w.ctx, in.val); return err }
-	err := w.attempt(op, func(why error) { m.exited(w, h, at, why) })
+	val, err := call(w.ctx, m.f, in.val)
 	switch {
 	case err == nil:
 		out.val = val
