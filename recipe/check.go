@@ -34,10 +34,10 @@ func (r Recipe) follow() (all []sample.Schema, out sample.Schema, err error) {
 	c.names()
 	if depth(r.Steps) > maxDepth {
 		c.errs = append(c.errs, &Error{Err: fmt.Errorf("is nested more than %d deep", maxDepth)})
-		return c.schemas, nil, errors.Join(c.errs...)
+		return c.schemas(), nil, errors.Join(c.errs...)
 	}
 	out = c.chain(r.Steps, surroundings{begins: true}, nil)
-	return c.schemas, out, errors.Join(c.errs...)
+	return c.schemas(), out, errors.Join(c.errs...)
 }
 
 // checkAlone checks an operation and what is in it, apart from a recipe.
@@ -49,22 +49,36 @@ func checkAlone(args Args, in sample.Schema) (sample.Schema, error) {
 	return out, errors.Join(c.errs...)
 }
 
+// A checker goes through the tree, in the order of the text.
 type checker struct {
-	steps   []Step          // of the whole tree
-	schemas []sample.Schema // of the steps' outputs; nil: not known, because of a mistake
-	ops     []Op
-	top     []int // which of the steps are in no other
-	next    int   // which step is the next on the way through the tree
-	errs    []error
+	steps []checked // of the whole tree
+	top   []int     // which of the steps are in no other
+	next  int       // which step is the next
+	errs  []error
+}
+
+// A checked step is one of which it is known what it is and what it gives.
+type checked struct {
+	Step
+	op  Op            // none, where there is no such operation
+	out sample.Schema // nil: not known, because of a mistake
 }
 
 func newChecker(steps []Step) *checker {
 	c := &checker{}
 	for _, s := range (Recipe{Steps: steps}).All() {
-		c.steps = append(c.steps, s)
+		c.steps = append(c.steps, checked{Step: s})
 	}
-	c.schemas, c.ops = make([]sample.Schema, len(c.steps)), make([]Op, len(c.steps))
 	return c
+}
+
+// schemas returns what the steps give.
+func (c *checker) schemas() []sample.Schema {
+	all := make([]sample.Schema, len(c.steps))
+	for i, s := range c.steps {
+		all[i] = s.out
+	}
+	return all
 }
 
 // wrong records what is wrong with step i, counted from 0.
@@ -107,10 +121,10 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		if around.op == "" {
 			c.top = append(c.top, i)
 		}
-		if c.ops[i] = c.op(i); c.ops[i].Name != "" {
+		if c.steps[i].op = c.op(i); c.steps[i].op.Name != "" {
 			c.place(i, before, k == 0, around)
 			if s := c.steps[i]; s.Failures != nil {
-				c.found(i, "failures", checkFailures(s.Failures, c.ops[i], s.Args))
+				c.found(i, "failures", checkFailures(s.Failures, c.steps[i].op, s.Args))
 			}
 		}
 		in = c.step(i, in)
@@ -121,10 +135,10 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 
 // step returns the schema of what step i gives; nil: that is not known.
 func (c *checker) step(i int, in sample.Schema) (out sample.Schema) {
-	if c.ops[i].Place == Source {
+	if c.steps[i].op.Place == Source {
 		in = nil
 	}
-	known := c.ops[i].Name != "" && (in != nil || c.ops[i].Place == Source)
+	known := c.steps[i].op.Name != "" && (in != nil || c.steps[i].op.Place == Source)
 	switch n, ok := c.steps[i].Args.(nesting); {
 	case ok:
 		out = c.nested(i, n, in)
@@ -136,7 +150,7 @@ func (c *checker) step(i int, in sample.Schema) (out sample.Schema) {
 	if !known {
 		return nil
 	}
-	c.schemas[i] = out
+	c.steps[i].out = out
 	return out
 }
 
@@ -196,7 +210,7 @@ func joins(op Op, args Args) bool {
 // place checks whether step i may stand where it does. It comes after another, or is the
 // first in what the other holds.
 func (c *checker) place(i, before int, first bool, around surroundings) {
-	place := c.ops[i].Place
+	place := c.steps[i].op.Place
 	if place == Source {
 		if !first || !around.begins {
 			c.wrong(i, "", "is a source and can only begin a recipe, or what merge puts together")
@@ -212,21 +226,21 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 	case first && around.begins:
 		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
 		return
-	case c.ops[before].Place == Batching:
+	case c.steps[before].op.Place == Batching:
 		c.wrong(i, "", "comes after %q, which makes batches: that has to be the last step", c.steps[before].Name)
 		return
 	}
 
 	switch {
-	case c.ops[i].gathers && around.beside:
+	case c.steps[i].op.gathers && around.beside:
 		c.wrong(i, "", "gathers samples inside of %q, whose other branches go on meanwhile: takes its place before it, or behind it", c.steps[around.step].Name)
 	case place == Batching && around.op != "":
 		c.wrong(i, "", "makes batches inside of %q: takes its place behind it", c.steps[around.step].Name)
-	case place == Ordering && joins(c.ops[before], c.steps[before].Args):
+	case place == Ordering && joins(c.steps[before].op, c.steps[before].Args):
 		c.wrong(i, "", "comes after %q: it has to follow the sources directly, inside of it, since it says in which order a source is read", c.steps[before].Name)
 	case place == Ordering && !first && iterated(c.steps[before].Args):
 		c.wrong(i, "", "comes after %q, which is iterated over and comes in an order of its own: takes a source with a length, which is read by number, or let the object shuffle", c.steps[before].Name)
-	case place == Ordering && (c.ops[before].Place != Source || first):
+	case place == Ordering && (c.steps[before].op.Place != Source || first):
 		c.wrong(i, "", "comes after %q: it has to follow the source directly, since it says in which order the source is read; no sample waits to be mixed with others", c.steps[before].Name)
 	}
 }

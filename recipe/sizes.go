@@ -49,7 +49,7 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 		return nil
 	}
 
-	out := c.schemas[c.top[from]]
+	out := c.steps[c.top[from]].out
 	image := slices.IndexFunc(out, func(f sample.Field) bool { return isImage(f.Type) })
 	if image < 0 {
 		return nil // a mistake that was found
@@ -89,7 +89,7 @@ func (c *checker) bucketsInside() bool {
 // result is what step i makes of images of a form. It is not ok where their size is not
 // known then.
 func (c *checker) result(i int, form media.Form) (media.Form, bool) {
-	if c.schemas[i] == nil {
+	if c.steps[i].out == nil {
 		return form, false
 	}
 	out, err := c.steps[i].Args.(Transform).Transform().Result(form)
