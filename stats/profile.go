@@ -2,9 +2,9 @@ package stats
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
+	"headrace/internal/words"
 	"headrace/pipe"
 )
 
@@ -18,13 +18,7 @@ func ProfileText(r pipe.Report) string {
 			name = ""
 		}
 	}
-	widths := columnWidths(rows)
-	var b strings.Builder
-	b.WriteString(wrap(ProfileVerdict(r)) + "\n\n")
-	for _, row := range rows {
-		writeRow(&b, row, widths)
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return wrap(ProfileVerdict(r)) + "\n\n" + columns(rows)
 }
 
 // ProfileVerdict returns the sentences that say what limits.
@@ -34,7 +28,7 @@ func ProfileVerdict(r pipe.Report) string {
 		return "No stage has done anything."
 	}
 	best := slowest.Best()
-	text := fmt.Sprintf("The stage %s limits: it is enough for %s samples/s at best, with %s.", ShortName(slowest.Name), count(best.Source), workers(best.Workers))
+	text := fmt.Sprintf("The stage %s limits: it is enough for %s samples/s at best, with %s.", ShortName(slowest.Name), count(best.Source), words.Plural(int64(best.Workers), "worker"))
 	rest := pipe.Report{Stages: make([]pipe.StageProfile, 0, len(r.Stages))}
 	for _, s := range r.Stages {
 		if s.Name != slowest.Name {
@@ -45,13 +39,6 @@ func ProfileVerdict(r pipe.Report) string {
 		text += fmt.Sprintf(" The next is %s, with %s samples/s.", ShortName(next.Name), count(next.Best().Source))
 	}
 	return text + " Each had the machine for itself; in a run they share it."
-}
-
-func workers(n int) string {
-	if n == 1 {
-		return "1 worker"
-	}
-	return fmt.Sprintf("%d workers", n)
 }
 
 // speedUp is over the first trial of the stage.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"headrace/internal/bytesize"
@@ -113,11 +112,11 @@ func resources(r Resources) string {
 		i := slices.IndexFunc(all, func(q Process) bool { return q.Name == p.Name })
 		all[i] = all[i].plus(p)
 	}
-	columns := []string{"process", "cores", "memory", "shared", "peak", "read", "from disk", "written"}
+	header := []string{"process", "cores", "memory", "shared", "peak", "read", "from disk", "written"}
 	if r.Cores > 0 {
-		columns[1] = fmt.Sprintf("of %s", words.Plural(int64(r.Cores), "core"))
+		header[1] = fmt.Sprintf("of %s", words.Plural(int64(r.Cores), "core"))
 	}
-	rows := [][]string{columns}
+	rows := [][]string{header}
 	for _, p := range all {
 		name := ShortName(p.Name)
 		if n := count[p.Name]; n > 1 {
@@ -139,12 +138,7 @@ func resources(r Resources) string {
 			name, digits(share(p.CPU(), r.Elapsed)), amount(p.Resident), amount(p.Shared), amount(p.Peak), perSecond(p.Read), perSecond(p.ReadDisk), perSecond(p.Written),
 		})
 	}
-	var b strings.Builder
-	widths := columnWidths(rows)
-	for _, row := range rows {
-		writeRow(&b, row, widths)
-	}
-	text := strings.TrimSuffix(b.String(), "\n")
+	text := columns(rows)
 	if n := r.Network; n != nil && cmp.Or(n.Received, n.Sent) != 0 && r.Elapsed > 0 {
 		each := func(n int64) string { return bytesize.Text(int64(float64(n)/r.Elapsed.Seconds())) + "/s" }
 		text += "\n" + wrap(fmt.Sprintf("network: %s received, %s sent, by all that runs here", each(n.Received), each(n.Sent)))

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"headrace/internal/words"
 	"headrace/pipe"
 )
 
@@ -20,10 +20,9 @@ func stageTable(s pipe.Stats) string {
 	for _, t := range s.Stages {
 		rows = append(rows, cells(t, s.Elapsed, gates))
 	}
-	widths := columnWidths(rows)
 	var b strings.Builder
-	for i, row := range rows {
-		writeRow(&b, row, widths)
+	for i, lines := range words.Columns(rows, width) {
+		b.WriteString(strings.Join(lines, "\n") + "\n")
 		if i > 0 {
 			writeQueue(&b, s.Queues, s.Stages[i-1].Name)
 		}
@@ -66,35 +65,6 @@ func cells(t pipe.StageStats, elapsed time.Duration, gates bool) []string {
 	return row
 }
 
-// columnWidths makes each column as wide as its widest cell, the first as wide as the line has room for.
-func columnWidths(rows [][]string) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	rest := 0
-	for _, w := range widths[1:] {
-		rest += 2 + w
-	}
-	widths[0] = max(1, min(widths[0], width-rest))
-	return widths
-}
-
-// writeRow writes a line, and more where the first cell is too long for one.
-func writeRow(b *strings.Builder, row []string, widths []int) {
-	lines := broken(row[0], widths[0])
-	b.WriteString(padRight(lines[0], widths[0]))
-	for i, cell := range row[1:] {
-		b.WriteString("  " + strings.Repeat(" ", widths[i+1]-utf8.RuneCountInString(cell)) + cell)
-	}
-	b.WriteString("\n")
-	for _, line := range lines[1:] {
-		b.WriteString(line + "\n")
-	}
-}
-
 func writeQueue(b *strings.Builder, queues []pipe.QueueStats, from string) {
 	for _, q := range queues {
 		if q.From != from {
@@ -109,26 +79,11 @@ func writeQueue(b *strings.Builder, queues []pipe.QueueStats, from string) {
 	}
 }
 
-// broken cuts a name into lines: before a + or at a blank where there is one.
-func broken(name string, width int) []string {
-	var lines []string
-	rest := []rune(name)
-	for len(rest) > width {
-		cut := width
-		for i := width; i > 0; i-- {
-			if rest[i] == '+' || rest[i] == ' ' {
-				cut = i
-				break
-			}
-		}
-		lines = append(lines, string(rest[:cut]))
-		if rest = rest[cut:]; rest[0] == ' ' {
-			rest = rest[1:]
-		}
+// columns makes a table, a line or more for each row.
+func columns(rows [][]string) string {
+	var all []string
+	for _, lines := range words.Columns(rows, width) {
+		all = append(all, lines...)
 	}
-	return append(lines, string(rest))
-}
-
-func padRight(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+	return strings.Join(all, "\n")
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
@@ -28,15 +26,15 @@ func (m benchResult) table(p *page) {
 	for i := range totals[0].Stats.Stages {
 		rows = append(rows, stageRow(totals, i))
 	}
-	lines := aligned(rows)
-	p.line("", p.bold, lines[0])
+	lines := words.Columns(rows, 0)
+	p.line("", p.bold, lines[0][0])
 	for _, line := range lines[1:first] {
-		p.line("", plainInk, line)
+		p.line("", plainInk, line[0])
 	}
 	p.blank()
 	p.line("", p.bold, "time of the stages' workers: % starved · busy · blocked · gated")
 	for _, line := range lines[first:] {
-		p.line("", plainInk, line)
+		p.line("", plainInk, line[0])
 	}
 	p.blank()
 	p.line("", p.bold, "what limits")
@@ -136,31 +134,4 @@ func disturbed(totals []benchSlice, cores int) string {
 		}
 	}
 	return ""
-}
-
-// aligned makes columns of rows: the first to the left, the others to the right.
-func aligned(rows [][]string) []string {
-	var widths []int
-	for _, row := range rows {
-		for k, cell := range row {
-			if k == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[k] = max(widths[k], utf8.RuneCountInString(cell))
-		}
-	}
-	lines := make([]string, len(rows))
-	for i, row := range rows {
-		var b strings.Builder
-		for k, cell := range row {
-			space := strings.Repeat(" ", widths[k]-utf8.RuneCountInString(cell))
-			if k == 0 {
-				b.WriteString(cell + space)
-			} else {
-				b.WriteString("  " + space + cell)
-			}
-		}
-		lines[i] = b.String()
-	}
-	return lines
 }

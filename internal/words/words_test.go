@@ -2,6 +2,7 @@ package words
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -58,5 +59,25 @@ func TestLists(t *testing.T) {
 		if got := Either(names); got != want {
 			t.Errorf("%q: %s", names, got)
 		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	rows := [][]string{{"stage", "in", "busy"}, {"decode+resize", "1,000", "é"}, {"", "-"}}
+	for width, want := range map[int]string{
+		0:  "stage             in  busy\ndecode+resize  1,000     é\n                   -\n",
+		22: "stage         in  busy\ndecode     1,000     é|+resize\n               -\n",
+		5:  "s     in  busy|t|a|g|e\nd  1,000     é|e|c|o|d|e|+|r|e|s|i|z|e\n       -\n",
+	} {
+		got := ""
+		for _, lines := range Columns(rows, width) {
+			got += strings.Join(lines, "|") + "\n"
+		}
+		if got != want {
+			t.Errorf("width %d:\n%swant\n%s", width, got, want)
+		}
+	}
+	if got := Columns(nil, 10); len(got) != 0 {
+		t.Errorf("no rows make %q", got)
 	}
 }
