@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"math"
 	"os"
@@ -99,7 +100,7 @@ func TestAggregatesAreWhatPythonSays(t *testing.T) {
 		want := gatheredBy(t, class, upTo(61))
 		var lost []record.Lost
 		steps := numbersUpTo(61) + fmt.Sprintf(`{"aggregate":{"function":"gatherers:%s"%s}},{"batch":{"size":5}}`, class, types)
-		l := openObject(t, steps, Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{Epochs: new(2), OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		if i := l.Info(); i.Exact || i.BatchesPerEpoch != -1 || i.Stages[len(i.Stages)-2].Name != "aggregate" && i.Stages[len(i.Stages)-3].Name != "aggregate" {
 			t.Errorf("%s: %+v", class, i)
 		}
@@ -143,7 +144,7 @@ func TestAggregatesResumeAnywhere(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			steps := c.steps + `,{"batch":{"size":3}}`
 			var lost []string
-			config := Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(1000), Order: c.order}
+			config := Config{Epochs: new(2), OnError: ops.Skip, MaxErrors: ErrorCount(1000), Order: c.order}
 			l := openObject(t, steps, config, Options{Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID, l.Stage)) }})
 			type moment struct {
 				made []madeOne
@@ -263,7 +264,7 @@ func TestAggregatesOfFieldsDrawTheSame(t *testing.T) {
 func TestAggregatesThatCannotGoOn(t *testing.T) {
 	leak.Check(t)
 	steps := numbersUpTo(40) + `{"aggregate":{"function":"gatherers:Forgetful"}},{"batch":{"size":3}}`
-	l := openObject(t, steps, Config{Epochs: new(3), OnError: Skip, MaxErrors: ErrorCount(100)}, Options{})
+	l := openObject(t, steps, Config{Epochs: new(3), OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{})
 	whole := madeOf(t, l)
 	if err := l.Start(throughJSON(t, l.State()), nil); err != nil { // the beginning of epoch 1
 		t.Fatal(err)
@@ -293,7 +294,7 @@ func TestAggregatesThatCannotGoOn(t *testing.T) {
 	if got := madeOf(t, l); fmt.Sprint(got) != fmt.Sprint(whole) {
 		t.Errorf("epoch 2 is not as epoch 0")
 	}
-	good := openObject(t, numbersUpTo(40)+`{"aggregate":{"function":"gatherers:Hoard"}},{"batch":{"size":3}}`, Config{OnError: Skip, MaxErrors: ErrorCount(100)}, Options{})
+	good := openObject(t, numbersUpTo(40)+`{"aggregate":{"function":"gatherers:Hoard"}},{"batch":{"size":3}}`, Config{OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{})
 	for range 5 {
 		b, err := good.Next(t.Context())
 		if err != nil {
@@ -332,9 +333,9 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 	steps := numbersUpTo(21) + `{"aggregate":{"function":"gatherers:%s"` + gives + `}%s},{"batch":{"size":2}}`
 	for _, own := range []string{"", `,"failures":{"on_error":"skip","max_errors":2}`} {
 		var lost []record.Lost
-		c := Config{OnError: Skip}
+		c := Config{OnError: ops.Skip}
 		if own != "" {
-			c.OnError = Raise
+			c.OnError = ops.Raise
 		}
 		l := openObject(t, fmt.Sprintf(steps, "Bad", own), c, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		ns := fmt.Sprint(numbersOfEpoch(t, l, "n"))
@@ -382,7 +383,7 @@ func TestAggregatesWhoseWorkerDies(t *testing.T) {
 	} {
 		var lost []record.Lost
 		steps := numbersUpTo(21) + fmt.Sprintf(`{"aggregate":{"function":"gatherers:%s"%s},"failures":{"time_limit":0.2}},{"batch":{"size":2}}`, class, gives)
-		l := openObject(t, steps, Config{OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		for range 2 {
 			var err error
 			batches := 0
@@ -454,7 +455,7 @@ func TestAggregatesThatAreRefused(t *testing.T) {
 		want  string
 	}{
 		{pairs + `{"batch":{"size":2}}`, Config{WorldSize: 2}, `aggregate "aggregate" with world_size 2: ranks could yield different numbers of batches; say steps_per_epoch`},
-		{pairs + `{"batch":{"size":2}}`, Config{OnError: Replace}, `on_error="replace": "aggregate" makes samples of several, and no other can be had in the place of a bad one; use "skip", or say "replace" at steps before it`},
+		{pairs + `{"batch":{"size":2}}`, Config{OnError: ops.Replace}, `on_error="replace": "aggregate" makes samples of several, and no other can be had in the place of a bad one; use "skip", or say "replace" at steps before it`},
 		{pairs + `{"map":{"function":"stages:bare"},"failures":{"on_error":"replace"}},{"batch":{"size":2}}`, Config{}, `on_error="replace" of the step "map": "aggregate" makes samples of several`},
 		{numbersUpTo(9) + `{"aggregate":{"function":"gatherers:Pairs"},"failures":{"retries":2}},{"batch":{"size":2}}`, Config{}, `the object has been given the sample already`},
 		{numbersUpTo(9) + `{"route":{"by":"n","branches":[{"steps":[{"aggregate":{"function":"gatherers:Pairs"}}]}]}},{"batch":{"size":2}}`, Config{}, `gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or behind it`},

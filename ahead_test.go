@@ -5,6 +5,7 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,7 +61,7 @@ func TestRoomIsReservedBeforeTheCall(t *testing.T) {
 		}()
 		for _, name := range calls {
 			await(t, filepath.Join(folder, name), os.O_RDONLY)
-			if n := l.budget.ByPurpose()[forDecoder] + l.budget.ByPurpose()[forFiles]; n < largeAhead {
+			if n := l.budget.ByPurpose()[ops.ForDecoder] + l.budget.ByPurpose()[ops.ForFiles]; n < largeAhead {
 				t.Errorf("%s, %s: %d bytes are reserved, where %d may be made", steps, name, n, largeAhead)
 			}
 			await(t, filepath.Join(folder, name+".on"), os.O_WRONLY)
@@ -104,7 +105,7 @@ func TestNobodyWaitsForRoomForEver(t *testing.T) {
 		"replaced": {numbersUpTo(60) + two + "," + picky, 2 * large, 120},
 	} {
 		for _, order := range []Order{InputOrder, CompletionOrder} {
-			config := Config{Order: order, OnError: Skip, MaxErrors: ErrorCount(100), Memory: new(c.memory)}
+			config := Config{Order: order, OnError: ops.Skip, MaxErrors: ErrorCount(100), Memory: new(c.memory)}
 			l := openObject(t, c.steps+`,{"batch":{"size":2}}`, config, Options{})
 			rows := 0
 			for _, batch := range numbersOfEpoch(t, l, "n") {

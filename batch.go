@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 
@@ -139,6 +140,27 @@ func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 
 // Alone reports whether the batch's segment is for it alone, and goes when it is released.
 func (b *Batch) Alone() bool { return !b.slot.Pooled() || b.slot.Grown() }
+
+// Origins yields the samples of a batch, each with its row, in their order: several of one row where they are packed, and of a batch that a function has made whole each with its
+// place in the list that this was given. It is nil where the loader keeps no
+// ledger.
+func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
+	if b.origins == nil {
+		return nil
+	}
+	return func(yield func(int, record.Origin) bool) {
+		for i, row := range b.origins.first(b.rows) {
+			for k, o := range row {
+				if b.slots.layout.whole {
+					i = k
+				}
+				if !yield(i, o) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Send gives the memory to a consumer in another process; [Loader.Release] takes it back by its name. The batch must not be used afterwards.
 func (b *Batch) Send() error {

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"fmt"
+	"headrace/internal/ops"
 	"image"
 	"image/color"
 	"image/draw"
@@ -84,7 +85,7 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 		load := func(fuse bool) ([][]row, []string) {
 			var lost []string
 			workers := rapid.IntRange(1, 3).Draw(rt, "workers")
-			l, err := Open(t.Context(), r, Config{Epochs: new(1), Fuse: &fuse, OnError: Skip, MaxErrors: ErrorRate(1), Workers: &workers},
+			l, err := Open(t.Context(), r, Config{Epochs: new(1), Fuse: &fuse, OnError: ops.Skip, MaxErrors: ErrorRate(1), Workers: &workers},
 				Options{Lost: func(l record.Lost) { lost = append(lost, l.Key) }})
 			if err != nil {
 				rt.Fatal(err)

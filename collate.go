@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"math"
 	"slices"
 	"unsafe"
@@ -20,7 +21,8 @@ import (
 
 // collating is a function of Python that makes whole batches: it is given lists of samples. Its workers write what it makes into a slot, one array behind the other.
 type collating struct {
-	*python
+	*ops.Function
+	layout   *layout
 	rows     int // samples of a batch
 	dropLast bool
 	make     func(context.Context, commission) (made, error) // with all that is done about failures
@@ -51,46 +53,46 @@ const collateHands = 2
 func (c *compiler) collate(plan fuse.Plan, rows int) (_ *collating, err error) {
 	t := &c.trail
 	args := plan.Batch.Collate
-	next := &collating{python: &python{work: c.work, name: plan.Last.Name(), hands: collateHands}, rows: rows, dropLast: plan.Batch.DropLast}
+	next := &collating{layout: c.layout, Function: &ops.Function{Env: c.work, Name: plan.Last.Name(), PerWorker: collateHands}, rows: rows, dropLast: plan.Batch.DropLast}
 	if next.probes = args.Gives.Schema == nil; next.probes {
-		next.hands = 1 // the first batch tells
+		next.PerWorker = 1 // the first batch tells
 	}
 	o := extern.Options{Kind: extern.Collate, In: args.Takes(t.schema), Gives: args.Gives.Schema}
-	next.begin(o.In, &t.places)
+	next.Begin(o.In, &t.places)
 	for _, f := range o.Gives {
-		next.out = append(next.out, slot{name: f.Name, typ: f.Type})
+		next.Out = append(next.Out, ops.Field{Name: f.Name, Type: f.Type})
 	}
 	if args.Where == "thread" {
-		next.shared = args.Seed
+		next.Shared = args.Seed
 	}
-	h := c.failing.of(plan.Last.Failures, max(1, t.samples/int64(rows)))
-	if next.refuses = h.replaces; !h.replaces {
-		c.limit(next.name, h)
+	h := c.failing.Of(plan.Last.Failures, max(1, t.samples/int64(rows)))
+	if next.refuses = h.Replaces; !h.Replaces {
+		c.limit(next.Name, h)
 	}
-	next.losses = h.policy
+	next.losses = h.Policy
 	next.make = next.makeOnce
-	if h.retries > 0 {
-		next.make = pipe.Retry(next.make, pipe.Backoff{Times: h.retries, First: h.wait, Most: mostWait})
+	if h.Retries > 0 {
+		next.make = pipe.Retry(next.make, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
 	}
-	if next.pool, next.workers, err = c.work.host.open(next.name, &args.Python, o, plan.Last.Failures); err != nil {
+	if next.Pool, next.Workers, err = c.work.Host.Open(next.Name, &args.Python, o, plan.Last.Failures); err != nil {
 		return nil, err
 	}
-	c.work.host.calls = append(c.work.host.calls, next.python)
+	c.work.Host.Calls = append(c.work.Host.Calls, next.Function)
 	return next, nil
 }
 
 // collate is the flow of batches behind the samples.
 func (j joiner) collate(in pipe.Flow[*record.Record], c *collating) pipe.Flow[*Batch] {
 	j.slots.packs = true // a batch is one row
-	together := pipe.AggregateOpts{Name: "group " + c.name, Buffer: 1, DropLast: c.dropLast}
+	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: 1, DropLast: c.dropLast}
 	j.note(together.Name, 1, nil)
 	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &gathered{rows: c.rows} }, together), c.dropAll)
 
 	calls := pipe.FillOpts{
-		Name: c.name, Workers: c.workers, Hands: c.hands, Staff: c.pool.SetWorkers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, Failures: c.losses,
+		Name: c.Name, Workers: c.Workers, Hands: c.PerWorker, Staff: c.Pool.SetWorkers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, Failures: c.losses,
 	}
-	j.calling = append(j.calling, c.name)
-	j.note(c.name, c.workers, []string{c.name})
+	j.calling = append(j.calling, c.Name)
+	j.note(c.Name, c.Workers, []string{c.Name})
 	return pipe.Fill(lists, 1, j.slots, c.into, calls)
 }
 
@@ -139,23 +141,23 @@ func (c *collating) into(ctx context.Context, items []*record.Record, b *Batch, 
 	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
 		return err
 	case c.refuses:
-		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", Replace, Skip, err)
+		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", ops.Replace, ops.Skip, err)
 	}
-	return blamed(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.name, err))
+	return ops.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
 }
 
 // makeOnce is one try.
 func (c *collating) makeOnce(ctx context.Context, a commission) (m made, err error) {
-	defer catch(&err)
+	defer ops.Catch(&err)
 	call := c.callOf(a)
-	if err := c.ask(ctx, call); err != nil {
+	if err := c.Ask(ctx, call); err != nil {
 		return made{}, err
 	}
 	m = made{call.Out, call.Names}
-	for i := range c.out {
-		if err := c.out[i].fits(&call.Out[i]); err != nil {
+	for i := range c.Out {
+		if err := c.Out[i].Fits(&call.Out[i]); err != nil {
 			c.free(m)
-			return made{}, c.misfit(err)
+			return made{}, c.Misfit(err)
 		}
 	}
 	return m, nil
@@ -164,14 +166,14 @@ func (c *collating) makeOnce(ctx context.Context, a commission) (m made, err err
 // callOf is the call for a list of samples. What the function draws depends on the first of them.
 func (c *collating) callOf(a commission) *extern.Call {
 	first := a.items[0]
-	key := c.work.chance(first)
-	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.items), Whole: a.slot, Random: [2]uint64{key.Uint64(c.op, 0), key.Uint64(c.op, 1)}}
-	if c.work.ledger {
-		first.Drew(c.name, map[string]any{"key": call.Random})
+	key := c.Env.RandomKey(first)
+	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.items), Whole: a.slot, Random: [2]uint64{key.Uint64(c.DrawID, 0), key.Uint64(c.DrawID, 1)}}
+	if c.Env.Ledger {
+		first.Drew(c.Name, map[string]any{"key": call.Random})
 	}
 	for _, it := range a.items {
-		for i := range c.in {
-			call.In = append(call.In, c.load(it, &c.in[i]))
+		for i := range c.In {
+			call.In = append(call.In, c.Load(it, &c.In[i]))
 		}
 	}
 	return call
@@ -182,14 +184,14 @@ func (c *collating) settle(items []*record.Record, m made, b *Batch, row int) er
 	c.sign(items, b, row)
 	if c.probes {
 		if err := c.note(m); err != nil {
-			return blamed(items[0], err)
+			return ops.Blame(items[0], err)
 		}
 		return nil
 	}
-	if len(c.work.layout.forms) == 0 {
+	if len(c.layout.forms) == 0 {
 		f, err := c.form(m)
 		if err != nil {
-			return blamed(items[0], err)
+			return ops.Blame(items[0], err)
 		}
 		if f.bytes > len(b.slot.Bytes()) {
 			if err := b.slot.Grow(f.bytes); err != nil {
@@ -221,7 +223,7 @@ func (c *collating) form(m made) (form, error) {
 	if err != nil {
 		return form{}, err
 	}
-	return c.work.layout.form(open{rows: 1, extents: extents})
+	return c.layout.form(open{rows: 1, extents: extents})
 }
 
 // note remembers what the first batch is: dtypes and axes, for extents may differ.
@@ -239,7 +241,7 @@ func (c *collating) note(m made) error {
 		gives = append(gives, sample.Field{Name: name, Type: t})
 	}
 	if len(gives) == 0 {
-		return fmt.Errorf("headrace: %s gives a batch without fields", c.name)
+		return fmt.Errorf("headrace: %s gives a batch without fields", c.Name)
 	}
 	if c.found == nil {
 		c.found = gives
@@ -263,13 +265,13 @@ func (c *collating) sign(items []*record.Record, b *Batch, row int) {
 
 // extents are those that a batch brings, of all axes whose extent the types leave open.
 func (c *collating) extents(m made) (all []int, err error) {
-	for i, s := range c.out {
-		for axis, n := range s.typ.Shape {
+	for i, s := range c.Out {
+		for axis, n := range s.Type.Shape {
 			if n != tensor.Unknown {
 				continue
 			}
 			if all = append(all, m.values[i].Shape[axis]); all[len(all)-1] > math.MaxUint32 {
-				return nil, fmt.Errorf("headrace: the field %q has the extent %d: takes at most %d", s.name, all[len(all)-1], uint32(math.MaxUint32))
+				return nil, fmt.Errorf("headrace: the field %q has the extent %d: takes at most %d", s.Name, all[len(all)-1], uint32(math.MaxUint32))
 			}
 		}
 	}
@@ -279,15 +281,15 @@ func (c *collating) extents(m made) (all []int, err error) {
 // free gives back the memory of the values that lie in none of a batch.
 func (c *collating) free(m made) {
 	for i := range m.values {
-		if b := m.values[i].Data; c.work.Shared.Has(b) {
-			c.work.Shared.Give(b)
+		if b := m.values[i].Data; c.Env.Shared.Has(b) {
+			c.Env.Shared.Give(b)
 		}
 	}
 }
 
 func (c *collating) dropAll(items []*record.Record) {
 	for _, it := range items {
-		c.work.Drop(it)
+		c.Env.Drop(it)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"os"
 	"path/filepath"
 	"slices"
@@ -345,7 +346,7 @@ func TestRetriesAndRaiseOfCollate(t *testing.T) {
 		config   Config
 	}{
 		"max_errors of the step": {`,"failures":{"on_error":"skip","max_errors":1}`, Config{}},
-		"max_errors":             {``, Config{OnError: Skip, MaxErrors: ErrorCount(3)}},
+		"max_errors":             {``, Config{OnError: ops.Skip, MaxErrors: ErrorCount(3)}},
 	} {
 		o := Options{Python: pythonHere(t, troubles(t, map[int]string{3: "raise", 6: "raise"}))}
 		l := openCollate(t, root, fmt.Sprintf(gatheredStep, c.failures), c.config, o)
@@ -371,14 +372,14 @@ func TestCollateIsNotReplaced(t *testing.T) {
 	var replaced []string
 	o := Options{Python: pythonHere(t, troubles(t, map[int]string{1: "raise", 4: "raise"})), Lost: func(l record.Lost) { replaced = append(replaced, filepath.Base(l.Key)) }}
 	steps := strings.Replace(toldStep, `{"batch":{"size":4}}`, `{"batch":{"size":4,"collate":{"function":"stages:joined","fields":["key","image"],"gives":{"key":"text","image":{"dtype":"uint8","shape":[null,8,8,3]}}}}}`, 1)
-	l := openCollate(t, root, fmt.Sprintf(steps, ""), Config{OnError: Replace}, o)
+	l := openCollate(t, root, fmt.Sprintf(steps, ""), Config{OnError: ops.Replace}, o)
 	if got, _ := wholeBatches(t, l); len(got) != 2 || len(replaced) != 2 || l.Epoch().Replaced != 2 || strings.Contains(got[0]["key"], "001") {
 		t.Errorf("%v came, in the place of %v", got, replaced)
 	}
 	nothingHeld(t, l)
 
 	o.Python = pythonHere(t, troubles(t, map[int]string{3: "raise"}))
-	l = openCollate(t, root, fmt.Sprintf(gatheredStep, ""), Config{OnError: Replace}, o)
+	l = openCollate(t, root, fmt.Sprintf(gatheredStep, ""), Config{OnError: ops.Replace}, o)
 	b, err := l.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -541,7 +542,7 @@ func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 			calls++
 			for i, v := range m.values {
 				if is := record.Overlap(a.slot, v.Data); is != (len(v.Shape) > 0) {
-					t.Errorf("%s %v is written into the batch: %v", l.collating.out[i].name, v.Shape, is)
+					t.Errorf("%s %v is written into the batch: %v", l.collating.Out[i].Name, v.Shape, is)
 				}
 			}
 			return m, err

@@ -3,8 +3,10 @@ package headrace
 import (
 	"context"
 	"fmt"
+	"headrace/internal/ops"
 	"slices"
 
+	"headrace/budget"
 	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"
@@ -20,7 +22,7 @@ func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+		case ops.Program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
 			continue
 		}
 		for n, s := range r.All() {
@@ -50,15 +52,15 @@ type step struct {
 type stage struct {
 	name    string
 	steps   []string // of the recipe
-	op      attempt
+	op      ops.Guarded
 	waits   bool // for bytes, and works on nothing
 	asks    bool // for bytes, though perhaps only where a sample fails
 	buffers bool // as many results are kept ready as it has workers
 	losses  *pipe.Policy
-	python  *python // whose workers work; nil: the engine's own
-	flat    *flat   // that makes several samples of one; nil: op makes one
+	python  *ops.Function // whose workers work; nil: the engine's own
+	flat    *ops.FlatMap  // that makes several samples of one; nil: op makes one
 
-	aggregate *aggregate // that makes samples of several; nil: it does not
+	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
 }
 
 // routing divides samples among branches.
@@ -82,8 +84,10 @@ func (s step) asks() bool {
 
 // compiler makes lines of a plan.
 type compiler struct {
-	work     *work
-	failing  failing
+	work     *ops.Env
+	layout   *layout
+	lane     *budget.Lane // of samples whose batch is on its way
+	failing  ops.Policies
 	sources  []*listing // those that have no line yet
 	trail    trail
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
@@ -102,21 +106,15 @@ type compiler struct {
 type trail struct {
 	schema  sample.Schema // of samples there
 	places  record.Columns
-	leg     *leg  // nil: none has begun
-	way     []op  // how samples get there, from their beginning or from the last routing around
-	samples int64 // in an epoch of this rank, at most
-}
-
-// op is a step on the way of samples, for one that is taken there by itself.
-type op struct {
-	do    attempt
-	waits bool // rather than works
+	leg     *ops.MemoryScope // nil: none has begun
+	way     []ops.PathStep   // how samples get there, from their beginning or from the last routing around
+	samples int64            // in an epoch of this rank, at most
 }
 
 // compile makes lines of the plan, and what fills batches at their end.
 func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	c := compiler{
-		work: &l.work, failing: l.failing(), groups: l.groups, rows: l.size(), sources: l.sources,
+		work: &l.work, layout: &l.layout, lane: l.budget.Lane(), failing: l.failing(), groups: l.groups, rows: l.size(), sources: l.sources,
 		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}},
 	}
 	whole, err := c.line(p.Samples)
@@ -129,9 +127,9 @@ func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 	}
 	switch {
 	case end.writer != nil:
-		l.writers = end.writer.pool
+		l.writers = end.writer.Pool
 	case end.collating != nil:
-		l.writers = end.collating.pool
+		l.writers = end.collating.Pool
 	}
 	l.work.Room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.Room, c.spending, c.skipping, c.judges
 	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers
@@ -179,49 +177,49 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 	c.beginLeg()
 	source.leg = t.leg
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
-	if c.failing.sources > 1 {
+	if c.failing.Sources > 1 {
 		read.name = "read " + source.Name
 	}
-	if err := source.contents.link(c, read, s); err != nil {
+	if err := source.contents.Link(c, read, s); err != nil {
 		return err
 	}
-	c.push(n, read, s.Failures, c.work.read(source), c.work.Drop)
+	c.push(n, read, s.Failures, source.read(c.work), c.work.Drop)
 	return nil
 }
 
 func (c *compiler) beginLeg() {
-	c.trail.leg = &leg{work: c.work}
+	c.trail.leg = &ops.MemoryScope{Env: c.work}
 	c.trail.places.Fresh = nil
 }
 
 // push appends a stage. Undo makes a sample as it was before its operation has failed.
-func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do doing, undo func(*record.Record)) {
+func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do ops.Op, undo func(*record.Record)) {
 	t := &c.trail
-	h := c.failing.of(f, t.samples)
+	h := c.failing.Of(f, t.samples)
 	if s.python != nil {
-		h.limit = 0 // they end a worker that takes longer
+		h.Limit = 0 // they end a worker that takes longer
 	}
-	s.losses = h.policy
+	s.losses = h.Policy
 	c.limit(s.name, h)
-	s.asks = s.asks || h.replaces || h.retries > 0 && h.limit > 0
-	a := c.work.attempt(do, h, t.way, undo)
+	s.asks = s.asks || h.Replaces || h.Retries > 0 && h.Limit > 0
+	a := c.work.Guard(do, h, t.way, undo)
 	s.op = a
-	if h.replaces {
-		s.op = c.work.replacing(a, s.name, t.way)
+	if h.Replaces {
+		s.op = c.work.Replacing(a, s.name, t.way)
 	}
-	s.op = named(s.op)
-	t.way = append(slices.Clip(t.way), op{a, s.waits || s.python != nil})
+	s.op = ops.Named(s.op)
+	t.way = append(slices.Clip(t.way), ops.PathStep{Do: a, Waits: s.waits || s.python != nil})
 	n.steps = append(n.steps, step{stage: s})
 }
 
 // limit notes what a stage does about bad samples.
-func (c *compiler) limit(name string, h handling) {
-	c.skipping[name] = h.skips
+func (c *compiler) limit(name string, h ops.Handling) {
+	c.skipping[name] = h.Skips
 	switch {
-	case h.policy == nil:
-	case h.replaces:
-		c.spending[name] = h.most
-	case h.policy.Skip:
+	case h.Policy == nil:
+	case h.Replaces:
+		c.spending[name] = h.Most
+	case h.Policy.Skip:
 		c.judges[name] = true
 	}
 }
@@ -229,7 +227,7 @@ func (c *compiler) limit(name string, h handling) {
 // merge puts lines together.
 func (c *compiler) merge(n *line, m *fuse.Merge) error {
 	n.merge = m
-	ways := map[*record.Source][]op{}
+	ways := map[*record.Source][]ops.PathStep{}
 	begin := c.trail
 	samples := int64(0)
 	for _, f := range m.Of {
@@ -247,8 +245,8 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 	}
 	t := &c.trail
 	t.leg, t.samples = nil, samples
-	t.way = []op{{do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
-		return c.work.along(ctx, it, ways[it.Source])
+	t.way = []ops.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+		return c.work.Follow(ctx, it, ways[it.Source])
 	}}}
 	return nil
 }
@@ -260,20 +258,20 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	if err != nil {
 		return err
 	}
-	h := c.failing.of(r.Failures, before.samples)
+	h := c.failing.Of(r.Failures, before.samples)
 	c.limit(r.Name, h)
-	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.policy}
-	if h.replaces { // a router only looks, so what no branch takes is replaced before it
+	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.Policy}
+	if h.Replaces { // a router only looks, so what no branch takes is replaced before it
 		pass := func(_ context.Context, it *record.Record) error { _, err := choose(it); return err }
 		c.push(n, &stage{name: r.Name, steps: next.steps}, r.Failures, pass, func(*record.Record) {})
 		next.name, next.steps, next.losses = r.Name+".branches", nil, nil
 		before = c.trail
 	}
-	ways := make([][]op, len(r.Branches))
+	ways := make([][]ops.PathStep, len(r.Branches))
 	for i, b := range r.Branches {
 		c.trail = before
 		c.trail.places, c.trail.leg = before.places.Branch(), nil
-		c.trail.way = append(slices.Clip(before.way), op{do: only(i, choose, work)})
+		c.trail.way = append(slices.Clip(before.way), ops.PathStep{Do: ops.OnlyBranch(i, choose, work)})
 		branch, err := c.line(b.Flow)
 		if err != nil {
 			return err
@@ -283,13 +281,13 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	}
 	t := &c.trail
 	t.leg = nil
-	t.way = append(slices.Clip(before.way), op{do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+	t.way = append(slices.Clip(before.way), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err != nil {
 			work.Drop(it)
 			return nil, err
 		}
-		return work.along(ctx, it, ways[i])
+		return work.Follow(ctx, it, ways[i])
 	}})
 	n.steps = append(n.steps, step{routing: next})
 	return nil
@@ -307,12 +305,12 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	}
 	c.reach(n, p)
 	s := &stage{name: p.Name(), steps: p.Names}
-	var next part
+	var next ops.Part
 	if p.Step == nil {
 		next = c.images(p)
-	} else if isPython(p.Step.Args) {
+	} else if ops.IsPython(p.Step.Args) {
 		if s.python, err = c.python(*p.Step); err == nil {
-			s.python.stage = s.name
+			s.python.Stage = s.name
 		}
 		next = s.python
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
@@ -323,8 +321,8 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if err != nil {
 		return err
 	}
-	c.trail.leg.parts = append(c.trail.leg.parts, next)
-	c.push(n, s, p.Failures, c.work.carry(next), func(it *record.Record) { it.Values.Sweep() })
+	c.trail.leg.Parts = append(c.trail.leg.Parts, next)
+	c.push(n, s, p.Failures, c.work.Carry(next), func(it *record.Record) { it.Values.Sweep() })
 	return nil
 }
 
@@ -335,43 +333,43 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 	if p.Images != nil && p.Images.Field != "" {
 		what = "probe "
 	}
-	if t.leg != nil && (what != "probe " || t.leg.probe.Kind != record.Bytes && !slices.Contains(t.places.Fresh, p.Images.Field)) {
+	if t.leg != nil && (what != "probe " || t.leg.Probe.Kind != record.Bytes && !slices.Contains(t.places.Fresh, p.Images.Field)) {
 		return
 	}
 	c.beginLeg()
-	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.leg.reserve, func(*record.Record) {})
+	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.leg.Reserve, func(*record.Record) {})
 }
 
 // program makes a part of a step that brings its code.
-func (c *compiler) program(s recipe.Step) (next part, err error) {
+func (c *compiler) program(s recipe.Step) (next ops.Part, err error) {
 	t := &c.trail
-	next, t.schema, err = s.Args.(program).link(c.work, s.Name, t.schema, &t.places)
+	next, t.schema, err = s.Args.(ops.Program).Link(c.work, s.Name, t.schema, &t.places)
 	c.programs = true
 	c.relabels = c.relabels || slices.Contains(t.places.Fresh, "label")
 	return next, err
 }
 
 // images makes a part of steps on an image.
-func (c *compiler) images(p fuse.Part) *images {
+func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 	t := &c.trail
-	next := &images{work: c.work, what: p.Images, names: stepNames(p)}
+	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
 	if field := p.Images.Field; field != "" {
-		next.bytes = t.places.Take(field)
-		t.leg.probe = next.bytes
+		next.From = t.places.Take(field)
+		t.leg.Probe = next.From
 		t.schema = t.schema.Without(field)
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)
-	next.image = t.places.Put(p.Images.To, is)
+	next.To = t.places.Put(p.Images.To, is)
 	t.schema = t.schema.With(p.Images.To, is)
 	return next
 }
 
 // array makes a part of a step that reads an array.
-func (c *compiler) array(args *recipe.DecodeNPY) *arrayFile {
+func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 	t := &c.trail
-	next := &arrayFile{work: c.work, bytes: t.places.Take(args.Field), what: args.Type()}
-	next.array = t.places.PutArray(args.To)
+	next := &ops.ReadArray{Env: c.work, From: t.places.Take(args.Field), Type: args.Type()}
+	next.To = t.places.PutArray(args.To)
 	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
 	return next
 }
@@ -394,24 +392,24 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
 	} else if p.Images != nil {
 		c.reach(n, p)
 		e.images = c.images(p)
-		e.images.last = true
-		c.trail.leg.parts = append(c.trail.leg.parts, e.images)
+		e.images.Last = true
+		c.trail.leg.Parts = append(c.trail.leg.Parts, e.images)
 	}
-	h := c.failing.of(p.Failures, c.trail.samples)
+	h := c.failing.Of(p.Failures, c.trail.samples)
 	c.limit(p.Name(), h)
 	e.bear(p.Name(), h, c.trail.way)
 	if plan.Pack != nil {
 		e.tracks = c.tracks(*plan.Pack)
 		return e, nil
 	}
-	for i, f := range c.work.layout.fields {
+	for i, f := range c.layout.fields {
 		at := c.trail.places.Of[f.Name]
 		switch {
 		case at.Kind == 0: // made of another
-		case e.writer != nil && e.writer.makes(f.Name):
+		case e.writer != nil && e.writer.Makes(f.Name):
 		case plan.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
 			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
-		case e.images != nil && at == e.images.image:
+		case e.images != nil && at == e.images.To:
 			e.image = i
 		case at.Kind == record.Texts || at.Kind == record.Bytes:
 			e.cells = append(e.cells, cell{field: i, text: c.text(i), place: at})
@@ -423,4 +421,4 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
 }
 
 // text is the number of a field among those of text and objects in a batch.
-func (c *compiler) text(field int) int { return slices.Index(c.work.layout.texts, field) }
+func (c *compiler) text(field int) int { return slices.Index(c.layout.texts, field) }

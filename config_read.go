@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"reflect"
 	"slices"
 	"strings"
@@ -189,7 +190,7 @@ func (s setting) takes(field any) string {
 	switch field.(type) {
 	case *MaxErrors:
 		return "a whole number of samples or a rate like 0.01"
-	case *Order, *OnError, *recipe.Path:
+	case *Order, *ops.OnError, *recipe.Path:
 		return "text"
 	case **float64:
 		return "a number of seconds"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "bad\xff.jsonl")
 	var told []deadLetter
-	for _, c := range []Config{{OnError: Skip}, {OnError: Replace, WorldSize: 2, Rank: 1}, {OnError: Replace, Fuse: new(false)}} {
+	for _, c := range []Config{{OnError: ops.Skip}, {OnError: ops.Replace, WorldSize: 2, Rank: 1}, {OnError: ops.Replace, Fuse: new(false)}} {
 		c.Epochs, c.DeadLetters = new(2), recipe.Path(file)
 		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l record.Lost) {
 			told = append(told, deadLetter{c.Rank, l.ID.Epoch, l.ID.Source, l.ID.Pos, l.ID.Index, []int64{}, recipe.Path(l.Key), l.Stage, l.Cause().Error(), l.Replaced})
@@ -80,7 +81,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 		}
 	}
 	var warned []string
-	l := openLoader(t, r, Config{Epochs: new(2), OnError: Skip, DeadLetters: "/dev/full"}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
+	l := openLoader(t, r, Config{Epochs: new(2), OnError: ops.Skip, DeadLetters: "/dev/full"}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
 	if n := len(drain(t, l)) + len(drain(t, l)); n != 4 {
 		t.Errorf("%d batches", n)
 	}
@@ -96,7 +97,7 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 	for _, name := range []string{"003.jpg", "009.jpg", "014.jpg", "020.jpg"} {
 		phototest.Spoil(t, root, name)
 	}
-	for _, kind := range []OnError{Skip, Replace} {
+	for _, kind := range []ops.OnError{ops.Skip, ops.Replace} {
 		for most, fails := range map[int]bool{3: true, 4: false} {
 			r := augmented(t, root, `{"size":3}`)
 			r.Steps[2].Failures = &recipe.Failures{OnError: string(kind), MaxErrors: new(ErrorCount(most))}

@@ -15,7 +15,7 @@ import (
 func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
 	t := &c.trail
 	p := plan.Last
-	g := &grouping{work: c.work}
+	g := &grouping{work: c.work, layout: c.layout}
 	for _, f := range t.schema.Ragged() {
 		g.sequences = append(g.sequences, t.places.Of[f.Name])
 	}
@@ -36,15 +36,15 @@ func (c *compiler) group(n *line, e *ending, plan fuse.Plan) {
 			what = "probe "
 		}
 		e.images = c.images(p)
-		e.images.last = true
+		e.images.Last = true
 		if plan.Buckets == nil {
-			g.images, g.picture = e.images, e.images.image
+			g.images, g.picture = e.images, e.images.To
 		}
 		if plan.Buckets == nil {
-			t.leg.probe = record.Column{} // what measures looks at it
+			t.leg.Probe = record.Column{} // what measures looks at it
 		}
-		t.leg.parts = append(t.leg.parts, e.images)
-		g.leg, g.lane = t.leg, c.work.lane
+		t.leg.Parts = append(t.leg.Parts, e.images)
+		g.leg, g.lane = t.leg, c.lane
 	}
 	t.leg = before
 	c.drops = g.overlong == group.Drop
@@ -56,7 +56,7 @@ var overlongs = map[string]group.Overlong{"error": group.Fail, "truncate": group
 
 // padded makes the cell of a sequence.
 func (c *compiler) padded(i int, at record.Column, pad recipe.PadValue) cell {
-	f := c.work.layout.fields[i]
+	f := c.layout.fields[i]
 	size, _ := f.Shape[1:].Bytes(f.DType)
 	return cell{
 		field: i, place: at, bytes: int(size), length: c.field(f.Name + "_length"), pad: elements.Append(nil, f.DType, pad.Of(f.Name)),
@@ -65,13 +65,13 @@ func (c *compiler) padded(i int, at record.Column, pad recipe.PadValue) cell {
 
 // field is the number of a field in a batch.
 func (c *compiler) field(name string) int {
-	return slices.IndexFunc(c.work.layout.fields, func(f Field) bool { return f.Name == name })
+	return slices.IndexFunc(c.layout.fields, func(f Field) bool { return f.Name == name })
 }
 
 // tracks are the fields of packed rows.
 func (c *compiler) tracks(p recipe.Pack) (all []track) {
 	text := 0
-	for i, f := range c.work.layout.fields {
+	for i, f := range c.layout.fields {
 		t := track{field: i, place: c.trail.places.Of[f.Name]}
 		switch {
 		case t.place.Kind == 0: // made of another

@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"headrace/internal/ops"
 	"io"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestAResumedEpochIsCountedWhole(t *testing.T) {
 	}
 	for _, order := range []Order{InputOrder, CompletionOrder} {
 		for _, batch := range []string{`{"size":4}`, `{"size":4,"drop_last":true}`} {
-			config := Config{Epochs: new(2), OnError: Skip, Workers: new(3), Order: order}
+			config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3), Order: order}
 			l := openLoader(t, augmented(t, root, batch), config, Options{})
 			want := EpochSummary{Batches: 9, Samples: 34, Lost: 3}
 			if strings.Contains(batch, "drop_last") {
@@ -88,7 +89,7 @@ func TestPlacesAtTheEnd(t *testing.T) {
 		"holes before the end":      {new(1), placed(0, SourceState{Position: 2, Ahead: [][2]int64{{4, 10}}}), 1, []EpochSummary{{Batches: 1, Samples: 10, Last: true}}},
 		"nothing but losses so far": {new(1), placed(0, SourceState{Position: 2, Lost: []int64{0, 1}}), 2, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
 	} {
-		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: c.epochs, OnError: Skip, Memory: new(int64(1 << 20))}, Options{})
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: c.epochs, OnError: ops.Skip, Memory: new(int64(1 << 20))}, Options{})
 		if err := l.Start(c.from, nil); err != nil {
 			t.Fatal(name, err)
 		}
@@ -171,7 +172,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 // What a state has lost counts: a run that had lost too many cannot go on by being resumed.
 func TestAStateThatHasLostTooManyIsTold(t *testing.T) {
 	leak.Check(t)
-	l := openLoader(t, augmented(t, phototest.Folder(t, 20), `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})
+	l := openLoader(t, augmented(t, phototest.Folder(t, 20), `{"size":4}`), Config{OnError: ops.Skip, MaxErrors: ErrorCount(1)}, Options{})
 	for _, c := range []struct {
 		lost []int64
 		bad  bool

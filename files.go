@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"headrace/internal/ops"
 	"math"
 	"slices"
 
@@ -89,7 +90,7 @@ func (f *files) len() int64 { return int64(f.table.Len()) }
 func (f *files) key(index int64) string { return f.table.Key(int(index)) }
 
 // link implements contents.
-func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
+func (f *files) Link(c *compiler, _ *stage, _ *fuse.Source) error {
 	at := c.trail.places.Of
 	f.bytes, f.name = at["bytes"], at["key"]
 	if f.labels != nil {
@@ -103,28 +104,28 @@ func (f *files) link(c *compiler, _ *stage, _ *fuse.Source) error {
 }
 
 // fetch implements contents.
-func (f *files) fetch(ctx context.Context, w *work, it *record.Record) (int64, error) {
-	n, err := w.patiently(ctx, it, func() (int64, error) { return f.read(ctx, w, it) })
+func (f *files) fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+	n, err := patiently(ctx, w, it, func() (int64, error) { return f.read(ctx, w, it) })
 	if err != nil && f.placeGone(it.ID.Index, err) {
 		err = machine.ShortPlace(err)
 	}
 	return n, err
 }
 
-func (f *files) read(ctx context.Context, w *work, it *record.Record) (int64, error) {
+func (f *files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
 	file, err := f.store.Open(f.table.Path(int(it.ID.Index)))
 	if err != nil {
 		return 0, err
 	}
 	defer file.Close()
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forFiles, file.Size()); err != nil {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, file.Size()); err != nil {
 		return 0, err
 	}
 	if it.Limited {
 		defer context.AfterFunc(ctx, it.Content.Park)()
 	}
 	v := w.Blank(it)
-	buffer := v.Borrow(&w.Files, w.fileRoom(file))
+	buffer := v.Borrow(&w.Files, fileRoom(w, file))
 	content, err := file.Read(*buffer)
 	if err != nil {
 		return 0, err
@@ -149,7 +150,7 @@ func (f *files) read(ctx context.Context, w *work, it *record.Record) (int64, er
 
 // fileRoom returns how much memory to take for a file. The memory of a small one grows while it is
 // read; what a large one takes must not wait for the garbage collector, so it is not Go's.
-func (w *work) fileRoom(f store.File) int {
+func fileRoom(w *ops.Env, f store.File) int {
 	if w.Shared != nil {
 		return int(f.Size()) + 1
 	}

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"context"
+	"headrace/internal/ops"
 
 	"headrace/internal/record"
 	"headrace/pipe"
@@ -30,7 +31,7 @@ func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
 		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Failures: end.losses,
 	}
 	if python := end.writer; python != nil {
-		o.Workers, o.Hands, o.Staff = python.workers, python.hands, python.pool.SetWorkers
+		o.Workers, o.Hands, o.Staff = python.Workers, python.PerWorker, python.Pool.SetWorkers
 		j.calling = append(j.calling, o.Name)
 	} else {
 		o.Gate = j.gate.gate
@@ -69,12 +70,12 @@ func (j joiner) ordered(later bool) bool { return later || j.config.Order == Inp
 func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
-		return pipe.Discard(pipe.Aggregate(in, s.aggregate.begin, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.Drop)
+		return pipe.Discard(pipe.Aggregate(in, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.Drop)
 	}
 	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
 	switch {
 	case s.python != nil:
-		o.Workers, o.Hands, o.Staff = s.python.workers, s.python.hands, s.python.pool.SetWorkers
+		o.Workers, o.Hands, o.Staff = s.python.Workers, s.python.PerWorker, s.python.Pool.SetWorkers
 		j.calling = append(j.calling, s.name)
 	case s.waits:
 		o.Workers = j.readers()
@@ -88,7 +89,7 @@ func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.F
 	}
 	j.note(s.name, o.Workers, s.steps)
 	if s.flat != nil {
-		return pipe.Discard(pipe.FlatMap(in, s.flat.expand, o), j.work.Drop)
+		return pipe.Discard(pipe.FlatMap(in, s.flat.Expand, o), j.work.Drop)
 	}
 	return pipe.Discard(pipe.Map(in, s.op, o), j.work.Drop)
 }
@@ -131,7 +132,7 @@ func namedChoice(choose func(*record.Record) (int, error)) func(context.Context,
 	return func(_ context.Context, it *record.Record) (int, error) {
 		i, err := choose(it)
 		if err != nil {
-			err = blamed(it, err)
+			err = ops.Blame(it, err)
 		}
 		return i, err
 	}

@@ -3,6 +3,7 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
@@ -173,7 +174,7 @@ func TestLossesAreNotTriedAgainUnderAnotherWorldSize(t *testing.T) {
 	first := runRank(t, r, Config{Epochs: new(1)}, nil, 3)
 	bad := first.batches[1][2].key
 	phototest.Spoil(t, root, filepath.Base(bad))
-	skipped := runRank(t, r, Config{Epochs: new(1), OnError: Skip}, nil, 3)
+	skipped := runRank(t, r, Config{Epochs: new(1), OnError: ops.Skip}, nil, 3)
 	if lost := skipped.state.Sources["files"].Lost; len(lost) != 1 || len(skipped.batches) != 3 {
 		t.Fatalf("lost %v", lost)
 	}

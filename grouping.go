@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"fmt"
+	"headrace/internal/ops"
 	"sync/atomic"
 
 	"headrace/budget"
@@ -20,16 +21,17 @@ import (
 // What a sample is, a stage measures before it waits for others; it also fails there, or is left out. While it waits nobody waits for its bytes. What it takes to
 // decode it, it reserves when its batch is on its way, in a lane of the budget where samples are ordered as they come.
 type grouping struct {
-	work      *work
-	images    *images       // whose plan tells the shape; nil: the picture is stored
-	picture   record.Column // nowhere: lengths count
-	image     int           // the field of the picture
+	work      *ops.Env
+	layout    *layout
+	images    *ops.ImageSteps // whose plan tells the shape; nil: the picture is stored
+	picture   record.Column   // nowhere: lengths count
+	image     int             // the field of the picture
 	sequences []record.Column
 	equal     bool // the sequences of a sample are equally long
 	limit     int  // of a length
 	overlong  group.Overlong
 
-	leg    *leg // nil: nothing is decoded behind it
+	leg    *ops.MemoryScope // nil: nothing is decoded behind it
 	lane   *budget.Lane
 	served atomic.Uint64
 }
@@ -52,17 +54,17 @@ func (g *grouping) measure(_ context.Context, it *record.Record) (err error) {
 func (g *grouping) groupOf(it *record.Record) (int, error) {
 	shape := it.Values.Images[g.picture.At].Form().Shape()
 	if g.images != nil {
-		if g.images.decodes() {
-			it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.images.bytes.At])
+		if g.images.Decodes() {
+			it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.images.From.At])
 		}
-		t := g.work.tool(it)
-		defer g.work.tools.Put(t)
-		if err := g.images.plan(it, t, g.images.formOf(it), false); err != nil {
+		t := g.work.Tool(it)
+		defer g.work.Done(t)
+		if err := g.images.Plan(it, t, g.images.FormOf(it), false); err != nil {
 			return 0, err
 		}
-		shape = t.plan.Form().Shape()
+		shape = t.Plan.Form().Shape()
 	}
-	forms := g.work.layout.forms
+	forms := g.layout.forms
 	for i := range forms {
 		if forms[i].shapes[g.image].Equal(shape) {
 			return i, nil
@@ -98,7 +100,7 @@ func (g *grouping) lengthOf(v *record.Values) (int, error) {
 func (g *grouping) takes(it *record.Record, b *Batch) bool {
 	f := b.form.Load()
 	if g.picture.Kind == record.Images {
-		return &g.work.layout.forms[it.Group] == f
+		return &g.layout.forms[it.Group] == f
 	}
 	return len(f.extents) == 0 || it.Length <= f.extents[0]
 }
@@ -166,11 +168,11 @@ func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], 
 
 // reserve waits for the bytes that decoding takes. One sample at a time does.
 func (g *grouping) reserve(ctx context.Context, it *record.Record) (err error) {
-	if g.leg.probe.Kind == record.Bytes {
-		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.leg.probe.At])
+	if g.leg.Probe.Kind == record.Bytes {
+		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.leg.Probe.At])
 	}
 	before := it.Working
-	if it.Working, err = g.lane.Acquire(ctx, g.served.Add(1), forDecoder, g.leg.most(it)); err != nil {
+	if it.Working, err = g.lane.Acquire(ctx, g.served.Add(1), ops.ForDecoder, g.leg.Most(it)); err != nil {
 		g.work.Drop(it)
 	}
 	before.Release()

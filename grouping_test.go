@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"os"
 	"path/filepath"
@@ -311,9 +312,9 @@ func TestFailuresInGroupedBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := `{"files":{"pattern":%q,"root":"/"}},"decode_image",{"random_rotate90":{"p":0.5}},{"resize_to_bucket":{"sizes":[[8,6],[6,8]]}},{"batch":{"size":4}}`
-	for policy, want := range map[OnError]EpochSummary{
-		Skip:    {Samples: 22, Lost: 2, Last: true},
-		Replace: {Samples: 24, Replaced: 2, Last: true},
+	for policy, want := range map[ops.OnError]EpochSummary{
+		ops.Skip:    {Samples: 22, Lost: 2, Last: true},
+		ops.Replace: {Samples: 24, Replaced: 2, Last: true},
 	} {
 		for _, fuse := range []bool{true, false} {
 			l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: policy, MaxErrors: ErrorCount(2), Fuse: &fuse}, Options{})
@@ -350,7 +351,7 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 		}
 		var lost []string
 		options := Options{Ledger: true, Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}
-		config := Config{Epochs: new(1), Workers: new(3), OnError: Replace, Fuse: &fuse, MaxErrors: ErrorCount(7)}
+		config := Config{Epochs: new(1), Workers: new(3), OnError: ops.Replace, Fuse: &fuse, MaxErrors: ErrorCount(7)}
 		rest := func(l *Loader) (all []step, err error) {
 			for {
 				lost = nil
@@ -475,7 +476,7 @@ func TestArraysOfAFixedShape(t *testing.T) {
 	}
 	root := sequences(t, 3, 3, 3, 2)
 	steps := `{"files":{"pattern":%q,"root":"/"}},{"decode_npy":{"dtype":"int32","shape":[3],"to":"x"}},"sum_of_three",{"batch":{"size":4}}`
-	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: Skip}, Options{})
+	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: ops.Skip}, Options{})
 	got, _ := epochOf(t, l)
 	want := `step 0
 x [3, 3] [0 1 2 2000 2001 2002 1000 1001 1002] <nil>
@@ -495,7 +496,7 @@ sum [3] [3 6003 3003] <nil>
 }
 
 var registerSum = sync.OnceValue(func() error {
-	return Register("sum_of_three", "Adds an array up.", func() Operation[three, sum] { return new(sumOfThree) })
+	return ops.Register("sum_of_three", "Adds an array up.", func() ops.Operation[three, sum] { return new(sumOfThree) })
 })
 
 // sumOfThree adds an array up.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"iter"
 	"slices"
 	"sync"
@@ -25,7 +26,7 @@ const endless = 1 << 48
 // does. Another run begins where one stood only with the object's own state.
 type iterable struct {
 	object
-	work   *work
+	work   *ops.Env
 	source *listing
 	rank   int // whose stream it is
 	world  int
@@ -53,12 +54,12 @@ type ObjectState struct {
 func (s *iterable) len() int64 { return endless }
 
 // link implements contents.
-func (s *iterable) link(c *compiler, read *stage, f *fuse.Source) error {
+func (s *iterable) Link(c *compiler, read *stage, f *fuse.Source) error {
 	gives := f.Object.Gives.Schema
 	s.work = c.work
 	s.begins(c, f, gives)
 	var err error
-	s.python.pool, _, err = c.work.host.openSource(f, extern.Iterate, s.rank, s.world)
+	s.python.Pool, _, err = openSource(c.work.Host, f, extern.Iterate, s.rank, s.world)
 	return err
 }
 
@@ -100,16 +101,16 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 			err := s.receive(ctx, it, out)
 			if err != nil {
 				s.work.Drop(it)
-				it, err = nil, blamed(it, err)
+				it, err = nil, ops.Blame(it, err)
 			}
 			s.note(epoch, at, state)
 			last = state
-			if n := s.python.pool.Ahead(); n != reserved { // larger ones have come
+			if n := s.python.Pool.Ahead(); n != reserved { // larger ones have come
 				room.Resize(n)
 				reserved = n
 			}
 			if enough = !yield(it, err); enough {
-				return errEnough
+				return ops.ErrEnough
 			}
 			return ctx.Err()
 		}
@@ -117,27 +118,27 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 		for died := true; died; {
 			before := at
 			call.Random = s.random(epoch, at)
-			err = s.python.pool.Stream(ctx, call, give)
+			err = s.python.Pool.Stream(ctx, call, give)
 			var gone *extern.WorkerError
 			if died = errors.As(err, &gone) && at > before && last != "" && ctx.Err() == nil; died {
 				call.State = []byte(last)
 			}
 		}
 		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended
-			yield(nil, pipe.Fatal(blamed(s.source.Record(epoch, at, at), err)))
+			yield(nil, pipe.Fatal(ops.Blame(s.source.Record(epoch, at, at), err)))
 		}
 	}
 }
 
 // random is the key of an epoch's random numbers from a place on; the worker counts its samples on from there.
 func (s *iterable) random(epoch int, at int64) [2]uint64 {
-	key := s.work.chance(s.source.Record(epoch, 0, 0))
-	return [2]uint64{key.Uint64(s.python.op, 2*uint32(s.rank)), key.Uint64(s.python.op, 2*uint32(s.rank)+1) + uint64(at)}
+	key := s.work.RandomKey(s.source.Record(epoch, 0, 0))
+	return [2]uint64{key.Uint64(s.python.DrawID, 2*uint32(s.rank)), key.Uint64(s.python.DrawID, 2*uint32(s.rank)+1) + uint64(at)}
 }
 
 // ahead waits until there are bytes for what the worker makes before anybody has asked for it. They are held all the time, so no sample waits until they come back.
 func (s *iterable) ahead(ctx context.Context, epoch int, pos int64) (budget.Grant, error) {
-	room, err := s.source.Lane.Acquire(ctx, s.work.age(s.source.Record(epoch, pos, pos).ID), forFiles, s.python.pool.Ahead())
+	room, err := s.source.Lane.Acquire(ctx, s.work.Age(s.source.Record(epoch, pos, pos).ID), ops.ForFiles, s.python.Pool.Ahead())
 	room.Park()
 	return room, err
 }
@@ -146,7 +147,7 @@ func (s *iterable) ahead(ctx context.Context, epoch int, pos int64) (budget.Gran
 func (s *iterable) receive(ctx context.Context, it *record.Record, out []extern.Value) error {
 	n, err := s.take(s.work, it, out)
 	if err == nil {
-		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.age(it.ID), forFiles, n)
+		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.Age(it.ID), ops.ForFiles, n)
 	}
 	return err
 }
@@ -160,7 +161,7 @@ func (s *iterable) giveBack(out []extern.Value) {
 }
 
 // fetch implements contents: the sample is there. Nobody can read it again.
-func (s *iterable) fetch(_ context.Context, _ *work, it *record.Record) (int64, error) {
+func (s *iterable) fetch(_ context.Context, _ *ops.Env, it *record.Record) (int64, error) {
 	if it.Values == nil {
 		return 0, errGone
 	}
@@ -233,12 +234,12 @@ func checkIterated(r recipe.Recipe, c Config) error {
 	if c.WorldSize > 1 && c.StepsPerEpoch == nil {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, c.WorldSize)
 	}
-	if step, ok := (failing{onError: c.OnError}).does(Replace, r); ok {
+	if step, ok := (ops.Policies{OnError: c.OnError}).Does(ops.Replace, r); ok {
 		where := ""
 		if step != "" {
 			where = fmt.Sprintf(" of the step %q", step)
 		}
-		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", Replace, where, name, Skip)
+		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", ops.Replace, where, name, ops.Skip)
 	}
 	rates := []MaxErrors{c.MaxErrors}
 	for _, s := range r.All() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"iter"
 	"slices"
@@ -40,21 +41,15 @@ type Options struct {
 	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
 	Lost     func(record.Lost)         // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
-	InFlight func() InFlight // asked at every Start; nil: nothing is noted
-	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
-	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
-	Look     bool            // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
+	InFlight func() ops.InFlight // asked at every Start; nil: nothing is noted
+	Ledger   bool                // batches know where their rows come from: [Batch.Origins]
+	Consumer int                 // the process that gets the batches, of which the statistics tell, too; 0: this one
+	Look     bool                // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
 
 	trial *trial // nil: it is no profile
 
 	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
 	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
-}
-
-// InFlight is told which samples are in the hands of C code. Cell is the number of the operation among those at work at once.
-type InFlight interface {
-	Begin(cell int, id sample.ID, key string)
-	End(cell int)
 }
 
 // Info is what is known of a loader before it runs.
@@ -124,7 +119,7 @@ type Loader struct {
 	slots   *slots
 	gate    *Gate
 	flow    pipe.Flow[*Batch]
-	work    work
+	work    ops.Env
 
 	groups    bool       // samples come into batches by what they are
 	collating *collating // makes batches; nil: samples are stacked, or packed
@@ -198,7 +193,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.count, l.failure = l.countFrom(from), nil
 	l.spending.begin(from)
-	l.work.begin(from, l.options.InFlight)
+	l.work.Begin(from.Epoch, from.Quarantine, l.options.InFlight)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.place = from
@@ -210,7 +205,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
 		Resume:   l.extent.resume(from),
 		Epochs:   left,
-		Failures: policy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
+		Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
 		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
 		Stall:    l.stall(),
 	})
@@ -309,7 +304,7 @@ func (l *Loader) judged(err error) error {
 	}
 	skips, known := l.skipping[failed.Stage]
 	if !known {
-		skips = l.config.OnError == Skip
+		skips = l.config.OnError == ops.Skip
 	}
 	if !skips {
 		return err
@@ -372,7 +367,7 @@ func (l *Loader) State() State {
 	if l.run != nil {
 		s = l.at(l.run.State())
 	}
-	s.Quarantine = l.work.quarantine
+	s.Quarantine = l.work.Quarantine
 	if s.Epoch == l.count.Epoch {
 		if s.Batches = l.count.Batches; l.full() {
 			s = State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
@@ -437,7 +432,7 @@ func (l *Loader) Close() error {
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
-	l.work.host.close()
+	l.work.Host.Close()
 	return errors.Join(unfinished, l.arena.Close())
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"os"
 	"path/filepath"
@@ -195,7 +196,7 @@ func TestSkippedSamplesLeaveFullBatches(t *testing.T) {
 	want := slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4))
 	for _, workers := range []int{1, 2, 8} {
 		var lost []string
-		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: &workers, OnError: ops.Skip},
 			Options{Lost: func(l record.Lost) { lost = append(lost, filepath.Base(l.Key)) }})
 		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), want)
 		if slices.Sort(lost); !slices.Equal(lost, bad) {
@@ -212,7 +213,7 @@ func TestTooManyLostNamesTheOneTooMany(t *testing.T) {
 	root := phototest.Folder(t, 20)
 	phototest.Spoil(t, root, "003.jpg")
 	phototest.Spoil(t, root, "004.jpg")
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Skip, MaxErrors: ErrorCount(1)}, Options{})
 	for {
 		b, err := l.Next(t.Context())
 		if err == nil {
@@ -255,7 +256,7 @@ func TestResumeAfterEveryBatchIsTheUninterruptedRun(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	r := augmented(t, root, `{"size":4}`)
-	config := Config{Epochs: new(2), OnError: Skip, Workers: new(3)}
+	config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3)}
 	var states []State
 	var want [][]row
 	l := openLoader(t, r, config, Options{})

@@ -3,6 +3,7 @@ package headrace
 import (
 	"flag"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 		batch := int64(3 * 8 * 8 * 3)
 		memory := int64(6*1024) + rapid.SampledFrom([]int64{0, 3000, 20000, 1 << 20}).Draw(rt, "memory") + 5*batch
 		c := Config{
-			Epochs: new(2), Memory: &memory, Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), OnError: rapid.SampledFrom([]OnError{Skip, Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1),
+			Epochs: new(2), Memory: &memory, Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), OnError: rapid.SampledFrom([]ops.OnError{ops.Skip, ops.Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1),
 			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"), Fuse: new(rapid.Bool().Draw(rt, "fuse")), Prefetch: rapid.IntRange(1, 3).Draw(rt, "prefetch"),
 		}
 		l, err := Open(t.Context(), r, c, Options{})
@@ -141,7 +142,7 @@ func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := strings.ReplaceAll(tree(rt, roots), `"arrival"`, `"round_robin"`)
 		r := parseRecipe(t, `%s,{"batch":{"size":3,"drop_last":%v}}`, steps, rapid.Bool().Draw(rt, "drop last"))
-		c := Config{Epochs: new(2), OnError: rapid.SampledFrom([]OnError{Skip, Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1), Fuse: new(rapid.Bool().Draw(rt, "fuse"))}
+		c := Config{Epochs: new(2), OnError: rapid.SampledFrom([]ops.OnError{ops.Skip, ops.Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1), Fuse: new(rapid.Bool().Draw(rt, "fuse"))}
 		run := func(from State, cut int) (all []string, at State) {
 			c.Workers = new(rapid.IntRange(1, 5).Draw(rt, "workers"))
 			l, err := Open(t.Context(), r, c, Options{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"strconv"
 
 	"headrace/extern"
@@ -16,7 +17,7 @@ import (
 // object are contents that an object of Python has: its workers are asked for them by their numbers.
 type object struct {
 	args   *recipe.Object
-	python *python       // whose workers have it
+	python *ops.Function // whose workers have it
 	name   record.Column // of the key
 	brings bool          // samples bring it: they are called so
 	each   int64         // bytes of a sample; 0: nobody knows
@@ -37,12 +38,12 @@ func (o *object) len() int64 { return *o.args.Length }
 func (o *object) key(index int64) string { return strconv.FormatInt(index, 10) }
 
 // link implements contents.
-func (o *object) link(c *compiler, read *stage, s *fuse.Source) error {
+func (o *object) Link(c *compiler, read *stage, s *fuse.Source) error {
 	gives := o.args.Gives.Schema
 	o.begins(c, s, gives)
-	o.python.hands = handsFor(nil, gives)
+	o.python.PerWorker = ops.PerWorkerFor(nil, gives)
 	var err error
-	o.python.pool, o.python.workers, err = c.work.host.openSource(s, extern.Index, 0, 1)
+	o.python.Pool, o.python.Workers, err = openSource(c.work.Host, s, extern.Index, 0, 1)
 	read.python = o.python
 	return err
 }
@@ -50,12 +51,12 @@ func (o *object) link(c *compiler, read *stage, s *fuse.Source) error {
 // begins finds the places of what a sample has.
 func (o *object) begins(c *compiler, s *fuse.Source, gives sample.Schema) {
 	t := &c.trail
-	o.python = &python{work: c.work, name: s.Name}
-	o.python.begin(nil, &t.places)
-	c.work.host.calls = append(c.work.host.calls, o.python)
+	o.python = &ops.Function{Env: c.work, Name: s.Name}
+	o.python.Begin(nil, &t.places)
+	c.work.Host.Calls = append(c.work.Host.Calls, o.python)
 	for _, f := range gives {
 		at := t.places.Of[f.Name]
-		o.python.out = append(o.python.out, slot{f.Name, t.schema[t.schema.Find(f.Name)].Type, at})
+		o.python.Out = append(o.python.Out, ops.Field{Name: f.Name, Type: t.schema[t.schema.Find(f.Name)].Type, Column: at})
 		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && err == nil && o.each >= 0 && at.Kind != record.Numbers {
 			o.each += n
 		} else if f.Type.Kind != sample.Text && at.Kind != record.Numbers {
@@ -67,13 +68,13 @@ func (o *object) begins(c *compiler, s *fuse.Source, gives sample.Schema) {
 }
 
 // fetch implements contents.
-func (o *object) fetch(ctx context.Context, w *work, it *record.Record) (n int64, err error) {
-	if it.Content, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forFiles, o.each); err != nil {
+func (o *object) fetch(ctx context.Context, w *ops.Env, it *record.Record) (n int64, err error) {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, o.each); err != nil {
 		return 0, err
 	}
-	c := o.python.call(it)
-	defer o.python.done(c)
-	if err := o.python.ask(ctx, c); err != nil {
+	c := o.python.Call(it)
+	defer o.python.Done(c)
+	if err := o.python.Ask(ctx, c); err != nil {
 		if call := (*extern.CallError)(nil); errors.As(err, &call) && call.Key != "" {
 			it.Key = call.Key
 		}
@@ -87,25 +88,25 @@ func (o *object) fetch(ctx context.Context, w *work, it *record.Record) (n int64
 		return n, err
 	}
 	before := it.Content
-	it.Content, err = it.Source.Lane.Acquire(ctx, w.age(it.ID), forFiles, n)
+	it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, n)
 	before.Release()
 	return n, err
 }
 
 // take gives a sample its first values, in memory that a worker has filled. It tells how many bytes they have.
-func (o *object) take(w *work, it *record.Record, out []extern.Value) (n int64, err error) {
+func (o *object) take(w *ops.Env, it *record.Record, out []extern.Value) (n int64, err error) {
 	v := w.Blank(it)
 	for i := range out {
 		n += int64(len(out[i].Data))
 		w.AdoptFile(v, out[i].Data) // the same bytes are reserved for it
 	}
-	for i := range o.python.out {
-		if err := o.python.out[i].fits(&out[i]); err != nil {
-			return n, o.python.misfit(err)
+	for i := range o.python.Out {
+		if err := o.python.Out[i].Fits(&out[i]); err != nil {
+			return n, o.python.Misfit(err)
 		}
 	}
-	for i := range o.python.out {
-		o.python.put(v, &o.python.out[i], &out[i])
+	for i := range o.python.Out {
+		o.python.Put(v, &o.python.Out[i], &out[i])
 	}
 	switch {
 	case !o.brings:
@@ -118,9 +119,9 @@ func (o *object) take(w *work, it *record.Record, out []extern.Value) (n int64, 
 }
 
 // openSource starts the workers of a source.
-func (h *host) openSource(s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
+func openSource(h *ops.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
 	o := extern.Options{Kind: kind, Keys: s.Object.Keys, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
-	return h.open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields, Seed: s.Object.Seed}, o, s.Failures)
+	return h.Open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields, Seed: s.Object.Seed}, o, s.Failures)
 }
 
 // object finds out what the samples of an object are, where its step does not say so: those of the first one.
@@ -132,16 +133,16 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 	if args.Length != nil && *args.Length == 0 {
 		return nothing
 	}
-	h, err := newHost(f.options, 1, true)
+	h, err := ops.NewHost(f.options.Python, f.options.Log, f.options.Look, 1, true)
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	kind := extern.Index
 	if args.Iterated() {
 		kind = extern.Iterate
 	}
-	pool, _, err := h.openSource(&fuse.Source{Name: s.Name, Object: args, Failures: s.Failures}, kind, f.config.Rank, max(1, f.config.WorldSize))
+	pool, _, err := openSource(h, &fuse.Source{Name: s.Name, Object: args, Failures: s.Failures}, kind, f.config.Rank, max(1, f.config.WorldSize))
 	if err != nil {
 		return err
 	}
@@ -153,11 +154,11 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 				t = sample.TensorType(out[i].DType, out[i].Shape...)
 			}
 			args.Gives.Schema = append(args.Gives.Schema, sample.Field{Name: name, Type: t})
-			if h.heap.Has(out[i].Data) {
-				h.heap.Give(out[i].Data)
+			if h.Heap.Has(out[i].Data) {
+				h.Heap.Give(out[i].Data)
 			}
 		}
-		return errEnough
+		return ops.ErrEnough
 	}
 	if kind == extern.Iterate {
 		err = pool.Stream(ctx, c, note)
@@ -167,7 +168,7 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 	switch {
 	case err == nil:
 		return nothing
-	case !errors.Is(err, errEnough):
+	case !errors.Is(err, ops.ErrEnough):
 		return fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
 	case len(args.Gives.Schema) == 0:
 		return mistake(r, s.Name, errors.New("gives a sample without fields"))

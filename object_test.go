@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -200,7 +201,7 @@ func TestBadItemsOfObjects(t *testing.T) {
 	} {
 		steps := fmt.Sprintf(`{"source":{"function":"sources:%s","length":40}},{"batch":{"size":4}}`, what)
 		var lost []record.Lost
-		l := openObject(t, steps, Config{OnError: Skip}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{OnError: ops.Skip}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
 		keys := ""
 		for b, err := range l.All(t.Context()) {
 			if err != nil {
@@ -219,7 +220,7 @@ func TestBadItemsOfObjects(t *testing.T) {
 			t.Errorf("%s: %s came, lost were %v", what, keys, lost)
 		}
 		err := l.Start(l.Info().State, nil)
-		l.config.OnError = Raise // the policy of stages without one of their own is that of a run
+		l.config.OnError = ops.Raise // the policy of stages without one of their own is that of a run
 		if err == nil {
 			err = l.Start(l.Info().State, nil)
 		}
@@ -235,7 +236,7 @@ func TestBadItemsOfObjects(t *testing.T) {
 		}
 		nothingHeld(t, l)
 	}
-	l := openObject(t, `{"source":{"function":"sources:Deadly","length":40}},{"batch":{"size":4}}`, Config{OnError: Replace}, Options{})
+	l := openObject(t, `{"source":{"function":"sources:Deadly","length":40}},{"batch":{"size":4}}`, Config{OnError: ops.Replace}, Options{})
 	if batches := len(takeAll(t, l)); batches != 10 || l.Epoch().Replaced != 1 {
 		t.Errorf("%d batches, %+v", batches, l.Epoch())
 	}
@@ -391,7 +392,7 @@ func TestIterablesThatBreakOff(t *testing.T) {
 		if what == "Wide" || what == "Unwritten" {
 			gives = `{"n":{"dtype":"int64"},"x":{"dtype":"int64"},"pid":{"dtype":"int64"}}`
 		}
-		for _, onError := range []OnError{Raise, Skip} {
+		for _, onError := range []ops.OnError{ops.Raise, ops.Skip} {
 			l := openObject(t, fmt.Sprintf(`{"source":{"function":"sources:%s","gives":%s}},{"batch":{"size":2}}`, what, gives), Config{OnError: onError}, Options{})
 			batches := 0
 			var err error
@@ -423,8 +424,8 @@ func TestObjectsThatAreRefused(t *testing.T) {
 		{many + `{"batch":{"size":2}}`, Config{WorldSize: 2}, `the source "source" is iterated over, with world_size 2: ranks could yield different numbers of batches; say steps_per_epoch`},
 		{many + `{"batch":{"size":2}}`, Config{WorldSize: 2, StepsPerEpoch: new(2)}, `all 2 ranks would get the same samples of sources:many: takes a function with two parameters, rank and world_size`},
 		{`{"source":{"function":"sources:several"}},{"batch":{"size":2}}`, Config{WorldSize: 2, StepsPerEpoch: new(2)}, `all 2 ranks would get the same samples of sources:several: takes a function of (rank, world_size)`},
-		{many + `{"batch":{"size":2}}`, Config{OnError: Replace}, `no other of its samples can be had in the place of a bad one; use "skip"`},
-		{many + `{"batch":{"size":2}}`, Config{OnError: Skip, MaxErrors: ErrorRate(0.5)}, `max_errors is 0.5 of the samples: the source "source" is iterated over, and nobody knows how many they are; say a number of them`},
+		{many + `{"batch":{"size":2}}`, Config{OnError: ops.Replace}, `no other of its samples can be had in the place of a bad one; use "skip"`},
+		{many + `{"batch":{"size":2}}`, Config{OnError: ops.Skip, MaxErrors: ErrorRate(0.5)}, `max_errors is 0.5 of the samples: the source "source" is iterated over, and nobody knows how many they are; say a number of them`},
 		{`{"source":{"function":"sources:none"}},{"batch":{"size":2}}`, Config{}, `does not say what it gives, and has no sample that would tell: say gives`},
 		{`{"source":{"function":"sources:Numbers","length":0}},{"batch":{"size":2}}`, Config{}, `does not say what it gives, and has no sample that would tell: say gives`},
 		{`{"source":{"function":"sources:absent"}},{"batch":{"size":2}}`, Config{}, `absent`},
@@ -539,7 +540,7 @@ func TestObjectsInMerges(t *testing.T) {
 // Where no worker can be had any more, no sample is to blame: the run ends with the reason, and no policy makes it an epoch of losses.
 func TestObjectsThatCannotBeHad(t *testing.T) {
 	leak.Check(t)
-	for _, policy := range []OnError{Skip, Replace} {
+	for _, policy := range []ops.OnError{ops.Skip, ops.Replace} {
 		var lost []record.Lost
 		steps := `{"source":{"function":"sources:absent","length":8,"gives":{"n":{"dtype":"int64"}}}},{"batch":{"size":2}}`
 		l := openObject(t, steps, Config{OnError: policy, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"math"
 	"os"
 	"reflect"
@@ -101,7 +102,7 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 	}
 	defer func() {
 		if wrong != nil {
-			l.work.host.close()
+			l.work.Host.Close()
 		}
 	}()
 	whole, end, err := l.compile(p)
@@ -241,8 +242,8 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
 			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
 	}
-	if name, ok := l.failing().does(Skip, l.recipe); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
+	if name, ok := l.failing().Does(ops.Skip, l.recipe); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, ops.Skip, name, l.config.WorldSize, ops.Replace)
 	}
 	for _, s := range l.recipe.All() {
 		switch s.Args.(type) {
@@ -281,7 +282,7 @@ func (l *Loader) makeMemory(p fuse.Plan) error {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
 			ErrConfig, limit, l.layout.rows, small.Need)
 	}
-	_, notes := l.failing().does(Replace, l.recipe)
+	_, notes := l.failing().Does(ops.Replace, l.recipe)
 	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held, notes: notes, ledger: l.options.Ledger}
 	return err
 }
@@ -302,21 +303,21 @@ func (l *Loader) makeWork(probes bool) (err error) {
 	}
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
-	l.work = work{
-		layout: &l.layout, lane: l.budget.Lane(), seed: l.recipe.Seed,
-		ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, ledger: l.options.Ledger, gate: l.gate.gate,
+	l.work = ops.Env{
+		Seed:  l.recipe.Seed,
+		Ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, Ledger: l.options.Ledger, Gate: l.gate.gate,
 		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
 	}
 	for _, s := range l.sources {
 		s.Lane = l.budget.Lane()
 	}
 	for _, s := range l.recipe.All() {
-		if _, probing := s.Args.(*probing); l.work.host == nil && (probing || isPython(s.Args)) {
-			l.work.host, err = newHost(l.options, share, probes)
+		if _, probing := s.Args.(*probing); l.work.Host == nil && (probing || ops.IsPython(s.Args)) {
+			l.work.Host, err = ops.NewHost(l.options.Python, l.options.Log, l.options.Look, share, probes)
 		}
 	}
-	if l.work.host != nil {
-		l.work.Share(l.work.host.heap)
+	if l.work.Host != nil {
+		l.work.Share(l.work.Host.Heap)
 	}
 	return err
 }
@@ -385,7 +386,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		i.Samples, i.SamplesPerEpoch, i.BatchesPerEpoch, i.Exact = -1, -1, -1, false
 	}
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
-	_, skips := l.failing().does(Skip, l.recipe)
+	_, skips := l.failing().Does(ops.Skip, l.recipe)
 	i.Exact = i.Exact && !skips && (!l.drops || l.config.WorldSize > 1)
 	i.Epochs = l.config.Epochs
 	i.Decoder = l.extent.begin.Decoder
@@ -442,4 +443,8 @@ func (l *Loader) extentOf(world, rank int) (extent, error) {
 		}
 	}
 	return e, nil
+}
+
+func (l *Loader) failing() ops.Policies {
+	return ops.Policies{OnError: l.config.OnError, MaxErrors: l.config.MaxErrors, Sources: len(l.sources)}
 }

@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"encoding/json"
+	"headrace/internal/ops"
 	"unsafe"
 
 	"headrace/group"
@@ -26,10 +27,10 @@ func (e *ending) pack(_ context.Context, r group.Row[*record.Record], b *Batch, 
 	defer e.dropRow(r)
 	defer func() {
 		if err != nil {
-			err = blamed(r.Segments[0].Item, err)
+			err = ops.Blame(r.Segments[0].Item, err)
 		}
 	}()
-	defer catch(&err)
+	defer ops.Catch(&err)
 	for _, t := range e.tracks {
 		t.write(r, b, row)
 	}

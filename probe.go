@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"slices"
 
@@ -264,9 +265,9 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 }
 
 // link implements program.
-func (p *probing) link(w *work, name string, in sample.Schema, where *record.Columns) (part, sample.Schema, error) {
-	next := &python{work: w, name: name, workers: 1}
-	next.begin(p.args.Takes(in), where)
+func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.Columns) (ops.Part, sample.Schema, error) {
+	next := &ops.Function{Env: w, Name: name, Workers: 1}
+	next.Begin(p.args.Takes(in), where)
 	var err error
 	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To}
 	switch p.held.(type) {
@@ -275,7 +276,7 @@ func (p *probing) link(w *work, name string, in sample.Schema, where *record.Col
 	case *recipe.Aggregate:
 		o.Kind = extern.Aggregate
 	}
-	if next.pool, _, err = w.host.open(name, &p.args.Python, o, p.failures); err != nil {
+	if next.Pool, _, err = w.Host.Open(name, &p.args.Python, o, p.failures); err != nil {
 		return nil, nil, err
 	}
 	out, err := p.Check(in)
@@ -284,13 +285,13 @@ func (p *probing) link(w *work, name string, in sample.Schema, where *record.Col
 
 // probe is the part that a probing is.
 type probe struct {
-	*python
+	*ops.Function
 	what *probing
 	key  record.Column
 }
 
 // run implements part. The stage has one worker.
-func (p *probe) run(ctx context.Context, it *record.Record, _ *tool) error {
+func (p *probe) Run(ctx context.Context, it *record.Record, _ *ops.Tool) error {
 	if p.what.gives == nil {
 		err := pipe.Ungated(ctx, func() error { return p.look(ctx, it) })
 		if err != nil {
@@ -303,48 +304,48 @@ func (p *probe) run(ctx context.Context, it *record.Record, _ *tool) error {
 
 // look calls the function. Where it makes several samples, the first tells; where it makes none, the next one that comes.
 func (p *probe) look(ctx context.Context, it *record.Record) error {
-	c := p.call(it)
-	defer p.done(c)
+	c := p.Call(it)
+	defer p.Done(c)
 	switch p.what.held.(type) {
 	case *recipe.FlatMap:
 	case *recipe.Aggregate:
 		c.Begin = p.what.flush == nil
 		p.what.flush = p.end
 	default:
-		if err := p.pool.Call(ctx, c); err != nil {
-			return final(err)
+		if err := p.Pool.Call(ctx, c); err != nil {
+			return ops.Final(err)
 		}
 		return p.note(it, c, c.Out)
 	}
-	err := p.pool.Stream(ctx, c, func(out []extern.Value) error {
+	err := p.Pool.Stream(ctx, c, func(out []extern.Value) error {
 		if err := p.note(it, c, out); err != nil {
 			return err
 		}
-		return errEnough
+		return ops.ErrEnough
 	})
 	switch {
 	case err == nil:
 		return pipe.Skip
-	case errors.Is(err, errEnough):
+	case errors.Is(err, ops.ErrEnough):
 		return nil
 	}
-	return final(err)
+	return ops.Final(err)
 }
 
 // end asks what gathers samples for what it has at the end of an epoch.
 func (p *probe) end(ctx context.Context) error {
 	c := &extern.Call{Flush: true}
-	err := p.pool.Stream(ctx, c, func(out []extern.Value) error {
+	err := p.Pool.Stream(ctx, c, func(out []extern.Value) error {
 		it := &record.Record{}
-		p.work.Blank(it)
-		defer p.work.Drop(it)
+		p.Env.Blank(it)
+		defer p.Env.Drop(it)
 		if err := p.note(it, c, out); err != nil {
 			return err
 		}
-		return errEnough
+		return ops.ErrEnough
 	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return fmt.Errorf("headrace: %s: %w", p.name, err)
+	if err != nil && !errors.Is(err, ops.ErrEnough) {
+		return fmt.Errorf("headrace: %s: %w", p.Name, err)
 	}
 	return nil
 }
@@ -356,12 +357,12 @@ func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) erro
 		if len(c.Same) > 0 && c.Same[i] >= 0 {
 			out[i] = c.In[c.Same[i]]
 		} else {
-			p.work.Adopt(it.Values, out[i].Data)
+			p.Env.Adopt(it.Values, out[i].Data)
 		}
 		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In)})
 	}
 	if len(gives) == 0 {
-		return fmt.Errorf("headrace: %s gives a sample without fields", p.name)
+		return fmt.Errorf("headrace: %s gives a sample without fields", p.Name)
 	}
 	p.what.gives = gives
 	return nil
@@ -373,8 +374,8 @@ func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.T
 		return sample.Type{Kind: v.Kind}
 	}
 	t := sample.TensorType(v.DType, slices.Clone(v.Shape)...)
-	i := slices.IndexFunc(p.in, func(s slot) bool { return s.name == name })
-	if i < 0 || len(in) == 0 || len(p.in[i].typ.Shape) != len(t.Shape) {
+	i := slices.IndexFunc(p.In, func(s ops.Field) bool { return s.Name == name })
+	if i < 0 || len(in) == 0 || len(p.In[i].Type.Shape) != len(t.Shape) {
 		return t
 	}
 	for axis, extent := range p.what.in[p.what.in.Find(name)].Type.Shape {
@@ -386,4 +387,4 @@ func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.T
 }
 
 // foresee implements part.
-func (p *probe) foresee(*record.Record, *tool) int64 { return 0 }
+func (p *probe) Foresee(*record.Record, *ops.Tool) int64 { return 0 }

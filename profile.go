@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"slices"
 
 	"headrace/extern"
@@ -72,9 +73,9 @@ const (
 )
 
 func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pipe.Report, error) {
-	l.work.begin(l.info.State, nil)
-	l.work.host.await()
-	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch, Failures: policy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
+	l.work.Begin(0, nil, nil)
+	l.work.Host.Await()
+	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch, Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
 	empty := l.budget.Stats().Used // but for the batches
 	if _, err := pipe.Profile(ctx, l.flow, opts); err != nil {
 		return pipe.Report{}, err

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"os"
 	"os/exec"
@@ -102,8 +103,8 @@ func (*fit) Do(_ context.Context, in fitIO) (fitIO, error) {
 
 var registerBoth = sync.OnceValue(func() error {
 	return errors.Join(
-		Register("second", "Gives twice.", func() Operation[cipherIn, secondOut] { return new(second) }),
-		Register("fit", "Cuts.", func() Operation[fitIO, fitIO] { return new(fit) }),
+		ops.Register("second", "Gives twice.", func() ops.Operation[cipherIn, secondOut] { return new(second) }),
+		ops.Register("fit", "Cuts.", func() ops.Operation[fitIO, fitIO] { return new(fit) }),
 	)
 })
 
@@ -204,7 +205,7 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 	form, _ := o.Result(in.Image.Form())
 	out := in.Canvas.Pixels(form)
 	clear(out.Data)
-	it := in.Canvas.item
+	it := in.Canvas.Item
 	if held, reserved := it.Values.Held(), it.Content.Bytes()+it.Working.Bytes(); held > reserved {
 		return imageOut{}, fmt.Errorf("%d bytes are held, %d reserved", held, reserved)
 	}
@@ -213,7 +214,7 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 
 // parts takes a recipe apart as a loader does, and returns what becomes of a file one after the other: reserving, working, reserving, …; and the source that files
 // are of.
-func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe, path string) (ops []attempt, source *listing) {
+func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path string) (ops []ops.Guarded, source *listing) {
 	t.Helper()
 	r = r.Complete()
 	p, err := fuse.Fuse(r)
@@ -225,8 +226,7 @@ func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe, path str
 		t.Fatal(err)
 	}
 	source = &listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, contents: &files{table: table, labels: make([]int64, 10)}, split: order.Split{Samples: 1, Batch: 1, World: 1}}
-	w.layout = new(layout)
-	c := compiler{work: w, sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}}}
+	c := compiler{work: w, layout: new(layout), sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}}}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func parts(t *testing.T, w *work, held *budget.Budget, r recipe.Recipe, path str
 // What a sample has in memory was reserved before, but for what nobody could foresee: that is reserved when it is there.
 func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	register(t)
-	if err := Register("grow", "Enlarges.", func() Operation[thinIn, imageOut] { return new(grow) }); err != nil {
+	if err := ops.Register("grow", "Enlarges.", func() ops.Operation[thinIn, imageOut] { return new(grow) }); err != nil {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
@@ -251,10 +251,10 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	}
 	large := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 700, Width: 900}}}
 	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
-	own := recipe.Step{Args: Args(&cipher{Alloc: true})}
+	own := recipe.Step{Args: ops.Args(&cipher{Alloc: true})}
 	for name, r := range map[string]recipe.Recipe{
 		"in place":         chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "invert"}, cropTo(9, 9)),
-		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: Args(&thin{Own: true})}),
+		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: ops.Args(&thin{Own: true})}),
 		"larger":           chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "grow"}, recipe.Step{Op: "grow"}, cropTo(9, 9)),
 		"a part":           chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "trim"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "invert"}, cropTo(9, 9)),
 		"enlarged at last": chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "invert"}, large, recipe.Step{Op: "relabel"}),
@@ -263,7 +263,7 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 		"other bytes":      chain(own, own, own, recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "relabel"}),
 		"no decoder":       chain(recipe.Step{Op: "raw"}, large, recipe.Step{Op: "invert"}),
 	} {
-		w, b := new(work), budget.New(1<<30)
+		w, b := new(ops.Env), budget.New(1<<30)
 		ops, source := parts(t, w, b, r, path[0])
 		it := &record.Record{Source: &source.Source, Key: "a"}
 		for i, op := range ops {
@@ -299,13 +299,13 @@ func (*eat) Do(_ context.Context, in rawIn) (eatOut, error) {
 
 func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	leak.Check(t)
-	if err := Register("eat", "Takes.", func() Operation[rawIn, eatOut] { return new(eat) }); err != nil {
+	if err := ops.Register("eat", "Takes.", func() ops.Operation[rawIn, eatOut] { return new(eat) }); err != nil {
 		t.Fatal(err)
 	}
 	root := phototest.Folder(t, 5)
 	path, _ := filepath.Glob(filepath.Join(root, "*", "*"))
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(root), {Op: "eat"}, {Args: &recipe.Batch{Size: 5}}}}
-	w, held := new(work), budget.New(1<<30)
+	w, held := new(ops.Env), budget.New(1<<30)
 	ops, source := parts(t, w, held, r, path[0])
 	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {
@@ -350,11 +350,11 @@ func (o *dawdle) Do(ctx context.Context, in troubleIn) (struct{}, error) {
 func TestTheOldestSampleIsNotOvertakenWhereBytesAreWaitedFor(t *testing.T) {
 	leak.Check(t)
 	register(t)
-	if err := Register("dawdle", "Waits.", func() Operation[troubleIn, struct{}] { return new(dawdle) }); err != nil {
+	if err := ops.Register("dawdle", "Waits.", func() ops.Operation[troubleIn, struct{}] { return new(dawdle) }); err != nil {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{
-		filesOf(phototest.Folder(t, 60)), {Args: Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &recipe.Batch{Size: 1}},
+		filesOf(phototest.Folder(t, 60)), {Args: ops.Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &recipe.Batch{Size: 1}},
 	}}
 	l := openLoader(t, r, Config{Epochs: new(1), Order: CompletionOrder, Memory: new(int64(100_000)), Workers: new(4)}, Options{})
 	if n := len(drain(t, l)); n != 60 {
@@ -369,8 +369,8 @@ type everythingIn struct {
 	Image  media.Pixels `field:"image"`
 	Key    string       `field:"key"`
 	Label  int64        `field:"label"`
-	Canvas Canvas
-	Rand   Rand
+	Canvas ops.Canvas
+	Rand   ops.Rand
 	ID     sample.ID
 }
 
@@ -389,11 +389,11 @@ func (*everything) Do(_ context.Context, in everythingIn) (everythingOut, error)
 }
 
 func TestAnOperationCostsNoAllocation(t *testing.T) {
-	if err := Register("everything", "Does.", func() Operation[everythingIn, everythingOut] { return new(everything) }); err != nil {
+	if err := ops.Register("everything", "Does.", func() ops.Operation[everythingIn, everythingOut] { return new(everything) }); err != nil {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	w := new(work)
+	w := new(ops.Env)
 	ops, source := parts(t, w, budget.New(1<<30), recipe.Recipe{Steps: []recipe.Step{filesOf("x"), {Op: "decode_image"}, {Op: "everything"}, cropTo(9, 9), {Args: &recipe.Batch{Size: 1}}}}, path[0])
 	it := &record.Record{Source: &source.Source, Key: "a"}
 	for _, op := range ops {
@@ -454,7 +454,7 @@ func (n *noted) note(cell int, index int64) {
 
 // TestACrashHasASuspect runs itself in processes of their own, which crash: one operation at a time finds the sample, and in quarantine it is let be.
 func TestACrashHasASuspect(t *testing.T) {
-	if err := Register("crash", "Crashes.", func() Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
+	if err := ops.Register("crash", "Crashes.", func() ops.Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("HEADRACE_TEST_CRASH") != "" {
@@ -499,9 +499,9 @@ func crashing(t *testing.T) {
 	n := &noted{file: file, cells: map[int]int64{}}
 	var lost []int64
 	var why []error
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
-	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: Skip, Workers: new(4)}, Options{
-		InFlight: func() InFlight { return n },
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: ops.Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
+	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: ops.Skip, Workers: new(4)}, Options{
+		InFlight: func() ops.InFlight { return n },
 		Lost:     func(l record.Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
 	})
 	if err != nil {
@@ -541,7 +541,7 @@ func (*patient) Do(ctx context.Context, _ nothing) (nothing, error) {
 
 func TestAnOperationIsToldThatTheRunIsOver(t *testing.T) {
 	leak.Check(t)
-	if err := Register("patient", "Waits.", func() Operation[nothing, nothing] { return new(patient) }); err != nil {
+	if err := ops.Register("patient", "Waits.", func() ops.Operation[nothing, nothing] { return new(patient) }); err != nil {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(phototest.Folder(t, 5)), {Op: "decode_image"}, {Op: "patient"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 1}}}}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"io"
 	"os"
 	"path/filepath"
@@ -152,12 +153,12 @@ func TestFunctionsThatAreNotThere(t *testing.T) {
 	root, _ := pictureFolder(t, 4)
 	for function, want := range map[string]string{"stages:missing": "missing", "no_such_module:f": "no_such_module"} {
 		steps := fmt.Sprintf(`{"files":{"pattern":%q,"root":"/"}},"decode_image",{"map":{"function":%q%%s}},{"batch":{"size":1}}`, root, function)
-		_, err := Open(t.Context(), parseRecipe(t, fmt.Sprintf(steps, "")), Config{OnError: Skip}, Options{Python: pythonHere(t)})
+		_, err := Open(t.Context(), parseRecipe(t, fmt.Sprintf(steps, "")), Config{OnError: ops.Skip}, Options{Python: pythonHere(t)})
 		var start *extern.StartError
 		if !errors.As(err, &start) || !strings.Contains(err.Error(), want) {
 			t.Errorf("probed: %v", err)
 		}
-		l := openLoader(t, parseRecipe(t, fmt.Sprintf(steps, `,"gives":{"key":"text"}`)), Config{OnError: Skip}, Options{Python: pythonHere(t)})
+		l := openLoader(t, parseRecipe(t, fmt.Sprintf(steps, `,"gives":{"key":"text"}`)), Config{OnError: ops.Skip}, Options{Python: pythonHere(t)})
 		if _, err = l.Next(t.Context()); !errors.As(err, &start) || !strings.Contains(err.Error(), want) {
 			t.Errorf("given: %v", err)
 		}

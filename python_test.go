@@ -153,7 +153,7 @@ func nothingHeld(t *testing.T, l *Loader) {
 	if n := l.Stats().Memory.Used; n != 0 {
 		t.Errorf("%d bytes of the budget are still held", n)
 	}
-	if n := l.work.host.heap.Held(); n != 0 {
+	if n := l.work.Host.Heap.Held(); n != 0 {
 		t.Errorf("%d bytes of the heap are still held, behind Close", n)
 	}
 }

@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"headrace/internal/ops"
 	"reflect"
 	"slices"
 	"sync"
@@ -25,11 +26,11 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 		batch  string
 		config Config
 	}{
-		"computed":        {`{"size":4}`, Config{Epochs: new(3), OnError: Replace}},
-		"drop_last":       {`{"size":4,"drop_last":true}`, Config{Epochs: new(3), OnError: Replace}},
-		"a rank":          {`{"global_size":6}`, Config{Epochs: new(3), WorldSize: 4, Rank: 3, OnError: Replace}},
-		"with losses":     {`{"size":4}`, Config{Epochs: new(3), OnError: Skip}},
-		"steps_per_epoch": {`{"size":4}`, Config{Epochs: new(3), OnError: Replace, StepsPerEpoch: new(3)}},
+		"computed":        {`{"size":4}`, Config{Epochs: new(3), OnError: ops.Replace}},
+		"drop_last":       {`{"size":4,"drop_last":true}`, Config{Epochs: new(3), OnError: ops.Replace}},
+		"a rank":          {`{"global_size":6}`, Config{Epochs: new(3), WorldSize: 4, Rank: 3, OnError: ops.Replace}},
+		"with losses":     {`{"size":4}`, Config{Epochs: new(3), OnError: ops.Skip}},
+		"steps_per_epoch": {`{"size":4}`, Config{Epochs: new(3), OnError: ops.Replace, StepsPerEpoch: new(3)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := augmented(t, root, c.batch)
@@ -78,7 +79,7 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 			b.Release()
 		})
 	}
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip}, Options{})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Skip}, Options{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.Seek(ended, l.Info().State, 2); !errors.Is(err, context.Canceled) {
@@ -94,8 +95,8 @@ func TestOrigins(t *testing.T) {
 	phototest.Spoil(t, root, "006.jpg")
 	phototest.Spoil(t, root, "013.jpg")
 	for name, c := range map[string]Config{
-		"skip": {Epochs: new(2), OnError: Skip}, "replace": {Epochs: new(2), OnError: Replace},
-		"a pass for each": {Epochs: new(2), OnError: Skip, Fuse: new(bool)},
+		"skip": {Epochs: new(2), OnError: ops.Skip}, "replace": {Epochs: new(2), OnError: ops.Replace},
+		"a pass for each": {Epochs: new(2), OnError: ops.Skip, Fuse: new(bool)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Ledger: true})
@@ -125,12 +126,12 @@ func TestOrigins(t *testing.T) {
 				}
 				b.Release()
 			}
-			if want := map[OnError]int{Skip: 40, Replace: 44}[c.OnError]; seen != want || (replaced > 0) != (c.OnError == Replace) {
+			if want := map[ops.OnError]int{ops.Skip: 40, ops.Replace: 44}[c.OnError]; seen != want || (replaced > 0) != (c.OnError == ops.Replace) {
 				t.Errorf("%d rows, %d in the place of others", seen, replaced)
 			}
 		})
 	}
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip}, Options{})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Skip}, Options{})
 	b, err := l.Next(t.Context())
 	if err != nil || b.Origins() != nil {
 		t.Errorf("without a ledger: %v, %v", b.Origins(), err)
@@ -190,7 +191,7 @@ func TestOriginsOfPrograms(t *testing.T) {
 
 type dice struct{}
 
-type diceIn struct{ Rand Rand }
+type diceIn struct{ Rand ops.Rand }
 
 func (*dice) Do(_ context.Context, in diceIn) (struct{}, error) {
 	again := in.Rand
@@ -200,5 +201,5 @@ func (*dice) Do(_ context.Context, in diceIn) (struct{}, error) {
 }
 
 var registerDice = sync.OnceValue(func() error {
-	return Register("dice", "Draws.", func() Operation[diceIn, struct{}] { return new(dice) })
+	return ops.Register("dice", "Draws.", func() ops.Operation[diceIn, struct{}] { return new(dice) })
 })

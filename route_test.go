@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/ops"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -130,7 +131,7 @@ func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
 				}
 				return nil
 			})
-			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
+			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: ops.OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
 			_, err := rowsUntilError(t, l)
 			if tooMany := errors.Is(err, ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
 				t.Errorf("%s, at most %d: %v", kind, own, err)
@@ -169,7 +170,7 @@ func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
 	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
 	cells := &cellsInUse{by: map[int]string{}, t: t}
 	r := flow(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
-	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() InFlight { return cells }})
+	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() ops.InFlight { return cells }})
 	if err != nil {
 		t.Fatal(err)
 	}

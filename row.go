@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"encoding/binary"
+	"headrace/internal/ops"
 
 	"headrace/internal/record"
 	"headrace/pipe"
@@ -10,12 +11,12 @@ import (
 
 // ending is the last part of a recipe: it writes samples into their rows.
 type ending struct {
-	work   *work
-	images *images    // the last steps on an image; nil: there are none
-	image  int        // the field that they write
-	writer *rowWriter // a function of Python, the last step; nil: that is no such function
-	cells  []cell     // all other fields
-	tracks []track    // of rows into which samples are packed; nil: a sample has its own
+	work   *ops.Env
+	images *ops.ImageSteps // the last steps on an image; nil: there are none
+	image  int             // the field that they write
+	writer *rowWriter      // a function of Python, the last step; nil: that is no such function
+	cells  []cell          // all other fields
+	tracks []track         // of rows into which samples are packed; nil: a sample has its own
 
 	grouping  *grouping  // nil: samples come into batches as they come
 	collating *collating // of which a function makes batches; all else here is nothing then
@@ -45,18 +46,18 @@ type seat struct {
 }
 
 // bear says what is done about failures. Way is how samples get here.
-func (e *ending) bear(name string, h handling, way []op) {
-	e.write, e.replaces, e.losses = e.writeOnce, h.replaces, h.policy
-	if h.retries > 0 {
-		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.retries, First: h.wait, Most: mostWait})
+func (e *ending) bear(name string, h ops.Handling, way []ops.PathStep) {
+	e.write, e.replaces, e.losses = e.writeOnce, h.Replaces, h.Policy
+	if h.Retries > 0 {
+		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
 	}
-	if !h.replaces {
+	if !h.Replaces {
 		return
 	}
 	write, w := e.write, e.work
 	e.write = pipe.Replace(write, func(ctx context.Context, s seat, err error) (struct{}, error) {
 		w.Drop(s.it)
-		out, err := w.substitute(ctx, s.it, err, name, way, func(ctx context.Context, it *record.Record) (*record.Record, error) {
+		out, err := w.Substitute(ctx, s.it, err, name, way, func(ctx context.Context, it *record.Record) (*record.Record, error) {
 			if _, err := write(ctx, seat{it, s.batch, s.row}); err != nil {
 				w.Drop(it)
 				return nil, err
@@ -74,20 +75,20 @@ func (e *ending) bear(name string, h handling, way []op) {
 func (e *ending) fill(ctx context.Context, it *record.Record, b *Batch, row int) error {
 	defer e.work.Drop(it)
 	if _, err := e.write(ctx, seat{it, b, row}); err != nil {
-		return blamed(it, err)
+		return ops.Blame(it, err)
 	}
 	return nil
 }
 
 func (e *ending) writeOnce(ctx context.Context, s seat) (_ struct{}, err error) {
-	defer catch(&err)
+	defer ops.Catch(&err)
 	if e.grouping != nil && !e.grouping.takes(s.it, s.batch) {
-		return struct{}{}, errElsewhere // drawn for the place of another
+		return struct{}{}, ops.ErrElsewhere // drawn for the place of another
 	}
 	if e.images != nil {
-		t := e.work.tool(s.it)
-		defer e.work.tools.Put(t)
-		if err := e.images.into(ctx, s.it, t, s.batch.row(e.image, s.row)); err != nil {
+		t := e.work.Tool(s.it)
+		defer e.work.Done(t)
+		if err := e.images.Into(ctx, s.it, t, s.batch.row(e.image, s.row)); err != nil {
 			return struct{}{}, err
 		}
 	}

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"context"
+	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/extern"
@@ -13,7 +14,7 @@ import (
 
 // rowWriter is a function of Python that ends a recipe: what it gives is written by its workers, into the sample's row of the batch.
 type rowWriter struct {
-	*python
+	*ops.Function
 	fields []rowField // in the order of what it gives
 }
 
@@ -24,12 +25,12 @@ type rowField struct {
 }
 
 // foresee implements part. The rows are there already.
-func (r *rowWriter) foresee(*record.Record, *tool) int64 { return 0 }
+func (r *rowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
 
 // into calls the function for a sample. When it returns, nobody writes into the row any more: a worker that has not answered is dead.
 func (r *rowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
-	c := r.call(it)
-	defer r.done(c)
+	c := r.Call(it)
+	defer r.Done(c)
 	for _, f := range r.fields {
 		var room []byte
 		if f.text < 0 {
@@ -37,13 +38,13 @@ func (r *rowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 		}
 		c.Room = append(c.Room, room)
 	}
-	if err := r.ask(ctx, c); err != nil {
+	if err := r.Ask(ctx, c); err != nil {
 		return err
 	}
 	defer r.giveBack(c)
 	for i, f := range r.fields {
-		if err := r.out[i].fits(&c.Out[i]); err != nil {
-			return r.misfit(err)
+		if err := r.Out[i].Fits(&c.Out[i]); err != nil {
+			return r.Misfit(err)
 		}
 		switch c.Out[i].Kind {
 		case sample.Text:
@@ -59,7 +60,7 @@ func (r *rowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 func (r *rowWriter) giveBack(c *extern.Call) {
 	for i, v := range c.Out {
 		if v.Kind == sample.Object && c.Same[i] < 0 {
-			r.work.Shared.Give(v.Data)
+			r.Env.Shared.Give(v.Data)
 		}
 	}
 }
@@ -70,16 +71,16 @@ func (c *compiler) rowWriter(p fuse.Part) (*rowWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	next.stage = p.Name()
-	r := &rowWriter{python: next}
-	for _, s := range next.out {
-		f := rowField{c.field(s.name), -1}
-		if s.typ.Kind != sample.Tensor {
+	next.Stage = p.Name()
+	r := &rowWriter{Function: next}
+	for _, s := range next.Out {
+		f := rowField{c.field(s.Name), -1}
+		if s.Type.Kind != sample.Tensor {
 			f.text = c.text(f.field)
 		}
 		r.fields = append(r.fields, f)
 	}
-	c.trail.leg.parts = append(c.trail.leg.parts, r)
+	c.trail.leg.Parts = append(c.trail.leg.Parts, r)
 	return r, nil
 }
 
@@ -115,5 +116,5 @@ func (l *Loader) inHand(p fuse.Plan) int {
 		return 0
 	}
 	args := p.Last.Step.Args.(*recipe.Map)
-	return (said(args.Workers)*handsFor(nil, args.Gives.Schema) - 1) / l.layout.rows
+	return (said(args.Workers)*ops.PerWorkerFor(nil, args.Gives.Schema) - 1) / l.layout.rows
 }

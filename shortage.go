@@ -2,29 +2,14 @@ package headrace
 
 import (
 	"context"
-	"errors"
+	"headrace/internal/ops"
 	"os"
 	"path/filepath"
 	"time"
 
-	"headrace/arena"
 	"headrace/internal/machine"
 	"headrace/internal/record"
-	"headrace/pipe"
 )
-
-// stopping ends the run where an error is the machine's, and no sample's: whatever the policy, nothing is skipped, replaced or listed as bad for it.
-func stopping(err error) error {
-	if err == nil {
-		return nil
-	}
-	short := machine.Short(err)
-	var lack *machine.Shortage
-	if errors.As(short, &lack) || errors.Is(err, arena.ErrMemory) { // which says itself what to do
-		return pipe.Stop(short)
-	}
-	return err
-}
 
 // Waits for what the machine lacks: others give descriptors and memory back, servers come back.
 const (
@@ -34,15 +19,15 @@ const (
 )
 
 // patiently reads a sample, and tries again while the machine lacks something, as long as other samples get through.
-func (w *work) patiently(ctx context.Context, it *record.Record, read func() (int64, error)) (int64, error) {
+func patiently(ctx context.Context, w *ops.Env, it *record.Record, read func() (int64, error)) (int64, error) {
 	n, err := read()
 	if err == nil {
-		w.reads.Add(1)
+		w.Reads.Add(1)
 		return n, nil
 	}
-	last, since := w.reads.Load(), time.Now()
+	last, since := w.Reads.Load(), time.Now()
 	for wait := firstWait; err != nil && machine.BlameOf(err) == machine.BlameMachine; wait = min(2*wait, longWait) {
-		if now := w.reads.Load(); now != last {
+		if now := w.Reads.Load(); now != last {
 			last, since = now, time.Now()
 		}
 		if time.Since(since) > lackForAll {
@@ -55,7 +40,7 @@ func (w *work) patiently(ctx context.Context, it *record.Record, read func() (in
 		}
 		w.Drop(it)
 		if n, err = read(); err == nil {
-			w.reads.Add(1)
+			w.Reads.Add(1)
 		}
 	}
 	return n, err

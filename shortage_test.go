@@ -5,6 +5,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"headrace/internal/ops"
 	"os"
 	"syscall"
 	"testing"
@@ -23,7 +24,7 @@ import (
 func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 	it := &record.Record{Source: &record.Source{}, Key: "x"}
 	for _, number := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.ETIMEDOUT, syscall.ENOTCONN, syscall.ENODEV} {
-		err := blamed(it, &os.PathError{Op: "open", Path: "x", Err: number})
+		err := ops.Blame(it, &os.PathError{Op: "open", Path: "x", Err: number})
 		var short *machine.Shortage
 		var bad *sample.Error
 		if !pipe.Stops(err) || !errors.As(err, &short) || short.Remedy == "" || errors.As(err, &bad) || !errors.Is(err, number) {
@@ -31,13 +32,13 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 		}
 	}
 	for _, number := range []syscall.Errno{syscall.ENOENT, syscall.EACCES, syscall.EIO, syscall.ELOOP, syscall.EISDIR, syscall.EFBIG, syscall.ESTALE} {
-		err := blamed(it, &os.PathError{Op: "open", Path: "x", Err: number})
+		err := ops.Blame(it, &os.PathError{Op: "open", Path: "x", Err: number})
 		var bad *sample.Error
 		if pipe.Stops(err) || !errors.As(err, &bad) {
 			t.Errorf("%v: %v", number, err)
 		}
 	}
-	if err := blamed(it, &arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
+	if err := ops.Blame(it, &arena.RefusedError{Call: "mmap", Err: syscall.ENOMEM}); !pipe.Stops(err) {
 		t.Error(err)
 	}
 }
@@ -45,13 +46,13 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 // Reading waits for what others give back, and gives up only when no sample at all gets through.
 func TestReadingWaitsForTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, it := &work{}, &record.Record{}
+		w, it := &ops.Env{}, &record.Record{}
 		began := time.Now()
 		tries := 0
-		n, err := w.patiently(t.Context(), it, func() (int64, error) {
+		n, err := patiently(t.Context(), w, it, func() (int64, error) {
 			if tries++; time.Since(began) < 20*time.Second {
 				if tries%20 == 0 {
-					w.reads.Add(1) // another sample
+					w.Reads.Add(1) // another sample
 				}
 				return 0, syscall.EMFILE
 			}
@@ -61,7 +62,7 @@ func TestReadingWaitsForTheMachine(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		began = time.Now()
-		if _, err := w.patiently(t.Context(), it, func() (int64, error) { return 0, syscall.ENOMEM }); err != syscall.ENOMEM {
+		if _, err := patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOMEM }); err != syscall.ENOMEM {
 			t.Error(err)
 		}
 		if took := time.Since(began); took < lackForAll || took > lackForAll+time.Second {
@@ -69,10 +70,10 @@ func TestReadingWaitsForTheMachine(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.patiently(ctx, it, func() (int64, error) { return 0, syscall.ENFILE }); err != context.DeadlineExceeded {
+		if _, err := patiently(ctx, w, it, func() (int64, error) { return 0, syscall.ENFILE }); err != context.DeadlineExceeded {
 			t.Error(err)
 		}
-		if _, err := w.patiently(t.Context(), it, func() (int64, error) { return 0, syscall.ENOENT }); err != syscall.ENOENT {
+		if _, err := patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOENT }); err != syscall.ENOENT {
 			t.Error(err)
 		}
 	})

@@ -2,10 +2,12 @@ package headrace
 
 import (
 	"context"
+	"headrace/internal/ops"
 	"iter"
 
 	"headrace/internal/record"
 	"headrace/order"
+	"headrace/pipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
 )
@@ -24,7 +26,7 @@ type listing struct {
 		share order.Share
 	}
 
-	leg *leg // for which reading reserves bytes
+	leg *ops.MemoryScope // for which reading reserves bytes
 }
 
 // contents is what the samples of a source are read from. They are numbered from 0.
@@ -32,9 +34,9 @@ type contents interface {
 	len() int64
 	key(index int64) string // a name for people
 	// link is told where the values of its fields go, and has a part in the stage that reads them.
-	link(c *compiler, read *stage, s *fuse.Source) error
+	Link(c *compiler, read *stage, s *fuse.Source) error
 	// fetch gives a sample its first values, and tells how many bytes it has read. It may wait.
-	fetch(ctx context.Context, w *work, it *record.Record) (read int64, err error)
+	fetch(ctx context.Context, w *ops.Env, it *record.Record) (read int64, err error)
 }
 
 // begin is told where a run begins. What was finished of that epoch under other world sizes does not come: its positions count the rest.
@@ -94,6 +96,21 @@ func (l *listing) indices(epoch int) func(pos int64) int64 {
 func (l *listing) identify(epoch int, pos int64) (sample.ID, string) {
 	index := l.indices(epoch)(pos)
 	return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: index}, l.contents.key(index)
+}
+
+// read makes the operation that fetches a sample, and reserves what the first stages will take: here, outside the gate, since both may have to wait.
+func (l *listing) read(w *ops.Env) ops.Op {
+	return func(ctx context.Context, it *record.Record) error {
+		if w.Quarantined(it.Source, it.ID.Index) {
+			return ops.ErrQuarantined
+		}
+		n, err := l.contents.fetch(ctx, w, it)
+		if err != nil {
+			return err
+		}
+		pipe.AddBytes(ctx, n)
+		return l.leg.Reserve(ctx, it)
+	}
 }
 
 // iterated tells whether nobody knows how many samples there are.

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"context"
+	"headrace/internal/ops"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,7 @@ var hanging struct {
 }
 
 var registerHangs = sync.OnceValue(func() error {
-	return Register("hangs", "Does not return.", func() Operation[hangsIn, hangsOut] { return new(hangs) })
+	return ops.Register("hangs", "Does not return.", func() ops.Operation[hangsIn, hangsOut] { return new(hangs) })
 })
 
 func (*hangs) Do(_ context.Context, in hangsIn) (hangsOut, error) {

@@ -10,7 +10,7 @@ func (l *Loader) Stats() stats.Snapshot {
 		total = total.Plus(l.run.Stats())
 	}
 	l.mu.Unlock()
-	return stats.Snapshot{Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.host.stats()}
+	return stats.Snapshot{Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats()}
 }
 
 func (l *Loader) memory() stats.Memory {

@@ -32,7 +32,7 @@ func (l *Loader) cut() error {
 	l.endEpoch()
 	until := l.serial.until
 	l.Stop()
-	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.quarantine}, until); err != nil {
+	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
 		return err
 	}
 	return io.EOF

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"errors"
+	"headrace/internal/ops"
 	"io"
 	"slices"
 	"strings"
@@ -73,7 +74,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	r := augmented(t, root, `{"size":3,"drop_last":true}`)
-	c := Config{Epochs: new(1), WorldSize: 2, OnError: Skip, StepsPerEpoch: new(4)}
+	c := Config{Epochs: new(1), WorldSize: 2, OnError: ops.Skip, StepsPerEpoch: new(4)}
 	lost := 0
 	for c.Rank = range 2 {
 		l := openLoader(t, r, c, Options{})

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"cmp"
+	"headrace/internal/ops"
 	"io/fs"
 	"os"
 	"slices"
@@ -85,12 +86,12 @@ func (l *Loader) helpers() []helper {
 	if pid := l.options.Consumer; pid != 0 && pid != here {
 		all = append(all, helper{"trainer", pid})
 	}
-	return append(append(all, helper{"engine", here}), l.work.host.helpers()...)
+	return append(append(all, helper{"engine", here}), workerProcesses(l.work.Host)...)
 }
 
-// helpers are the workers, by their stages.
-func (h *host) helpers() (all []helper) {
-	for _, p := range h.all() {
+// workerProcesses are the workers, by their stages.
+func workerProcesses(h *ops.Host) (all []helper) {
+	for _, p := range h.All() {
 		for _, pid := range p.Stats().PIDs {
 			all = append(all, helper{p.Stage(), pid})
 		}

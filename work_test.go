@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"headrace/internal/ops"
 	"path/filepath"
 	"testing"
 
@@ -21,11 +22,11 @@ func (panicking) Value(any) any { panic("here") }
 // A panic is the failure of one sample: it names that, and what the sample held is given back, or the others would wait for it for ever.
 func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
-	var w work
+	var w ops.Env
 	held := budget.New(1 << 20)
-	ops, source := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`), paths[0])
+	stages, source := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`), paths[0])
 	it := &record.Record{Source: &source.Source, ID: sample.ID{Index: 5}, Key: "a.jpg"}
-	_, err := ops[0](panicking{t.Context()}, it)
+	_, err := stages[0](panicking{t.Context()}, it)
 	check := func(what string) {
 		var bad *sample.Error
 		var panicked *pipe.PanicError
@@ -37,11 +38,11 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 		}
 	}
 	check("read")
-	if _, err = ops[0](t.Context(), it); err != nil {
+	if _, err = stages[0](t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
 	end := ending{work: &w, cells: []cell{{place: source.contents.(*files).label}, {field: 1, place: record.Column{Kind: record.Numbers}}}}
-	end.bear("batch", handling{}, nil)
+	end.bear("batch", ops.Handling{}, nil)
 	err = end.fill(t.Context(), it, new(Batch), 0) // a batch without a slot
 	check("decode")
 }
@@ -49,10 +50,10 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 // Later samples are younger, whatever numbers people give to epochs.
 func TestAgesFollowTheOrderOfARun(t *testing.T) {
 	for _, first := range []int{0, 1<<24 - 1, 20261121, 1 << 60} {
-		w := work{epoch: first}
-		last := w.age(sample.ID{Epoch: first})
+		w := ops.Env{Epoch: first}
+		last := w.Age(sample.ID{Epoch: first})
 		for _, id := range []sample.ID{{Epoch: first, Pos: 1}, {Epoch: first, Pos: 1<<40 - 1}, {Epoch: first + 1}, {Epoch: first + 2, Pos: 7}} {
-			age := w.age(id)
+			age := w.Age(id)
 			if age <= last {
 				t.Errorf("from epoch %d on: %+v is older than what came before it", first, id)
 			}
@@ -74,7 +75,7 @@ func TestPicturesOnTheWayAreReserved(t *testing.T) {
 		}
 		b.Release()
 		for _, p := range l.Stats().Memory.Purposes {
-			if p.Name == string(forDecoder) && p.Peak < 1000*1000*3 {
+			if p.Name == string(ops.ForDecoder) && p.Peak < 1000*1000*3 {
 				t.Errorf("fuse=%v: at most %d bytes were reserved", fuse, p.Peak)
 			}
 		}

@@ -26,7 +26,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 		names = l.computing
 	} else if err := l.adjustable(stage); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
-	} else if err := l.work.host.refuses(stage, n); err != nil {
+	} else if err := l.work.Host.Refuses(stage, n); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	for _, name := range names {

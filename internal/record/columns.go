@@ -25,16 +25,17 @@ const (
 	Arrays                  // all others
 )
 
-// Columns are those of the fields on one edge of a recipe. They change from step to step while
-// it is compiled.
+// Columns are those of the fields on one edge of a recipe. They change from step to step
+// while it is compiled.
 type Columns struct {
 	Of    map[string]Column
 	Fresh []string // fields that got values since bytes were reserved last
 	*Table
 }
 
-// Table has the columns of the whole recipe. A column depends only on the field's name and type,
-// so a field that comes from several sides of a merge or route has the same column on all.
+// Table has the columns of the whole recipe. A column depends only on the field's name
+// and type, so a field that comes from several sides of a merge or route has the same
+// column on all.
 type Table struct {
 	Room  Room
 	known map[columnKey]Column
@@ -59,8 +60,8 @@ func (p *Columns) PutArray(name string) Column {
 // NewTable returns an empty table.
 func NewTable() *Table { return &Table{known: map[columnKey]Column{}} }
 
-// PutAny gives a field a column for a value that may come in memory of any kind: all but scalars
-// have memory of their own.
+// PutAny gives a field a column for a value that may come in memory of any kind: all but
+// scalars have memory of their own.
 func (p *Columns) PutAny(name string, t sample.Type) Column {
 	if t.Kind == sample.Tensor && t.Axes == "" && len(t.Shape) > 0 {
 		return p.PutArray(name)

@@ -23,8 +23,8 @@ func (l Lost) Cause() error {
 	return l.Err
 }
 
-// Origin says which sample a row of a batch holds. Loaders know it of every row if their options
-// ask for a ledger.
+// Origin says which sample a row of a batch holds. Loaders know it of every row if their
+// options ask for a ledger.
 type Origin struct {
 	ID       sample.ID
 	Key      string
@@ -33,7 +33,8 @@ type Origin struct {
 }
 
 // Draw is what a step drew for one sample. Values of an operation on images are those of
-// media's Draw; a Go operation has the list "draws": all numbers that it took, in their order.
+// media's Draw; a Go operation has the list "draws": all numbers that it took, in their
+// order.
 type Draw struct {
 	Step   string
 	Values map[string]any

@@ -6,8 +6,8 @@ import (
 	"headrace/internal/scratch"
 )
 
-// Memory gives records room for their values, and uses again what they give back. The zero value
-// has Go's memory, and room for no values.
+// Memory gives records room for their values, and uses again what they give back. The
+// zero value has Go's memory, and room for no values.
 type Memory struct {
 	Room   Room       // of a record
 	Shared SharedHeap // with workers; nil: there are none
@@ -49,8 +49,8 @@ func (m *Memory) Drop(r *Record) {
 	r.Working.Release()
 }
 
-// Settle gives back memory that no value is in any more, and the reservation for the file with
-// the last of r.
+// Settle gives back memory that no value is in any more, and the reservation for the file
+// with the last of r.
 func (m *Memory) Settle(r *Record) {
 	if r.Values.Sweep(); !r.Values.borrowsFrom(&m.Files) {
 		r.Content.Release()
@@ -67,7 +67,8 @@ func (m *Memory) ShareBytes(v *Values, b []byte) []byte {
 	return own
 }
 
-// ShareImage returns the image in memory that workers have mapped, without gaps between its rows.
+// ShareImage returns the image in memory that workers have mapped, without gaps between
+// its rows.
 func (m *Memory) ShareImage(v *Values, p Image) Image {
 	if p.Stride == p.Form().RowBytes() && m.Shared.Has(p.Data) {
 		return p
@@ -84,7 +85,8 @@ func (m *Memory) Adopt(v *Values, b []byte) {
 	}
 }
 
-// copied returns a copy of the bytes, in memory that workers have mapped if there are any.
+// copied returns a copy of the bytes, in memory that workers have mapped if there are
+// any.
 func (m *Memory) copied(v *Values, b []byte) []byte {
 	own := *v.Borrow(&m.Images, len(b))
 	copy(own, b)

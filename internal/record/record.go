@@ -8,8 +8,8 @@ import (
 	"headrace/sample"
 )
 
-// Record is a sample on its way to its row: what the source knows of it, and later the values
-// of its fields.
+// Record is a sample on its way to its row: what the source knows of it, and later the
+// values of its fields.
 type Record struct {
 	Source *Source
 	ID     sample.ID
@@ -69,8 +69,8 @@ func (r *Record) SetOutput(of []int64, n int64) {
 	r.ID.Output = sample.Numbered(r.Made...)
 }
 
-// Account reserves what the sample has in memory beyond what was foreseen. It does not wait:
-// the memory is already in use.
+// Account reserves what the sample has in memory beyond what was foreseen. It does not
+// wait: the memory is already in use.
 func (r *Record) Account() {
 	held, content := r.Values.Held(), r.Content.Bytes()
 	if held > content+r.Working.Bytes() {

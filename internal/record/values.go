@@ -27,7 +27,8 @@ type borrowed struct {
 	from   *scratch.Pool
 }
 
-// Image is an image in memory: as media.Pixels are, or as normalize and layout have left it.
+// Image is an image in memory: as media.Pixels are, or as normalize and layout have left
+// it.
 type Image struct {
 	media.Pixels
 	Layout media.Layout

@@ -1,4 +1,4 @@
-package headrace
+package ops
 
 import (
 	"context"
@@ -17,16 +17,18 @@ import (
 	"headrace/tensor"
 )
 
-// program is implemented by arguments of steps that the engine has no code for, and that bring it along.
-type program interface {
+// Program is implemented by arguments of steps that the engine has no code for, and that
+// bring it along.
+type Program interface {
 	recipe.Args
-	// link returns the part of a recipe that a step of this name is, and the fields that samples have behind it. They come with the fields in; where
-	// says at which places their values are, and is told what becomes of them.
-	link(w *work, name string, in sample.Schema, where *record.Columns) (part, sample.Schema, error)
+	// link returns the part of a recipe that a step of this name is, and the fields that
+	// samples have behind it. They come with the fields in; where says at which places
+	// their values are, and is told what becomes of them.
+	Link(w *Env, name string, in sample.Schema, where *record.Columns) (Part, sample.Schema, error)
 }
 
-// link implements program.
-func (h *held[In, Out]) link(w *work, name string, in sample.Schema, where *record.Columns) (part, sample.Schema, error) {
+// Link implements program.
+func (h *held[In, Out]) Link(w *Env, name string, in sample.Schema, where *record.Columns) (Part, sample.Schema, error) {
 	sig, err := signatureOf(reflect.TypeFor[In](), reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +40,8 @@ func (h *held[In, Out]) link(w *work, name string, in sample.Schema, where *reco
 	return &linked[In, Out]{op: h.op, ports: newPorts(w, name, sig, out, where)}, out, nil
 }
 
-// linked is an operation that finds the values it takes and gives. What that needs of reflection was done when it was linked.
+// linked is an operation that finds the values it takes and gives. What that needs of
+// reflection was done when it was linked.
 type linked[In, Out any] struct {
 	op    Operation[In, Out]
 	ports ports
@@ -51,8 +54,8 @@ type call[In, Out any] struct {
 	out Out
 }
 
-// run implements part.
-func (l *linked[In, Out]) run(ctx context.Context, it *record.Record, _ *tool) error {
+// Run implements part.
+func (l *linked[In, Out]) Run(ctx context.Context, it *record.Record, _ *Tool) error {
 	c, _ := l.calls.Get().(*call[In, Out])
 	if c == nil {
 		c = new(call[In, Out])
@@ -79,12 +82,12 @@ func (l *linked[In, Out]) do(ctx context.Context, it *record.Record, c *call[In,
 	return err
 }
 
-// foresee implements part.
-func (l *linked[In, Out]) foresee(_ *record.Record, t *tool) int64 { return l.ports.foresee(l.op, t) }
+// Foresee implements part.
+func (l *linked[In, Out]) Foresee(_ *record.Record, t *Tool) int64 { return l.ports.foresee(l.op, t) }
 
 // ports are the fields of an operation's In and Out with the places of their values.
 type ports struct {
-	work    *work
+	work    *Env
 	name    string
 	op      uint64 // of the random draws
 	in, out []port
@@ -99,7 +102,7 @@ type port struct {
 	place record.Column
 }
 
-func newPorts(w *work, name string, sig signature, out sample.Schema, where *record.Columns) ports {
+func newPorts(w *Env, name string, sig signature, out sample.Schema, where *record.Columns) ports {
 	p := ports{work: w, name: name, op: order.OpID(name)}
 	for _, m := range sig.in {
 		at := where.Of[m.name]
@@ -158,7 +161,7 @@ func (p *ports) load(in unsafe.Pointer, it *record.Record) {
 func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *record.Record) {
 	switch t {
 	case randType:
-		*(*Rand)(at) = Rand{key: p.work.chance(it), op: p.op, log: p.work.logDraws(it, p.name)}
+		*(*Rand)(at) = Rand{key: p.work.RandomKey(it), op: p.op, log: p.work.logDraws(it, p.name)}
 	case canvasType:
 		*(*Canvas)(at) = Canvas{p.work, it}
 	case idType:
@@ -168,13 +171,14 @@ func (p *ports) loadOwn(t reflect.Type, at unsafe.Pointer, it *record.Record) {
 
 // judge makes something else of a Skip where samples must not be dropped.
 func (p *ports) judge(err error) error {
-	if p.work.ranks && errors.Is(err, pipe.Skip) {
+	if p.work.Ranks && errors.Is(err, pipe.Skip) {
 		return fmt.Errorf("headrace: %s drops a sample: ranks could yield different numbers of batches; it may do so with world_size 1, or where steps_per_epoch is said", p.name)
 	}
 	return err
 }
 
-// store takes what an operation gives. Every value has memory of its own: what two fields share would change in one when an operation changes the other.
+// store takes what an operation gives. Every value has memory of its own: what two fields
+// share would change in one when an operation changes the other.
 func (p *ports) store(out unsafe.Pointer, it *record.Record) error {
 	v := it.Values
 	if p.gives.Kind == record.Images {
@@ -238,8 +242,9 @@ func fitsForm(f, want media.Form) bool {
 	return f == want
 }
 
-// foresee tells what becomes of the forms of pictures. An image whose size an operation does not say is taken to be no larger than the one before.
-func (p *ports) foresee(op any, t *tool) (bytes int64) {
+// foresee tells what becomes of the forms of pictures. An image whose size an operation
+// does not say is taken to be no larger than the one before.
+func (p *ports) foresee(op any, t *Tool) (bytes int64) {
 	var form media.Form
 	if p.shows.Kind == record.Images {
 		form = t.forms[p.shows.At]

@@ -1,4 +1,4 @@
-package headrace
+package ops
 
 import (
 	"errors"
@@ -60,7 +60,7 @@ func signatureOf(in, out reflect.Type) (s signature, err error) {
 
 func (m member) described() string {
 	if m.own != nil {
-		return m.own.String()
+		return publicName(m.own)
 	}
 	return strconv.Quote(m.name + ",take")
 }
@@ -92,7 +92,7 @@ func memberOf(f reflect.StructField) (member, error) {
 		return m, errors.New("is not exported")
 	case f.Type == randType || f.Type == canvasType || f.Type == idType:
 		if m.own = f.Type; f.Tag.Get("field") != "" {
-			return m, fmt.Errorf("is a %v, which is no field of samples: takes no tag `field:…`", f.Type)
+			return m, fmt.Errorf("is a %s, which is no field of samples: takes no tag `field:…`", publicName(f.Type))
 		}
 		return m, nil
 	case name == "":
@@ -108,7 +108,11 @@ func memberOf(f reflect.StructField) (member, error) {
 	return m, err
 }
 
-// typeOf returns the type of samples' fields whose values are laid out in memory like those of a Go type.
+// publicName is what users call a type of this package, or another's.
+func publicName(t reflect.Type) string { return strings.Replace(t.String(), "ops.", "headrace.", 1) }
+
+// typeOf returns the type of samples' fields whose values are laid out in memory like
+// those of a Go type.
 func typeOf(t reflect.Type) (sample.Type, error) {
 	if t.Kind() == reflect.String {
 		return sample.TextType, nil
@@ -146,7 +150,8 @@ func imageOf(what string, members []member) (image *member, err error) {
 	return image, nil
 }
 
-// check returns all that is wrong with an operation that is given samples of this schema, and what comes out.
+// check returns all that is wrong with an operation that is given samples of this schema,
+// and what comes out.
 func (s signature) check(in sample.Schema, op any) (sample.Schema, error) {
 	wrong := []error{recipe.CheckTags(op)}
 	if c, ok := op.(checker); ok {
@@ -200,12 +205,14 @@ func (m member) checkIn(in sample.Schema) error {
 	return nil
 }
 
-// runnable tells whether a picture is one of whole numbers, a pixel's side by side: as it was decoded, and as media.Pixels are.
+// runnable tells whether a picture is one of whole numbers, a pixel's side by side: as it
+// was decoded, and as media.Pixels are.
 func runnable(f media.Form) bool {
 	return f.Layout == media.HWC && (f.DType == tensor.Uint8 || f.DType == tensor.Uint16)
 }
 
-// result is the form of the image that an operation gives. What the operation reads has been checked.
+// result is the form of the image that an operation gives. What the operation reads has
+// been checked.
 func (s signature) result(in sample.Schema, op any) (form media.Form, err error) {
 	if s.gives == nil {
 		return anyForm, nil

@@ -1,10 +1,11 @@
-package headrace
+package ops
 
 import "headrace/order"
 
-// Rand gives an operation the random numbers of its sample: a field of this type in In is filled. They depend on nothing but the recipe's seed,
-// the epoch, the sample, the name of the step, and how many were drawn before, so a sample gets the same again after a restart and with any
-// number of workers. A copy goes on by itself.
+// Rand gives an operation the random numbers of its sample: a field of this type in In is
+// filled. They depend on nothing but the recipe's seed, the epoch, the sample, the name
+// of the step, and how many were drawn before, so a sample gets the same again after a
+// restart and with any number of workers. A copy goes on by itself.
 //
 // It is a rand.Source: rand.New(&in.Rand) has the distributions that are missing here.
 type Rand struct {
@@ -13,6 +14,9 @@ type Rand struct {
 	drawn uint32
 	log   *drawLog // nil: nobody wants to know
 }
+
+// NewRand returns the numbers of a step for the sample with this key.
+func NewRand(key order.Key, step uint64) Rand { return Rand{key: key, op: step} }
 
 // Uint64 returns 64 random bits.
 func (r *Rand) Uint64() uint64 {

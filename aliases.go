@@ -1,0 +1,30 @@
+package headrace
+
+import (
+	"headrace/internal/ops"
+	"headrace/internal/record"
+)
+
+type (
+	// Lost is a sample that failed under a policy that tolerates it.
+	Lost = record.Lost
+	// Origin says which sample a row of a batch holds. A loader whose [Options] ask for a Ledger knows that of every row.
+	Origin = record.Origin
+	// Draw is what a step drew for one sample.
+	Draw = record.Draw
+
+	// InFlight is told which samples are being worked on by C code. Cell is the number of the operation among those that run at once.
+	InFlight = ops.InFlight
+)
+
+// OnError is what happens to a sample that fails.
+type OnError = ops.OnError
+
+// Raise stops the run with the sample's error. Skip drops the sample, counts it, and goes on while the losses stay within MaxErrors.
+// Replace puts another sample of the same source in its place, drawn by the recipe's seed and the identity of the one that failed,
+// within MaxErrors too: batches stay full, and all ranks yield as many.
+const (
+	Raise   = ops.Raise
+	Skip    = ops.Skip
+	Replace = ops.Replace
+)

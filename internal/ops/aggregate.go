@@ -1,0 +1,179 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// Aggregate is an object of Python that gathers samples, and makes others of them. One
+// worker has it. What it makes is an output of the sample that it was given last, whose
+// place, key and source it has: these are numbered from the moment on when it was given
+// that, to the one when it is given the next. So the number does not depend on where a
+// run was resumed, since whatever is not finished with that sample's outputs has that
+// sample given again.
+type Aggregate struct{ *Function }
+
+// NewAggregate makes such an object of a step, and returns the fields behind it.
+func NewAggregate(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*Aggregate, sample.Schema, error) {
+	next := &Aggregate{}
+	var out sample.Schema
+	var err error
+	if next.Function, out, err = NewFunction(w, *p.Step, in, where); err != nil {
+		return nil, nil, err
+	}
+	next.Stage = p.Name()
+	return next, out, nil
+}
+
+// Lose is why no sample that was gathered can be made again alone.
+func (g *Aggregate) Lose(_ context.Context, it *record.Record) (*record.Record, error) {
+	g.Env.Drop(it)
+	return nil, errGathered
+}
+
+var errGathered = errors.New("headrace: what is made of several samples cannot be made again")
+
+// Aggregator makes what an epoch's samples are given to.
+func (g *Aggregate) Aggregator() pipe.Aggregator[*record.Record, *record.Record] {
+	return &collector{Aggregate: g}
+}
+
+// collector is the object in one epoch. What it gives for a sample is made of all samples
+// since it gave something last; what flush gives at the end, too, and where there are
+// none, of those that it gave something for last. So it is finished with them, and they
+// come again until it is.
+type collector struct {
+	*Aggregate
+	from   pipe.Memory
+	newest *record.Record // that it was given; nil: none
+	made   int64          // how many samples it has made since
+	held   []pipe.Held[*record.Record]
+	given  *pipe.Outputs[*record.Record, *record.Record] // what it gave last, to which more may come; nil: nothing
+	state  string                                        // of the object behind that
+}
+
+// Resume implements pipe.Resumer.
+func (c *collector) Resume(m pipe.Memory) error {
+	c.from = m
+	return nil
+}
+
+// Add implements pipe.Aggregator.
+func (c *collector) Add(ctx context.Context, v pipe.Held[*record.Record], e *pipe.Emitter[*record.Record, *record.Record]) error {
+	c.end()
+	it := v.Value
+	call := c.Call(it)
+	defer c.Done(call)
+	if call.Begin = c.newest == nil; call.Begin && c.from.State != "" {
+		call.State = []byte(c.from.State)
+	}
+	c.newest, c.made, c.held = it, 0, append(c.held, v)
+	err := c.stream(ctx, call, e)
+	c.Env.Drop(it) // the worker has copies of what it keeps
+	switch {
+	case err == nil:
+	case c.given != nil:
+		c.given.Lose(Blame(it, err))
+	default:
+		e.Lose(v, Blame(it, err))
+	}
+	return nil
+}
+
+// Flush implements pipe.Aggregator.
+func (c *collector) Flush(ctx context.Context, e *pipe.Emitter[*record.Record, *record.Record]) error {
+	if c.newest == nil {
+		return nil // nothing has come
+	}
+	if len(c.held) > 0 {
+		c.end()
+	}
+	key := c.Env.RandomKey(c.newest)
+	call := &extern.Call{ID: c.newest.ID, Key: c.newest.Key, Random: [2]uint64{key.Uint64(c.DrawID, 2), key.Uint64(c.DrawID, 3)}, Flush: true}
+	err := c.stream(ctx, call, e)
+	if err == nil {
+		c.end()
+		return nil
+	}
+	err = Blame(c.newest, err)
+	if c.given == nil {
+		return err
+	}
+	c.given.Fail(err)
+	c.given = nil
+	return nil
+}
+
+// stream hands on what the object gives. It may give something of all that it was given,
+// so there has to be room before each call.
+func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitter[*record.Record, *record.Record]) (err error) {
+	room, err := c.ahead(ctx, c.Pool, c.newest)
+	if err != nil {
+		return err
+	}
+	defer room.Release()
+	var misfit error
+	err = c.Pool.Stream(ctx, call, func(out []extern.Value) error {
+		child, err := c.child(ctx, out)
+		switch {
+		case err == nil && misfit == nil:
+			c.give(e, child)
+		case err == nil:
+			c.Env.Drop(child)
+		case misfit == nil:
+			misfit = err // the object goes on, and so must not see when this was found
+		}
+		return ctx.Err()
+	})
+	if len(call.State) > 0 {
+		c.state = string(call.State)
+	}
+	var failed *extern.CallError
+	var start *extern.StartError
+	var lost *extern.LostError
+	switch {
+	case err == nil:
+		return misfit
+	case errors.As(err, &failed) && !failed.Ends:
+		return err
+	case failed == nil && !errors.As(err, &start) && !errors.As(err, &lost):
+		err = fmt.Errorf("%w; what its object had gathered is lost, and so the run ends", err)
+	}
+	return pipe.Stop(err)
+}
+
+// give hands on a sample that the object has made.
+func (c *collector) give(e *pipe.Emitter[*record.Record, *record.Record], child *record.Record) {
+	if len(c.held) > 0 {
+		c.end()
+		c.given, c.held = e.Open(c.held...), nil
+	}
+	c.given.Emit(child)
+}
+
+// end ends what was given last: no more comes to it.
+func (c *collector) end() {
+	if c.given != nil {
+		c.given.Close(c.state)
+		c.given = nil
+	}
+}
+
+// child makes a sample of what the object gives.
+func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Record, err error) {
+	it := c.newest
+	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key}
+	child.SetOutput(it.Made, c.made)
+	c.made++
+	if err := c.fill(child, out, nil); err != nil {
+		return nil, err
+	}
+	return child, c.admit(ctx, child)
+}

@@ -1,0 +1,146 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"headrace/budget"
+	"headrace/internal/record"
+	"headrace/media"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/sample"
+)
+
+// Env is what the stages of a loader share.
+type Env struct {
+	Seed          uint64
+	Ranks         bool // others run the same recipe, and have to yield as many batches
+	record.Memory      // of samples
+	Ledger        bool // of what steps drew for each sample
+
+	Epoch      int     // the run's first
+	Quarantine []int64 // sorted numbers of samples that are not tried
+	inFlight   InFlight
+	tools      sync.Pool // of *tool
+
+	Reads atomic.Int64 // samples that were read
+
+	Gate *pipe.Gate // of what computes
+	Host *Host      // of Python's functions; nil: the recipe has none
+}
+
+// InFlight is told which samples are in the hands of C code. Cell is the number of the
+// operation among those at work at once.
+type InFlight interface {
+	Begin(cell int, id sample.ID, key string)
+	End(cell int)
+}
+
+// Part is a part of a recipe that runs as one stage.
+type Part interface {
+	// run works on a sample. What it makes is stored in the sample's values.
+	Run(ctx context.Context, it *record.Record, t *Tool) error
+	// foresee returns how many bytes run will need besides the pictures that are stored
+	// before it. It is told their forms in t, and puts there what will be stored after
+	// it; the zero Form where that is not known.
+	Foresee(it *record.Record, t *Tool) int64
+}
+
+// Tool is what one operation needs besides its sample; it is used again by the next.
+type Tool struct {
+	Plan   media.Plan
+	chance order.Key
+	forms  []media.Form // of the pictures that a sample will have
+}
+
+// The purposes for which bytes are reserved.
+const (
+	ForFiles   budget.Purpose = "files"
+	ForDecoder budget.Purpose = "decoder"
+	forBatches budget.Purpose = "batches"
+)
+
+// ErrQuarantined is why a sample is not tried: it has crashed an engine.
+var ErrQuarantined = errors.New("headrace: quarantined: this sample crashed the engine")
+
+// Begin prepares for a run.
+func (w *Env) Begin(epoch int, quarantine []int64, inFlight func() InFlight) {
+	w.Epoch = epoch
+	w.Quarantine = slices.Compact(slices.Sorted(slices.Values(quarantine)))
+	w.inFlight = nil
+	if inFlight != nil {
+		w.inFlight = inFlight()
+	}
+}
+
+// Quarantined reports whether a sample is not to be tried.
+func (w *Env) Quarantined(source *record.Source, index int64) bool {
+	_, bad := slices.BinarySearch(w.Quarantine, source.First+index)
+	return bad
+}
+
+// Carry carries out a part.
+func (w *Env) Carry(p Part) Op {
+	return func(ctx context.Context, it *record.Record) error {
+		t := w.Tool(it)
+		defer w.Done(t)
+		return p.Run(ctx, it, t)
+	}
+}
+
+// Catch makes a panic an operation's error. The engine would do so too, but nothing would
+// then name the sample, or let go of what it holds.
+func Catch(err *error) {
+	if v := recover(); v != nil {
+		*err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
+	}
+}
+
+// Age orders the samples of a source for the budget, which always admits the oldest.
+// Epochs count from the run's first: people use any number as an epoch, a date for one,
+// and one that does not fit into the bits left here would make later samples the older
+// ones.
+func (w *Env) Age(id sample.ID) uint64 { return uint64(id.Epoch-w.Epoch)<<40 | uint64(id.Pos) }
+
+// Tool returns one with the sample's random draws.
+func (w *Env) Tool(it *record.Record) *Tool {
+	t, _ := w.tools.Get().(*Tool)
+	if t == nil {
+		t = &Tool{forms: make([]media.Form, w.Room.Images)}
+	}
+	t.chance = w.RandomKey(it)
+	return t
+}
+
+// Done takes a tool back.
+func (w *Env) Done(t *Tool) { w.tools.Put(t) }
+
+// RandomKey gives the sample's random draws. Each of several samples that were made of
+// one has its own.
+func (w *Env) RandomKey(it *record.Record) order.Key {
+	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Made)
+}
+
+func (w *Env) chanceOf(s *record.Source, epoch int, index int64, made []int64) order.Key {
+	key := order.NewKey(w.Seed, epoch, s.Draws, index)
+	for _, n := range made {
+		key = key.Output(n)
+	}
+	return key
+}
+
+// watched makes a call that may end in C code. Whoever looks after a crash finds the
+// sample's name.
+func (w *Env) watched(ctx context.Context, it *record.Record, call func() error) error {
+	if w.inFlight != nil {
+		cell := pipe.Permit(ctx)
+		w.inFlight.Begin(cell, it.Number(), it.Key)
+		defer w.inFlight.End(cell)
+	}
+	return call()
+}

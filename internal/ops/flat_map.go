@@ -1,0 +1,227 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"headrace/budget"
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// FlatMap is a function of Python that makes any number of samples of one. They have the
+// place and the key of that sample, and among themselves a number.
+type FlatMap struct {
+	*Function
+	stays          []Field // fields that pass by the function: each sample that it makes has them too
+	RefusesReplace bool    // the loader replaces samples that fail, which cannot be done with one of which some were made
+
+	// spare has the worker for samples that are made in the places of others. Those of
+	// the pool may be waiting until these have come.
+	spare func() (*extern.Pool, error)
+}
+
+// NewFlatMap makes such a function of a step, and returns the fields behind it.
+func NewFlatMap(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) (*FlatMap, sample.Schema, error) {
+	next := &FlatMap{}
+	var out sample.Schema
+	var err error
+	if next.Function, out, err = NewFunction(w, *p.Step, in, where); err != nil {
+		return nil, nil, err
+	}
+	for _, f := range in {
+		at, ok := where.Of[f.Name]
+		if ok && !next.Makes(f.Name) {
+			next.stays = append(next.stays, Field{f.Name, f.Type, at})
+		}
+	}
+	next.Stage = p.Name()
+	next.PerWorker = min(next.PerWorker, flatHands)
+	next.spare = sync.OnceValues(func() (*extern.Pool, error) { return w.Host.another(next.Pool) })
+	return next, out, nil
+}
+
+// flatHands is how many samples are in hand for each worker at most. One of them is with
+// it; the others have been there and wait for their turn, or come next.
+const flatHands = 4
+
+// Expand yields what the function makes of a sample, which is done with then.
+func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*record.Record, error] {
+	return func(yield func(*record.Record, error) bool) {
+		defer f.Env.Drop(it)
+		err := f.each(ctx, f.Pool, it, func(child *record.Record) error {
+			if err := f.admit(ctx, child); err != nil {
+				return err
+			}
+			if !yield(child, nil) {
+				return ErrEnough
+			}
+			return nil
+		})
+		if err == nil {
+			return
+		}
+		if f.RefusesReplace && ctx.Err() == nil && !errors.As(err, new(*extern.StartError)) {
+			err = fmt.Errorf("on_error=%q has no other sample to put in its place, since some may have been made of it, so it ends the run; .failures(on_error=%q) behind %s leaves it out: %w",
+				Replace, Skip, f.Name, err)
+		}
+		yield(nil, Blame(it, err))
+	}
+}
+
+// Again takes a sample on its way by itself: it goes on as one of those that are made of
+// it. That waits for its bytes when the worker is free again, since who waits for the
+// worker may have them.
+func (f *FlatMap) Again(ctx context.Context, it *record.Record) (out *record.Record, err error) {
+	defer f.Env.Drop(it)
+	pool, err := f.spare()
+	if err != nil {
+		return nil, pipe.Stop(err)
+	}
+	which := int64(0)
+	if depth := len(it.Made); depth < len(it.Wanted) {
+		which = it.Wanted[depth]
+	}
+	out, err = f.nth(ctx, pool, it, which)
+	if err == nil {
+		err = f.admit(ctx, out)
+	}
+	return out, err
+}
+
+// nth is one of the samples that are made of another, from 0; of one that replaces
+// another it is the last where there are fewer. The others have their room in what is
+// reserved for all.
+func (f *FlatMap) nth(ctx context.Context, pool *extern.Pool, it *record.Record, n int64) (out *record.Record, err error) {
+	err = f.each(ctx, pool, it, func(child *record.Record) error {
+		if n--; n >= 0 && it.Replaced == nil {
+			f.Env.Drop(child)
+			return nil
+		}
+		if out != nil {
+			f.Env.Drop(out)
+		}
+		if out = child; n >= 0 {
+			return nil
+		}
+		return ErrEnough
+	})
+	if err != nil && out != nil {
+		f.Env.Drop(out)
+		out = nil
+	}
+	if err == nil && out == nil {
+		err = pipe.Skip
+	}
+	return out, err
+}
+
+// ErrEnough ends a stream of samples whose consumer wants no more.
+var ErrEnough = errors.New("headrace: no more are taken")
+
+// each calls yield with every sample that the function makes of one, until it returns an
+// error; errEnough is none.
+func (f *FlatMap) each(ctx context.Context, pool *extern.Pool, it *record.Record, yield func(*record.Record) error) error {
+	room, err := f.ahead(ctx, pool, it)
+	if err != nil {
+		return err
+	}
+	defer room.Release()
+	c := f.Call(it)
+	defer f.Done(c)
+	number := int64(0)
+	told := time.Duration(0)
+	tell := func() {
+		pipe.Worked(ctx, c.Took-told)
+		told = c.Took
+	}
+	err = pool.Stream(ctx, c, func(out []extern.Value) error {
+		tell()
+		child, err := f.child(it, number, out)
+		if err != nil {
+			return err
+		}
+		number++
+		return yield(child)
+	})
+	tell()
+	if errors.Is(err, ErrEnough) {
+		return nil
+	}
+	return Final(err)
+}
+
+// child makes a sample of what the function yields.
+func (f *FlatMap) child(it *record.Record, number int64, out []extern.Value) (_ *record.Record, err error) {
+	child := it.Again()
+	child.Wanted, child.Draws = it.Wanted, slices.Clone(it.Draws)
+	child.SetOutput(it.Made, number)
+	return child, f.fill(child, out, func(v *record.Values) {
+		for i := range f.stays {
+			f.Env.Copy(v, it.Values, f.stays[i].Column)
+		}
+	})
+}
+
+// ahead waits until there are bytes for what a worker makes of a sample before anybody
+// has asked for it. What came is counted besides, before more is asked for: so nothing is
+// made that had no room. The sample that is the oldest has room in any case, and so have
+// those that are made of it.
+func (p *Function) ahead(ctx context.Context, pool *extern.Pool, it *record.Record) (budget.Grant, error) {
+	return p.Env.await(ctx, it, pool.Ahead())
+}
+
+// admit waits until there are bytes for a sample that was made. Where it fails the sample
+// is gone.
+func (p *Function) admit(ctx context.Context, it *record.Record) (err error) {
+	if it.Working, err = p.Env.await(ctx, it, it.Values.Held()); err != nil {
+		p.Env.Drop(it)
+	}
+	return err
+}
+
+// await waits for bytes in the name of a sample, in the middle of what is made of it.
+func (w *Env) await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
+	err = pipe.AwaitRoom(ctx, func() error {
+		g, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ForDecoder, n)
+		return err
+	})
+	return g, err
+}
+
+// fill gives a sample that was made the values that came for it, and others, where there
+// are any.
+func (p *Function) fill(it *record.Record, out []extern.Value, others func(*record.Values)) (err error) {
+	w := p.Env
+	w.Blank(it)
+	defer func() {
+		if err != nil {
+			w.Drop(it)
+		}
+	}()
+	v := it.Values
+	for i := range out {
+		w.Adopt(v, out[i].Data)
+	}
+	for i := range p.Out {
+		if err := p.Out[i].Fits(&out[i]); err != nil {
+			return p.Misfit(err)
+		}
+	}
+	if others != nil {
+		others(v)
+	}
+	for i := range p.Out {
+		p.Put(v, &p.Out[i], &out[i])
+	}
+	v.Sweep()
+	return nil
+}

@@ -1,0 +1,259 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/media"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// Function is a part of a recipe that is a function of Python: workers in other processes
+// call it. Its stage waits for them and holds no permit of the gate, as they compute and
+// not it.
+type Function struct {
+	Env       *Env
+	Name      string // of its step
+	Stage     string // that it runs in
+	DrawID    uint64 // of the random draws
+	Pool      *extern.Pool
+	Workers   int      // as many as it begins with
+	PerWorker int      // samples in hand for each
+	Shared    []string // generators that its threads share, and that are seeded for each sample: there can be one thread
+
+	In       []Field
+	Out      []Field
+	taken    []record.Column // of fields that are gone behind it
+	Filters  bool
+	Relabels bool // other labels than those of the source
+
+	calls sync.Pool // of *extern.Call
+}
+
+// Field is a field that the function is given, or gives.
+type Field struct {
+	Name   string
+	Type   sample.Type
+	Column record.Column
+}
+
+// Run implements part.
+func (p *Function) Run(ctx context.Context, it *record.Record, _ *Tool) error {
+	c := p.Call(it)
+	defer p.Done(c)
+	if err := p.Ask(ctx, c); err != nil {
+		return err
+	}
+	if p.Filters {
+		if !c.Keep {
+			return pipe.Skip
+		}
+		return nil
+	}
+	return p.store(it, c)
+}
+
+// Ask has the function called, and tells its stage how long a worker worked for that.
+func (p *Function) Ask(ctx context.Context, c *extern.Call) error {
+	err := p.Pool.Call(ctx, c)
+	pipe.Worked(ctx, c.Took)
+	return Final(err)
+}
+
+// Final makes an end of the run of what is no matter of one sample: that no worker can
+// start.
+func Final(err error) error {
+	var start *extern.StartError
+	if errors.As(err, &start) {
+		return pipe.Stop(err)
+	}
+	return err
+}
+
+// Call is what the function is called with for a sample.
+func (p *Function) Call(it *record.Record) *extern.Call {
+	c, _ := p.calls.Get().(*extern.Call)
+	if c == nil {
+		c = &extern.Call{In: make([]extern.Value, len(p.In))}
+	}
+	key := p.Env.RandomKey(it)
+	c.ID, c.Key = it.ID, it.Key
+	c.Random = [2]uint64{key.Uint64(p.DrawID, 0), key.Uint64(p.DrawID, 1)}
+	if p.Env.Ledger {
+		it.Drew(p.Name, map[string]any{"key": c.Random})
+	}
+	for i := range p.In {
+		c.In[i] = p.Load(it, &p.In[i])
+	}
+	return c
+}
+
+// Done lets go of what a call holds.
+func (p *Function) Done(c *extern.Call) {
+	clear(c.In)
+	clear(c.Out)
+	clear(c.Room)
+	*c = extern.Call{In: c.In, Out: c.Out[:0], Same: c.Same[:0], Room: c.Room[:0]}
+	p.calls.Put(c)
+}
+
+// Load is the value of a field, in memory that workers have too, where it is more than a
+// number.
+func (p *Function) Load(it *record.Record, s *Field) extern.Value {
+	v, at := it.Values, s.Column
+	value := extern.Value{Kind: s.Type.Kind, DType: s.Type.DType, Shape: s.Type.Shape}
+	switch at.Kind {
+	case record.Numbers:
+		value.Data = v.Numbers[at.At:][:at.Size:at.Size]
+	case record.Texts:
+		value.Text = v.Texts[at.At]
+	case record.Bytes:
+		v.Bytes[at.At] = p.Env.ShareBytes(v, v.Bytes[at.At])
+		value.Data = v.Bytes[at.At]
+	case record.Images:
+		v.Images[at.At] = p.Env.ShareImage(v, v.Images[at.At])
+		f := v.Images[at.At].Form()
+		value.Shape = f.Shape()
+		n, _ := value.Shape.Bytes(f.DType) // it is in memory
+		value.Data = v.Images[at.At].Data[:n:n]
+	case record.Arrays:
+		v.Arrays[at.At].Data = p.Env.ShareBytes(v, v.Arrays[at.At].Data)
+		value.Shape, value.Data = v.Arrays[at.At].Shape, v.Arrays[at.At].Data
+	}
+	return value
+}
+
+// store takes what the function gives. Every value has memory of its own, as behind other
+// operations.
+func (p *Function) store(it *record.Record, c *extern.Call) error {
+	v := it.Values
+	for i := range p.Out {
+		if len(c.Same) > 0 && c.Same[i] >= 0 {
+			c.Out[i] = c.In[c.Same[i]]
+			if p.In[c.Same[i]].Column.Kind == record.Numbers { // where something else is written now
+				c.Out[i].Data = slices.Clone(c.Out[i].Data)
+			}
+		} else {
+			p.Env.Adopt(v, c.Out[i].Data)
+		}
+	}
+	for i := range p.Out {
+		if err := p.Out[i].Fits(&c.Out[i]); err != nil {
+			return p.Misfit(err)
+		}
+	}
+	for _, at := range p.taken {
+		v.Forget(at)
+	}
+	for i := range p.Out {
+		v.Forget(p.Out[i].Column)
+	}
+	for i := range p.Out {
+		p.Put(v, &p.Out[i], &c.Out[i])
+	}
+	p.Env.Settle(it)
+	it.Account()
+	return nil
+}
+
+// Makes tells whether a field comes from the function.
+func (p *Function) Makes(name string) bool {
+	return slices.ContainsFunc(p.Out, func(s Field) bool { return s.Name == name })
+}
+
+// Misfit names the function in an error about what it returned.
+func (p *Function) Misfit(err error) error { return fmt.Errorf("headrace: %s %w", p.Name, err) }
+
+// Fits holds a value against the type that it is to have.
+func (s *Field) Fits(v *extern.Value) error {
+	is := sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}
+	fits := v.Kind == s.Type.Kind
+	if fits && v.Kind == sample.Tensor {
+		fits = v.DType == s.Type.DType && fitsShape(v.Shape, s.Type.Shape)
+	}
+	if fits && s.Type.Axes != "" {
+		fits = v.Shape[0] > 0 && v.Shape[1] > 0 && v.Shape[1] <= media.MaxPixels/v.Shape[0]
+	}
+	if !fits {
+		return fmt.Errorf("gives %q as %v: it is to be %v", s.Name, is, s.Type)
+	}
+	return nil
+}
+
+// Put puts a value that fits at its place.
+func (p *Function) Put(v *record.Values, s *Field, value *extern.Value) {
+	switch at := s.Column; at.Kind {
+	case record.Numbers:
+		copy(v.Numbers[at.At:][:at.Size], value.Data)
+	case record.Texts:
+		v.Texts[at.At] = value.Text
+	case record.Bytes:
+		v.Bytes[at.At] = v.OwnBytes(value.Data)
+	case record.Arrays:
+		shape := s.Type.Shape
+		if !shape.Fixed() {
+			shape = slices.Clone(value.Shape)
+		}
+		v.Arrays[at.At] = record.Array{Shape: shape, Data: v.OwnBytes(value.Data)}
+	case record.Images:
+		f := recipe.ImageForm(sample.Type{DType: value.DType, Shape: value.Shape, Axes: s.Type.Axes})
+		pixels := media.Pixels{Data: value.Data, Stride: f.RowBytes(), Width: f.Width, Height: f.Height, Color: f.Color, DType: f.DType}
+		v.Images[at.At] = v.OwnImage(&p.Env.Images, record.Image{Pixels: pixels})
+	}
+}
+
+// Foresee implements part. An image whose size is not said is taken to be no larger than
+// the one before.
+func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
+	before := make([]media.Form, len(p.Out))
+	for i, s := range p.Out {
+		if s.Column.Kind == record.Images {
+			before[i] = t.forms[s.Column.At]
+		}
+	}
+	for _, at := range p.taken {
+		if at.Kind == record.Images {
+			t.forms[at.At] = media.Form{}
+		}
+	}
+	for i, s := range p.Out {
+		if s.Column.Kind != record.Images {
+			if n, err := s.Type.Shape.Bytes(s.Type.DType); err == nil && s.Column.Kind == record.Arrays && s.Type.Fixed() {
+				bytes += n
+			}
+			continue
+		}
+		after := recipe.ImageForm(s.Type)
+		if after.Height == media.Unknown {
+			after.Height = before[i].Height
+		}
+		if after.Width == media.Unknown {
+			after.Width = before[i].Width
+		}
+		if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
+			after = media.Form{} // known when it is there
+		} else {
+			bytes += record.StoredBytes(after)
+		}
+		t.forms[s.Column.At] = after
+	}
+	return bytes
+}
+
+// IsPython tells whether a step is a function of Python, called on samples.
+func IsPython(args recipe.Args) bool {
+	switch args := args.(type) {
+	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+		return true
+	case *recipe.Batch:
+		return args.Collate != nil
+	}
+	return false
+}

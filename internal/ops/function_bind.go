@@ -1,0 +1,103 @@
+package ops
+
+import (
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/order"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// NewFunction makes a part of a step that is a function of Python, and returns the fields
+// behind it.
+func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
+	p := &Function{Env: w, Name: s.Name}
+	var o extern.Options
+	var call *recipe.Python
+	out := in
+	switch args := s.Args.(type) {
+	case *recipe.Filter:
+		o.Kind, call, p.Filters = extern.Filter, &args.Python, true
+	case *recipe.Map:
+		o.Kind, call, o.To, o.Gives = extern.Map, &args.Python, args.To, args.Gives.Schema
+		out, _ = args.Check(in) // the recipe was checked
+	case *recipe.FlatMap:
+		o.Kind, call, o.To, o.Gives = extern.FlatMap, &args.Python, args.To, args.Gives.Schema
+		out, _ = args.Check(in)
+	case *recipe.Aggregate:
+		called := args.Python()
+		o.Kind, call, o.Gives, o.States = extern.Aggregate, &called, args.Gives.Schema, true
+		out, _ = args.Check(in)
+	}
+	o.In = call.Takes(in)
+	p.Begin(o.In, where)
+	p.gives(o.Gives, in, out, (call.Fields == nil || o.Kind == extern.Aggregate) && !p.Filters, where)
+	p.Relabels = call.Fields != nil && o.Gives.Find("label") >= 0
+	p.PerWorker = PerWorkerFor(o.In, o.Gives)
+	if call.Where == "thread" {
+		p.Shared = call.Seed
+	}
+	var err error
+	if p.Pool, p.Workers, err = w.Host.Open(s.Name, call, o, s.Failures); err != nil {
+		return nil, nil, err
+	}
+	w.Host.Calls = append(w.Host.Calls, p)
+	return p, out, nil
+}
+
+// Begin finds the places of what a function takes.
+func (p *Function) Begin(in sample.Schema, where *record.Columns) {
+	p.DrawID = order.OpID(p.Name)
+	for _, f := range in {
+		p.In = append(p.In, Field{f.Name, f.Type, where.Of[f.Name]})
+	}
+}
+
+// gives finds places for what a function gives. Where that is whole samples, fields that
+// it does not give are gone.
+func (p *Function) gives(all, in, out sample.Schema, whole bool, where *record.Columns) {
+	if whole {
+		for _, f := range in {
+			if all.Find(f.Name) < 0 {
+				p.taken = append(p.taken, where.Take(f.Name))
+			}
+		}
+	}
+	for _, f := range all {
+		typ := out[out.Find(f.Name)].Type
+		before, had := where.Of[f.Name]
+		at := where.PutAny(f.Name, typ)
+		if had && at != before {
+			p.taken = append(p.taken, before)
+		}
+		p.Out = append(p.Out, Field{f.Name, typ, at})
+	}
+}
+
+// Samples in hand for each worker: as many as one takes at a time, and as many again that
+// wait for it meanwhile.
+const (
+	mostHands  = 128
+	usualHands = 16      // where it is not known how large samples are
+	handsBytes = 1 << 20 // that those of one worker come to
+)
+
+// PerWorkerFor is how many samples a worker has in hand that takes and gives values of
+// these types.
+func PerWorkerFor(in, out sample.Schema) int {
+	bytes := int64(0)
+	for _, f := range append(in[:len(in):len(in)], out...) {
+		switch {
+		case f.Type.Kind == sample.Text, f.Type.Kind == sample.Object:
+			bytes += 100
+		case f.Type.Axes != "" && !f.Type.Fixed():
+			return 4
+		case !f.Type.Fixed():
+			return usualHands
+		default:
+			n, _ := f.Type.Shape.Bytes(f.Type.DType)
+			bytes += n
+		}
+	}
+	return int(min(max(handsBytes/max(1, bytes), 4), mostHands))
+}

@@ -1,0 +1,138 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"headrace/extern"
+	"headrace/recipe"
+	"headrace/stats"
+)
+
+// Host has the workers of a loader's functions of Python, and the memory that they share
+// with the engine.
+type Host struct {
+	Heap    *extern.Heap
+	python  *extern.Interpreter
+	log     func(extern.Line)
+	workers int  // of a step that does not say how many
+	probes  bool // nothing runs but for a first sample: each has one worker
+	idle    bool // nothing runs at all
+	Calls   []*Function
+
+	mu     sync.Mutex
+	pools  []*extern.Pool // guarded by mu
+	closed bool           // guarded by mu
+}
+
+// NewHost makes one without workers.
+func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, workers int, probes bool) (*Host, error) {
+	memory, err := extern.NewHeap()
+	if err != nil {
+		return nil, fmt.Errorf("headrace: %w", err)
+	}
+	h := &Host{Heap: memory, python: python, log: log, workers: workers, probes: probes, idle: idle}
+	if probes {
+		h.workers = 1
+	}
+	if h.python == nil {
+		h.python = extern.Default()
+	}
+	return h, nil
+}
+
+// Open starts the workers of a step's function.
+func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.Failures) (*extern.Pool, int, error) {
+	workers := h.workers
+	if p.Workers != nil && !h.probes {
+		workers = *p.Workers
+	}
+	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, p.Where == "thread"
+	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
+	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
+	pool, err := extern.Open(o)
+	if err != nil {
+		return nil, 0, fmt.Errorf("headrace: %s: %w", name, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pools = append(h.pools, pool)
+	return pool, workers, nil
+}
+
+// another opens a pool of the same function, with one worker.
+func (h *Host) another(like *extern.Pool) (*extern.Pool, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, extern.ErrClosed
+	}
+	pool, err := like.Another()
+	if err == nil {
+		h.pools = append(h.pools, pool)
+	}
+	return pool, err
+}
+
+// All are the pools so far.
+func (h *Host) All() []*extern.Pool {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.pools)
+}
+
+// Stats are what the workers have done.
+func (h *Host) Stats() (all []stats.Function) {
+	if h == nil {
+		return nil
+	}
+	for _, p := range h.Calls {
+		s := p.Pool.Stats()
+		all = append(all, stats.Function{
+			Stage: p.Name, Calls: s.Calls, Packs: s.Packs, BytesIn: s.BytesIn, BytesOut: s.BytesOut, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...),
+		})
+	}
+	return all
+}
+
+// Refuses is an error where the function of a stage cannot have so many workers.
+func (h *Host) Refuses(stage string, workers int) error {
+	if h == nil || workers == 1 {
+		return nil
+	}
+	for _, p := range h.Calls {
+		if p.Stage == stage && len(p.Shared) > 0 {
+			return fmt.Errorf("%s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", stage, strings.Join(p.Shared, ", "))
+		}
+	}
+	return nil
+}
+
+// Await has what is measured begin when workers have started.
+func (h *Host) Await() {
+	for _, p := range h.All() {
+		p.Await()
+	}
+}
+
+// Close ends the workers. The heap stays until an abandoned operation has let go of it,
+// too.
+func (h *Host) Close() error {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	var errs []error
+	for _, p := range h.All() {
+		errs = append(errs, p.Close())
+	}
+	return errors.Join(append(errs, h.Heap.Close())...)
+}

@@ -1,0 +1,51 @@
+package ops
+
+import (
+	"context"
+
+	"headrace/internal/record"
+	"headrace/media"
+)
+
+// MemoryScope is as many parts of a recipe as can be foreseen at once: up to the next
+// picture that is decoded from bytes which are not there yet. Before its first part a
+// sample waits for the bytes that all of them take. An operation cannot wait for them
+// itself, since others wait for it to be over.
+type MemoryScope struct {
+	Env   *Env
+	Probe record.Column // of the bytes from which its picture is decoded; nowhere: no part decodes
+	Parts []Part
+}
+
+// Reserve waits for what the parts take.
+func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error) {
+	if g.Probe.Kind == record.Bytes {
+		// A bad header is the decoder's to report, so that statistics blame the stage in
+		// which people look.
+		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.Probe.At])
+	}
+	before := it.Working
+	it.Working, err = it.Source.Lane.Acquire(ctx, g.Env.Age(it.ID), ForDecoder, g.Most(it))
+	before.Release()
+	return err
+}
+
+// Most is what the parts take at most, one at a time: the pictures that are stored, and
+// what the part needs besides.
+func (g *MemoryScope) Most(it *record.Record) (most int64) {
+	t := g.Env.Tool(it)
+	defer g.Env.Done(t)
+	for i := range t.forms {
+		t.forms[i] = it.Values.Images[i].Form()
+	}
+	for _, p := range g.Parts {
+		stored := int64(0)
+		for _, f := range t.forms {
+			if f.Height > 0 {
+				stored += record.StoredBytes(f)
+			}
+		}
+		most = max(most, stored+p.Foresee(it, t))
+	}
+	return most
+}
