@@ -122,6 +122,8 @@ func (s *iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 			var gone *extern.WorkerError
 			if died = errors.As(err, &gone) && at > before && last != "" && ctx.Err() == nil; died {
 				call.State = []byte(last)
+			} else if gone != nil && at > before {
+				err = fmt.Errorf("%w\nthe source has no state_dict(), so no other worker can go on after %d samples", err, at)
 			}
 		}
 		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended

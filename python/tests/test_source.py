@@ -127,6 +127,80 @@ def test_a_stream_goes_on_with_its_own_state_after_a_kill(tmp_path):
     assert [xs for _, xs, _ in first] + [xs for _, xs, _ in rest] == whole
 
 
+class Late:
+    """Samples from 1 on. Its worker ends itself when it comes to one of `dies`: the first time, or always."""
+
+    def __init__(self, folder, dies, state=True, always=False):
+        self.folder, self.dies, self.always = os.fspath(folder), dies, always
+        self.at, self.x, self.loaded = 0, 1, False
+        if state:
+            self.state_dict, self.load_state_dict = self._state, self._load
+
+    def __iter__(self):
+        if not self.loaded:
+            self.at, self.x = 0, 1
+        self.loaded = False
+        while self.at < 200:
+            self.at += 1
+            self.end(f"before {self.at}")
+            self.x = self.x * 6364136223846793005 % (1 << 61)
+            yield {"n": self.at, "x": self.x, "wide": np.full(3000, self.at)}
+            self.end(f"after {self.at}")
+
+    def end(self, where):
+        if where in self.dies:
+            mark = os.path.join(self.folder, where)
+            if self.always or not os.path.exists(mark):
+                open(mark, "w").close()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def _state(self):
+        return {"at": self.at, "x": self.x}
+
+    def _load(self, state):
+        self.at, self.x, self.loaded = state["at"], state["x"], True
+
+
+def late(*args, **options):
+    gives = {"n": ("int64", ()), "x": ("int64", ()), "wide": ("int64", (3000,))}  # so that nobody looks at its first sample before
+    return hr.source(Late(*args, **options), gives=gives).batch(3, drop_last=False)
+
+
+def test_a_stream_whose_worker_dies_loses_and_repeats_nothing(tmp_path):
+    """Its states go on where they should, too, whichever worker gave them."""
+    want, x = [], 1
+    for n in range(1, 201):
+        x = x * 6364136223846793005 % (1 << 61)
+        want.append((n, x))
+    dies = ["before 1", "after 1", "before 3", "before 4", "before 100", "after 200"]
+    seen, states = [], {}
+    with late(tmp_path, dies).loader(epochs=1) as loader:
+        for batch in loader:
+            assert (batch["wide"] == batch["n"][:, None]).all()
+            seen.extend(zip(batch["n"].tolist(), batch["x"].tolist()))
+            states[len(seen)] = loader.state_dict()
+        assert seen == want
+        assert sorted(os.listdir(tmp_path)) == sorted(dies)
+        loader.load_state_dict(states[102])
+        assert [n for batch in loader for n in batch["n"].tolist()] == list(range(103, 201))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"always": True}, "SIGKILL .* alone, as another one had before"),
+        ({"state": False}, r"SIGKILL .*\n.* has no state_dict\(\).* after 49 samples"),
+    ],
+)
+def test_a_stream_that_cannot_go_on_ends_with_its_worker(tmp_path, options, why):
+    seen = []
+    with late(tmp_path, ["before 50"], **options).loader(epochs=1, on_error="skip") as loader:
+        with pytest.raises(hr.SampleError, match=why) as error:
+            seen.extend(n for batch in loader for n in batch["n"].tolist())
+        assert seen == list(range(1, 49))
+        assert error.value.index == 49
+
+
 def test_what_is_iterated_over_has_no_length_and_no_place():
     def squares():
         for n in range(20):
