@@ -2,6 +2,8 @@ package extern
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -26,14 +28,16 @@ func Default() *Interpreter {
 }
 
 // beginning is the program of a worker. Python puts the current folder first when it runs -c or -m, unless it was told not to (-P, -I, PYTHONSAFEPATH). A data folder must not decide what
-// workers import, so before anything is imported, sys.path becomes what Path says. Without Path the folder moves to the end, where it hides nothing, but a recipe's own functions are found.
+// workers import, so before anything is imported, sys.path becomes what Path says. Without Path the folder moves to the end, where a recipe's own functions are found and it hides nothing; and only
+// once the worker has all that it is made of itself.
 const beginning = `import sys
+own = []
 if "--path" in sys.argv:
     sys.path[:] = sys.argv[sys.argv.index("--path") + 1:]
 elif "" in sys.path:
     sys.path.remove("")
-    sys.path.append("")
-__import__("headrace.worker").worker.main()`
+    own.append("")
+__import__("headrace.worker").worker.main(own)`
 
 // command is what a worker is started with, after the name of its program.
 func (i *Interpreter) command(lanes int) []string {
@@ -54,9 +58,15 @@ func (i *Interpreter) environment() (all []string) {
 	}
 	said := map[string]bool{}
 	for _, entry := range environment {
-		name, _, _ := strings.Cut(entry, "=")
+		name, value, _ := strings.Cut(entry, "=")
 		said[name] = true
-		if name != "PYTHONINSPECT" { // a worker is never asked at a prompt, for which Python would import readline from the current folder
+		switch name {
+		case "PYTHONINSPECT": // a worker is never asked at a prompt, for which Python would import readline from the current folder
+		case "PYTHONPATH":
+			if path := i.pythonPath(value); path != "" {
+				all = append(all, name+"="+path)
+			}
+		default:
 			all = append(all, entry)
 		}
 	}
@@ -66,4 +76,22 @@ func (i *Interpreter) environment() (all []string) {
 		}
 	}
 	return all
+}
+
+// pythonPath is PYTHONPATH without the entries that would let a data folder decide what Python imports while it starts (encodings, sitecustomize), which is before beginning can do anything
+// about it. Without Path these are the empty ones, which mean the current folder and are mostly left behind by PYTHONPATH=$PYTHONPATH:/x. With Path, the program may have gone to another folder
+// since it started: relative entries are only kept where they still mean a folder that it imports from.
+func (i *Interpreter) pythonPath(value string) string {
+	var kept []string
+	for _, entry := range strings.Split(value, string(filepath.ListSeparator)) {
+		switch absolute := filepath.Join(i.Directory, entry); {
+		case filepath.IsAbs(entry):
+			kept = append(kept, entry)
+		case i.Path == nil && entry != "":
+			kept = append(kept, entry)
+		case i.Path != nil && slices.Contains(i.Path, absolute):
+			kept = append(kept, absolute)
+		}
+	}
+	return strings.Join(kept, string(filepath.ListSeparator))
 }

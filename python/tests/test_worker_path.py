@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import zipapp
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def look(sample):
     return {"said": json.dumps([sys.path, flags, os.environ.get("PYTHONPATH"), os.environ.get("SEEN", "")])}
 
 NAMES = ["isolated", "ignore_environment", "no_user_site", "safe_path", "optimize", "dev_mode", "utf8_mode"]
+os.chdir(sys.argv[4] if len(sys.argv) > 4 else ".")
 with hr.files(sys.argv[1]).map(look, where=sys.argv[3]).batch(2, drop_last=False).loader(epochs=1, workers=2) as loader:
     said = {text for batch in loader for text in batch["said"]}
 flags = {name: getattr(sys.flags, name) for name in dir(sys.flags) if name in NAMES}
@@ -122,20 +124,64 @@ def test_site_runs_in_workers_as_in_the_program(tmp_path, trapped, pictures):
     assert seen == [*want[:3], "xx"]  # the worker's environment is the program's, in which it has run once
 
 
+@pytest.mark.parametrize("begun", ["script", "module", "archive"])
+@pytest.mark.parametrize("path", ["{0}:{1}", ":{1}", "{1}::", ".:{1}:lib"])
+def test_a_program_that_goes_to_a_data_folder(tmp_path, trapped, pictures, begun, path):
+    """What was the current folder when the program began stays so for its workers, in `PYTHONPATH` too."""
+    folder = tmp_path / "program"
+    (folder / "lib").mkdir(parents=True)
+    (folder / ("__main__.py" if begun == "archive" else "train.py")).write_text(PROGRAM)
+    (trapped / "lib").mkdir()
+    (trapped / "lib" / "sitecustomize.py").write_text((trapped / "json.py").read_text())
+    program = {"script": ["train.py"], "module": ["-m", "train"], "archive": [str(tmp_path / "train.pyz")]}[begun]
+    if begun == "archive":
+        zipapp.create_archive(folder, program[0])
+    python_path = path.format(tmp_path / "none", environment_of()["PYTHONPATH"])
+    done = run(folder, program, [], pictures, "", "process", trapped, PYTHONPATH=python_path)
+    assert done.returncode == 0, done.stderr
+    (seen,), want = json.loads(done.stdout)
+    assert seen[:2] == want[:2]
+    assert str(trapped) not in seen[0]
+
+
+@pytest.mark.parametrize("path", [":{}", "{}:", "::{}::"])
+@pytest.mark.parametrize("command", [["run"], ["inspect", "--samples", "1"]])
+def test_empty_entries_of_the_path_are_no_folder(tmp_path, trapped, pictures, command, path):
+    """They are left behind by `PYTHONPATH=$PYTHONPATH:/x`, and Python would import from the current folder before all else."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "own_steps.py").write_text("import json, numpy\ndef look(sample):\n    return {'said': json.dumps('own')}\n")
+    (trapped / "own_steps.py").write_text((trapped / "json.py").read_text())
+    recipe(trapped, pictures, "own_steps:look")
+    for folder in (trapped, tmp_path):  # as the current one, and as that of the recipe alone
+        python_path = path.format(f"{tmp_path / 'own'}{os.pathsep}{environment_of()['PYTHONPATH']}")
+        done = command_line(folder, [command[0], str(trapped / "r.yaml"), *command[1:]], PYTHONPATH=python_path)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("missing", ["headrace", "numpy"])
+def test_what_workers_lack_does_not_come_from_the_current_folder(tmp_path, trapped, pictures, missing):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')  # without site-packages
+    python.chmod(0o755)
+    recipe(trapped, pictures, "operator:truth")
+    python_path = "" if missing == "headrace" else environment_of()["PYTHONPATH"]
+    done = command_line(trapped, ["run", "r.yaml"], HEADRACE_PYTHON=str(python), PYTHONPATH=python_path)
+    assert done.returncode != 0
+    assert f"No module named '{missing}'" in done.stderr
+
+
+def command_line(folder: Path, arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    environment = environment_of(**{"HEADRACE_PYTHON": sys.executable, **environment})
+    return subprocess.run([find_program(), *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+
+
 @pytest.mark.parametrize(("safe", "found"), [("", True), ("1", sys.version_info < (3, 11))])
 @pytest.mark.parametrize("command", [["run"], ["inspect", "--samples", "1"]])
 def test_functions_of_a_recipe(trapped, pictures, command, safe, found):
     """The current folder is behind everything else, for functions that are found nowhere before."""
     (trapped / "own_steps.py").write_text("import json, numpy\ndef look(sample):\n    return {'said': json.dumps('own')}\n")
     recipe(trapped, pictures, "own_steps:look")
-    done = subprocess.run(
-        [find_program(), command[0], "r.yaml", *command[1:]],
-        cwd=trapped,
-        env=environment_of(HEADRACE_PYTHON=sys.executable, PYTHONSAFEPATH=safe),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = command_line(trapped, [command[0], "r.yaml", *command[1:]], PYTHONSAFEPATH=safe)
     if found:
         assert done.returncode == 0, done.stderr
     else:

@@ -42,7 +42,7 @@ class Process:
             os.set_inheritable(fd, False)
         self.first = Lane(self, 0)
 
-    def begin(self) -> None:
+    def begin(self, own: list[str]) -> None:
         """Be set up, and say that this is ready, or why it is not."""
         kind, payload = self.first.receive()
         if kind != SETUP:
@@ -54,6 +54,7 @@ class Process:
             self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
             from ._worker_call import Callee
 
+            sys.path += own
             self.callee = Callee(self.setup, self.heap)
         except Ended:
             raise

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 
-def main() -> None:
-    """Serve the engine until it has had enough."""
+def main(own: list[str]) -> None:
+    """Serve the engine until it has had enough. What is `own` is imported from last, and only by the user's functions."""
     _leave_signals_to_the_trainer()
     lanes = int(sys.argv[sys.argv.index("--lanes") + 1])
     from ._worker_lane import Lane, Process
@@ -17,7 +17,7 @@ def main() -> None:
     process = Process(lanes)
     code = 0
     try:
-        process.begin()
+        process.begin(own)
         others = [Lane(process, i) for i in range(1, lanes)]
         if others:
             import threading
