@@ -140,14 +140,21 @@ func TestDoctorForPeople(t *testing.T) {
 }
 
 // Go would end with pages of registers.
-func TestTooFewAddressesToStart(t *testing.T) {
-	for _, kib := range []string{"500000", "1000000", "1400000", "2000000"} {
+func TestTooLittleToStart(t *testing.T) {
+	for _, test := range []struct{ limit, what, remedy string }{
+		{"-v 500000", "MiB of address space", "`ulimit -v unlimited`"},
+		{"-v 1000000", "MiB of address space", "`ulimit -v unlimited`"},
+		{"-v 1400000", "MiB of address space", "`ulimit -v unlimited`"},
+		{"-v 2000000", "MiB of address space", "`ulimit -v unlimited`"},
+		{"-d 60000", "58 MiB of data", "`ulimit -d unlimited`"},
+		{"-d 130000", "126 MiB of data", "`ulimit -d unlimited`"},
+	} {
 		for _, command := range []string{"doctor", "version"} {
-			c := exec.Command("sh", "-c", `ulimit -v `+kib+`; exec "$0" `+command, programWithC(t))
+			c := exec.Command("sh", "-c", "ulimit "+test.limit+`; exec "$0" `+command, programWithC(t))
 			out, _ := c.CombinedOutput()
 			text := string(out)
-			if c.ProcessState.ExitCode() != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, "MiB of address space") || !strings.Contains(text, "`ulimit -v unlimited`") {
-				t.Errorf("%s KiB, %s: exit code %d:\n%s", kib, command, c.ProcessState.ExitCode(), text)
+			if c.ProcessState.ExitCode() != exitFailed || strings.Count(text, "\n") != 1 || !strings.Contains(text, test.what) || !strings.Contains(text, test.remedy) {
+				t.Errorf("%s, %s: exit code %d:\n%s", test.limit, command, c.ProcessState.ExitCode(), text)
 			}
 		}
 	}

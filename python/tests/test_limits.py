@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import subprocess
 import tempfile
 
 import pytest
@@ -126,12 +127,39 @@ START = """
 """
 
 
+@pytest.fixture
+def program_of_all():
+    """The engine where another user finds it: folders above the checkout, and of pytest, may be the user's own."""
+    if os.getuid() != 0:
+        pytest.skip("only root may become another user")
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield shutil.copy2(find_program(), folder)
+
+
+@pytest.mark.parametrize("most", [3, 6, 10])
+@pytest.mark.parametrize("command", [["version"], ["run", "none.yaml"]])
+def test_the_command_is_refused_threads(program_of_all, command, most):
+    """Of Go itself this would be pages of stacks."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        os.setuid(54322)  # whom nobody else uses
+
+    done = subprocess.run([program_of_all, *command], preexec_fn=limited, cwd="/", capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"headrace: this process may start only {most - 1} of the ")
+    assert "ulimit -u unlimited" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("policy", ["raise", "skip"])
 @pytest.mark.parametrize(
     ("kind", "value", "words"),
     [
         ("RLIMIT_AS", 700 << 20, "700 MiB of address space: raise the limit (ulimit -v unlimited)"),
         ("RLIMIT_AS", 1300 << 20, "1300 MiB of address space: raise the limit (ulimit -v unlimited)"),
+        ("RLIMIT_DATA", 100 << 20, "100 MiB of data: raise the limit (ulimit -d unlimited)"),
         ("RLIMIT_NOFILE", 9, "ulimit -n"),
         ("RLIMIT_NPROC", 1, "ulimit -u"),
         ("RLIMIT_NPROC", 4, "4 processes and threads of this user: raise the limit (ulimit -u unlimited)"),
@@ -140,13 +168,7 @@ START = """
 def test_an_engine_that_cannot_start(photos, request, kind, value, words, policy):
     environment = {}
     if kind == "RLIMIT_NPROC":
-        if os.getuid() != 0:
-            pytest.skip("only root may become another user")
-        # Folders above the checkout, and of pytest, may be the user's own.
-        folder = tempfile.mkdtemp()
-        request.addfinalizer(lambda: shutil.rmtree(folder))
-        os.chmod(folder, 0o755)
-        environment["HEADRACE_ENGINE"] = shutil.copy2(find_program(), folder)
+        environment["HEADRACE_ENGINE"] = request.getfixturevalue("program_of_all")
     done = run_python(START, photos, kind, value, policy, OPENBLAS_NUM_THREADS="1", **environment)
     assert done.returncode == 0, done.stderr
     assert words in done.stdout, (done.stdout, done.stderr)

@@ -1,5 +1,0 @@
-//go:build cgo
-
-package main
-
-import "C" // for addresses_cgo.c
