@@ -41,8 +41,9 @@
 // gives.go and others are arguments with a form of their own.
 //
 // check.go has the rules of the whole tree. parse.go and file.go are the way in,
-// locate.go gives mistakes their places, write.go is the way out, text.go what people are
-// shown, fingerprint.go what states are compared by, schema.go what editors are told.
+// locate.go gives mistakes their places, hints.go says what was probably meant, write.go
+// is the way out, text.go what people are shown, fingerprint.go what states are compared
+// by, schema.go what editors are told.
 //
 // Below are packages that know nothing of recipes: internal/document makes one JSON value
 // of YAML or JSON, internal/rawjson looks into it, internal/variables replaces variables

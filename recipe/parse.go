@@ -62,7 +62,7 @@ func (p *reader) decoder(step int, name *string) decode.Decoder {
 		}
 		p.errs = append(p.errs, e)
 	}
-	d := decode.Decoder{Vars: p.vars, Wrong: wrong, Stranger: strangeArgument, StepsType: reflect.TypeFor[Chain]()}
+	d := decode.Decoder{Vars: p.vars, Wrong: wrong, Unknown: unknownArgument, StepsType: reflect.TypeFor[Chain]()}
 	d.Steps = func(v rawjson.Value, path string) reflect.Value { return reflect.ValueOf(p.chain(d, v, path)) }
 	return d
 }
@@ -159,7 +159,7 @@ func (p *reader) step(v rawjson.Value) (s Step) {
 			op:         func(v rawjson.Value, _ string) { args = v },
 			"name":     func(v rawjson.Value, path string) { d.Into(v, decode.Of(&s.Name), path) },
 			"failures": func(v rawjson.Value, path string) { d.Into(v, decode.Of(&s.Failures), path) },
-		}, func(key string) error { return stranger(op, key) })
+		}, func(key string) error { return unknownKey(op, key) })
 	default:
 		d.Wrong("", fmt.Errorf(`is %s: takes the name of an operation, or an object like {"resize": {"size": 256}}`, v.Describe()))
 		return s

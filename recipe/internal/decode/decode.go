@@ -27,16 +27,16 @@ type Decoder struct {
 	Steps     func(v rawjson.Value, path string) reflect.Value
 	StepsType reflect.Type
 
-	// Stranger says what is wrong with a name that is not among the arguments args has.
-	Stranger func(args any, name string, known []string) error
+	// Unknown says what is wrong with a name that is not among the arguments args has.
+	Unknown func(args any, name string, known []string) error
 }
 
 // Of makes a variable something to fill.
 func Of(p any) reflect.Value { return reflect.ValueOf(p).Elem() }
 
-// Object hands each member of v to the field of its name; stranger says what is wrong
+// Object hands each member of v to the field of its name; unknown says what is wrong
 // with another name. The names in the result were there.
-func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v rawjson.Value, path string), stranger func(key string) error) (given map[string]bool) {
+func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v rawjson.Value, path string), unknown func(key string) error) (given map[string]bool) {
 	given = make(map[string]bool)
 	for quoted, member := range v.Members() {
 		key, err := rawjson.Unquote(quoted)
@@ -47,7 +47,7 @@ func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v r
 		set, ok := fields[key]
 		switch {
 		case !ok:
-			d.Wrong(path, argument.AtKey(key, stranger(key)))
+			d.Wrong(path, argument.AtKey(key, unknown(key)))
 		case given[key]:
 			d.Wrong(path, argument.AtKey(key, fmt.Errorf("%s is given twice", key)))
 		case member.Kind() != rawjson.Null:
@@ -61,15 +61,15 @@ func (d Decoder) Object(v rawjson.Value, path string, fields map[string]func(v r
 // Args fills the struct of the arguments that dst points to.
 func (d Decoder) Args(v rawjson.Value, dst any, path string) {
 	if v.Kind() != rawjson.Object {
-		d.Wrong(path, fmt.Errorf("takes its arguments by name%s, not %s", such(dst), v.Describe()))
+		d.Wrong(path, fmt.Errorf("takes its arguments by name%s, not %s", example(dst), v.Describe()))
 		return
 	}
 	fields, known := d.fields(reflect.ValueOf(argument.Struct(dst)).Elem())
-	d.Object(v, path, fields, func(key string) error { return d.Stranger(dst, key, known) })
+	d.Object(v, path, fields, func(key string) error { return d.Unknown(dst, key, known) })
 }
 
-// such is an example of an object of arguments, with the first that there is.
-func such(dst any) string {
+// example is one of an object of arguments, with the first that there is.
+func example(dst any) string {
 	for _, f := range argument.FieldsOf(dst) {
 		return fmt.Sprintf(", as in {%s: …}", argument.Name(f))
 	}

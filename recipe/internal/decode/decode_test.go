@@ -45,7 +45,7 @@ func decoded(t *testing.T, text string) (a args, wrong []string) {
 		},
 		Steps:     func(v rawjson.Value, _ string) reflect.Value { return reflect.ValueOf(chain{string(v)}) },
 		StepsType: reflect.TypeFor[chain](),
-		Stranger:  func(_ any, name string, known []string) error { return words.Unknown("argument", name, known) },
+		Unknown:   func(_ any, name string, known []string) error { return words.Unknown("argument", name, known) },
 	}
 	d.Args(v, &a, "args")
 	return a, wrong

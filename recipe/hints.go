@@ -10,7 +10,7 @@ import (
 	"headrace/recipe/internal/rawjson"
 )
 
-// operation finds the key of a step that names its operation, or is likely to be meant
+// operationOf finds the key of a step that names its operation, or is likely to be meant
 // so; "" where there is none.
 func operationOf(v rawjson.Value) string {
 	var candidates []string
@@ -29,8 +29,8 @@ func operationOf(v rawjson.Value) string {
 	return ""
 }
 
-// stranger says what is wrong with another key of a step.
-func stranger(op, key string) error {
+// unknownKey says what is wrong with another key of a step.
+func unknownKey(op, key string) error {
 	if _, ok := Find(key); ok {
 		return fmt.Errorf("has the operations %q and %q: each is a step of its own", op, key)
 	}
@@ -56,9 +56,9 @@ type refuser interface {
 	refused() map[string]string
 }
 
-// strangeArgument says what is wrong with a name that is not among the arguments of an
+// unknownArgument says what is wrong with a name that is not among the arguments of an
 // operation.
-func strangeArgument(args any, key string, known []string) error {
+func unknownArgument(args any, key string, known []string) error {
 	if r, ok := args.(refuser); ok && r.refused()[key] != "" {
 		return fmt.Errorf("%s is not an argument: %s", key, r.refused()[key])
 	}
