@@ -67,12 +67,16 @@ func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flo
 
 func (j joiner) ordered(later bool) bool { return later || j.config.Order == InputOrder }
 
+// keptReady is how many samples a stage keeps ready. The engine's own default is for items that
+// cost little; samples may carry decoded images, and each costs far more than handing it on.
+const keptReady = 2
+
 func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
 		return pipe.Discard(pipe.Aggregate(in, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.Drop)
 	}
-	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Ordered: j.ordered(later), Failures: s.losses}
+	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Buffer: keptReady, Ordered: j.ordered(later), Failures: s.losses}
 	switch {
 	case s.python != nil:
 		o.Workers, o.Hands, o.Staff = s.python.Workers, s.python.PerWorker, s.python.Pool.SetWorkers
@@ -100,7 +104,7 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
 		flows = append(flows, j.line(pipe.Flow[*record.Record]{}, of, later))
 	}
 	j.note(n.merge.Name, 1, []string{n.merge.Name})
-	o := pipe.MergeOpts{Name: n.merge.Name, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, FailFast: true}
+	o := pipe.MergeOpts{Name: n.merge.Name, Buffer: keptReady, Order: mergeOrders[n.merge.Order], Weights: n.merge.Weights, FailFast: true}
 	if o.Order == pipe.ByWeight {
 		o.Seed = n.merge.Seed
 	}
@@ -119,7 +123,7 @@ func (j joiner) route(in pipe.Flow[*record.Record], r *routing, later bool) pipe
 	for _, b := range r.branches {
 		branches = append(branches, func(in pipe.Flow[*record.Record]) pipe.Flow[*record.Record] { return j.line(in, b, ordered) })
 	}
-	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Ordered: ordered, Failures: r.losses}), j.work.Drop)
+	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Buffer: keptReady, Ordered: ordered, Failures: r.losses}), j.work.Drop)
 }
 
 // note tells people of a stage.

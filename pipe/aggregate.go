@@ -26,7 +26,7 @@ type Held[T any] struct {
 // AggregateOpts are the settings of an Aggregate.
 type AggregateOpts struct {
 	Name     string  // of the stage; required, and unique in its flow
-	Buffer   int     // outputs kept ready; 0: DefaultBuffer
+	Buffer   int     // outputs kept ready; 0: DefaultBatchBuffer
 	DropLast bool    // what is held at the end of an epoch is dropped, and not flushed
 	Failures *Policy // nil: the run's
 }

@@ -9,7 +9,7 @@ import (
 // BatchOpts are the settings of a Batch.
 type BatchOpts struct {
 	Name     string // of the stage; required, and unique in its flow
-	Buffer   int    // batches kept ready beyond the one in the making; 0: DefaultBuffer
+	Buffer   int    // batches kept ready beyond the one in the making; 0: DefaultBatchBuffer
 	DropLast bool   // leave out the last batch of an epoch when it is not full
 
 	// Within has a batch handed on when so long has passed since the stage took its first item, with what is there by then; 0: only when it is full.

@@ -48,6 +48,12 @@
 // never more. A batch stage holds Buffer + 1 batches,
 // a FlatMap Buffer outputs, and where it keeps order as many of each item whose turn has not come.
 //
+// If Buffer is zero it is [DefaultBuffer], 16: with it, stages of operations that take less than
+// a microsecond hardly wait for each other. For a Batch, a Fill or an Aggregate, and after them, it
+// is [DefaultBatchBuffer], 2. Set it where items are large: each stage of decoded images of 36 MB
+// (12 megapixels) may hold 16 of them beyond those in work, 576 MB. A Buffer of 2 makes that 72 MB
+// and is as fast, because decoding takes far longer than handing on.
+//
 // Memory is for the items that come, not for those that settings allow: a large Buffer or batch costs nothing until it fills. Settings beyond [MaxWorkers], [MaxBuffer]
 // and [MaxBatch] are mistakes in the description.
 //

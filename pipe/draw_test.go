@@ -21,7 +21,7 @@ func TestE7DefinitionPrintsAsATree(t *testing.T) {
 	for i, want := range [][]string{
 		{"batch ", "batch of 2, buffer 2 ", "draw_test.go:19"},
 		{"fill ", "fill of 4, buffer 5, skips 3 failures ", "draw_test.go:18"},
-		{"decode ", "map, 8 workers, buffer 2, ordered, gate of 2 ", "draw_test.go:16"},
+		{"decode ", "map, 8 workers, buffer 16, ordered, gate of 2 ", "draw_test.go:16"},
 		{"numbers ", "source, buffer 16", "draw_test.go:15"},
 	} {
 		line := strings.Split(text, "\n")[i]
@@ -76,5 +76,37 @@ func TestE1ChainOfStages(t *testing.T) {
 		if again, err := pipe.Start(context.Background(), f, pipe.Config{}); again != nil || !contains(err, want) {
 			t.Errorf("wanted %q, got %v", want, err)
 		}
+	}
+}
+
+// The default of Buffer is small where results are batches, and only there.
+func TestDefaultBuffers(t *testing.T) {
+	numbers := func(name string) pipe.Flow[int] { return pipe.From(name, pipetest.Numbers{N: 3}) }
+	keep := func(_ context.Context, b []int) ([]int, error) { return b, nil }
+	to := func(context.Context, []int) (int, error) { return 0, nil }
+	through := func(in pipe.Flow[[]int]) pipe.Flow[[]int] { return in }
+
+	items := pipe.Map(pipe.Merge([]pipe.Flow[int]{numbers("n"), numbers("m")}, pipe.MergeOpts{Name: "items merge"}), same, pipe.Opts{Name: "items map"})
+	batches := pipe.Map(pipe.Batch(items, 2, pipe.BatchOpts{Name: "batches"}), keep, pipe.Opts{Name: "batches map"})
+	batches = pipe.Route(batches, to, []func(pipe.Flow[[]int]) pipe.Flow[[]int]{through}, pipe.RouteOpts{Name: "batches route"})
+	again := pipe.Filter(pipe.Unbatch(batches, pipe.UnbatchOpts{Name: "items unbatch"}), func(context.Context, int) (bool, error) { return true, nil }, pipe.Opts{Name: "items filter"})
+	gathered := pipe.Batch(pipe.Map(again, same, pipe.Opts{Name: "mine", Buffer: 7}), 2, pipe.BatchOpts{Name: "batches again"})
+
+	want := map[string]int{"items": pipe.DefaultBuffer, "batches": pipe.DefaultBatchBuffer, "mine": 7}
+	seen := 0
+	for line := range strings.Lines(gathered.String()) {
+		_, rest, found := strings.Cut(line, "buffer ")
+		fields := strings.FieldsFunc(line, func(r rune) bool { return r < 'a' || r > 'z' })
+		if len(fields) == 0 || want[fields[0]] == 0 {
+			continue
+		}
+		seen++
+		var n int
+		if fmt.Sscan(strings.TrimRight(strings.Fields(rest + " ?")[0], ","), &n); !found || n != want[fields[0]] {
+			t.Errorf("buffer %d, want %d: %s", n, want[fields[0]], line)
+		}
+	}
+	if seen < 11 {
+		t.Errorf("%d lines were looked at:\n%s", seen, gathered)
 	}
 }

@@ -23,7 +23,7 @@ type Store[B any] interface {
 type FillOpts struct {
 	Name     string        // of the stage; required, and unique in its flow
 	Workers  int           // operations at once; 0: 1
-	Buffer   int           // batches kept ready beyond those being filled; 0: DefaultBuffer
+	Buffer   int           // batches kept ready beyond those being filled; 0: DefaultBatchBuffer
 	Ordered  bool          // batch k holds the survivors k·n … k·n+n-1 of the input; otherwise no batch waits for a slow row of another
 	DropLast bool          // leave out the last batch of an epoch when it is not full
 	Limit    time.Duration // the time that an operation may take for an item, as with Limit; 0: any

@@ -9,7 +9,7 @@ import (
 type Opts struct {
 	Name     string  // of the stage; required, and unique in its flow
 	Workers  int     // operations at once; 0: 1
-	Buffer   int     // results kept ready beyond those in workers' hands; 0: DefaultBuffer
+	Buffer   int     // results kept ready beyond those in workers' hands; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
 	Ordered  bool    // keep the order of the input; otherwise what is finished first goes first
 	Gate     *Gate   // a limit on operations at once that is shared with other stages and runs; nil: none
 	Failures *Policy // nil: the run's

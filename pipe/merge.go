@@ -10,7 +10,7 @@ import (
 // MergeOpts are the settings of a Merge.
 type MergeOpts struct {
 	Name    string    // of the stage; required, and unique in its flow
-	Buffer  int       // items kept ready; 0: DefaultBuffer
+	Buffer  int       // items kept ready; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
 	Order   Order     // who is next; zero: who has an item first
 	Weights []float64 // with ByWeight: how often each input is next, as a share of their sum
 	Seed    uint64    // with ByWeight
@@ -63,10 +63,10 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	if o.Order == Arrival {
 		n.workers, n.ordered = len(flows), false
 	}
-	n.settle()
 	for _, f := range flows {
 		n.ups = append(n.ups, f.node)
 	}
+	n.settle()
 	o.mistakes(n, len(flows))
 	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *ring[T] {
 		st := op.newStage(n, below)

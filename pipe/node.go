@@ -3,6 +3,7 @@ package pipe
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,7 @@ type node struct {
 	turns    bool    // it takes its inputs by turns, which a state counts
 	makes    bool    // it makes several items of one, which a state counts
 	joins    bool    // it puts several items together
+	large    bool    // its results are batches, or made of them
 	abandons bool    // it may go on without an operation, in another order
 	timed    bool    // what it puts together depends on time
 	strict   bool    // every message that it takes becomes one message
@@ -47,7 +49,13 @@ const (
 )
 
 // DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer is zero.
-const DefaultBuffer = 2
+// With fewer, stages of operations that cost little wait for each other longer than they work.
+const DefaultBuffer = 16
+
+// DefaultBatchBuffer is that number for stages whose results are made of several items: a Batch,
+// a Fill, an Aggregate, and the stages after them up to an Unbatch or a FlatMap. Such results are
+// large, and so rare that waiting for each costs nothing.
+const DefaultBatchBuffer = 2
 
 // SourceBuffer is how many items a source keeps ready for the first stage, the one that it is making included.
 const SourceBuffer = 16
@@ -86,15 +94,25 @@ func (n *node) settle() *node {
 	if _, ok := operations(n.workers, n.hands); !ok && n.workers <= MaxWorkers && n.hands <= MaxWorkers {
 		n.mistake("%d Workers with %d Hands each: together they must be at most %d", n.workers, n.hands, MaxWorkers)
 	}
-	if n.buffer <= 0 {
-		n.buffer = DefaultBuffer
-	}
+	n.settleBuffer()
 	if n.policy != nil {
 		for _, err := range n.policy.mistakes() {
 			n.mistake("Failures: %w", err)
 		}
 	}
 	return n
+}
+
+// settleBuffer fills in the default, which depends on the stages before.
+func (n *node) settleBuffer() {
+	n.large = n.joins || !n.makes && slices.ContainsFunc(n.ups, func(up *node) bool { return up != nil && up.large })
+	if n.buffer > 0 {
+		return
+	}
+	n.buffer = DefaultBuffer
+	if n.large {
+		n.buffer = DefaultBatchBuffer
+	}
 }
 
 // several tells whether more than one operation may run at once.

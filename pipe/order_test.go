@@ -147,9 +147,12 @@ func TestE16IdleConsumerBoundsTheSource(t *testing.T) {
 		"ordered map": {16 + 3 + 5, func(t *testing.T, f pipe.Flow[int]) io.Closer {
 			return start(t, pipe.Map(f, restless, pipe.Opts{Name: "map", Workers: 3, Buffer: 5, Ordered: true}), pipe.Config{})
 		}},
-		"two maps, one with a buffer of 1": {16 + 3 + 2 + 1 + 1, func(t *testing.T, f pipe.Flow[int]) io.Closer {
+		"two maps, one with a buffer of 1": {16 + 3 + pipe.DefaultBuffer + 1 + 1, func(t *testing.T, f pipe.Flow[int]) io.Closer {
 			f = pipe.Map(f, restless, pipe.Opts{Name: "map", Workers: 3})
 			return start(t, pipe.Map(f, restless, pipe.Opts{Name: "again", Buffer: 1}), pipe.Config{})
+		}},
+		"batch, with the default": {16 + 4*(1+pipe.DefaultBatchBuffer), func(t *testing.T, f pipe.Flow[int]) io.Closer {
+			return start(t, pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}), pipe.Config{})
 		}},
 		"batch": {16 + 4*(1+3), func(t *testing.T, f pipe.Flow[int]) io.Closer {
 			return start(t, pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch", Buffer: 3}), pipe.Config{})

@@ -10,7 +10,7 @@ import (
 // RouteOpts are the settings of a Route.
 type RouteOpts struct {
 	Name     string  // of the stage; required, and unique in its flow
-	Buffer   int     // items kept ready before each branch, and behind them all; 0: DefaultBuffer
+	Buffer   int     // items kept ready before each branch, and behind them all; 0: DefaultBuffer, or DefaultBatchBuffer after a Batch
 	Ordered  bool    // keep the order of the input: for branches of ordered stages that make one item of one
 	Failures *Policy // of pick; nil: the run's
 }
@@ -90,6 +90,8 @@ func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind 
 			end.node.keepOrder(fmt.Sprintf("%s/%d", o.Name, i))
 		}
 	}
+	join.buffer = o.Buffer
+	join.settleBuffer()
 	return d
 }
 
@@ -112,7 +114,7 @@ func (d *division[In, Out]) open(op *opening, below *stage) (*routeStage[In], *m
 
 // joined is one branch, up to its end.
 func joined[In, Out any](router *node, i int, drop func(In), branch func(Flow[In]) Flow[Out]) (end Flow[Out], mistakes []error) {
-	n := &node{name: fmt.Sprintf("%s/%d", router.name, i), kind: kindBranch, workers: 1, buffer: router.buffer, ordered: true, strict: true, policy: router.policy, at: router.at, ups: []*node{router}}
+	n := &node{name: fmt.Sprintf("%s/%d", router.name, i), kind: kindBranch, workers: 1, buffer: router.buffer, ordered: true, strict: true, policy: router.policy, at: router.at, large: router.large, ups: []*node{router}}
 	if branch == nil {
 		return end, []error{router.wrong("branch %d is nil", i)}
 	}

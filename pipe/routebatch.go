@@ -8,7 +8,7 @@ import (
 // RouteBatchOpts are the settings of a RouteBatch.
 type RouteBatchOpts struct {
 	Name     string  // of the stage; required, and unique in its flow
-	Buffer   int     // batches kept ready before each branch, and behind them all; 0: DefaultBuffer
+	Buffer   int     // batches kept ready before each branch, and behind them all; 0: DefaultBatchBuffer
 	Failures *Policy // of pick; nil: the run's
 }
 
