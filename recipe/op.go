@@ -23,6 +23,14 @@ type Op struct {
 	gathers bool // it makes samples of several others, and has to be given all of them
 }
 
+// operation is one of the catalogue, with arguments of the type T.
+func operation[T any, P interface {
+	*T
+	Args
+}](name string, place Place, doc string) Op {
+	return Op{Name: name, Doc: doc, Place: place, New: func() Args { return P(new(T)) }}
+}
+
 // Place says where in a recipe an operation may stand.
 type Place uint8
 

@@ -9,12 +9,7 @@ import (
 	"headrace/tensor"
 )
 
-var batchOp = Op{
-	Name:  "batch",
-	Doc:   "Stacks samples to batches, each of images of one size.",
-	Place: Batching,
-	New:   func() Args { return new(Batch) },
-}
+var batchOp = operation[Batch]("batch", Batching, "Stacks samples to batches, each of images of one size.")
 
 // Batch are the arguments of the operation batch. Exactly one of Size and GlobalSize is
 // given.

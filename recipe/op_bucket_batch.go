@@ -12,12 +12,7 @@ import (
 	"headrace/tensor"
 )
 
-var bucketBatchOp = Op{
-	Name:  "bucket_batch",
-	Doc:   "Puts sequences of like lengths into batches, padded to one length each.",
-	Place: Batching,
-	New:   func() Args { return new(BucketBatch) },
-}
+var bucketBatchOp = operation[BucketBatch]("bucket_batch", Batching, "Puts sequences of like lengths into batches, padded to one length each.")
 
 // BucketBatch are the arguments of the operation bucket_batch. At least one of Size,
 // Tokens and Bytes is given; a batch keeps all that are.

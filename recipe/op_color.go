@@ -10,11 +10,7 @@ import (
 	"headrace/sample"
 )
 
-var colorJitterOp = Op{
-	Name: "color_jitter",
-	Doc:  "Changes brightness, contrast, saturation and hue at random, in random order.",
-	New:  func() Args { return new(ColorJitter) },
-}
+var colorJitterOp = operation[ColorJitter]("color_jitter", Between, "Changes brightness, contrast, saturation and hue at random, in random order.")
 
 // ColorJitter are the arguments of the operation color_jitter. What is not given does not
 // change.
@@ -129,11 +125,7 @@ func (c *ColorJitter) Check(in sample.Schema) (sample.Schema, error) {
 	)
 }
 
-var grayscaleOp = Op{
-	Name: "grayscale",
-	Doc:  "Takes the colours out of an image and leaves its lightness.",
-	New:  func() Args { return new(Grayscale) },
-}
+var grayscaleOp = operation[Grayscale]("grayscale", Between, "Takes the colours out of an image and leaves its lightness.")
 
 // Grayscale are the arguments of the operation grayscale.
 type Grayscale struct {
@@ -157,11 +149,7 @@ func (g *Grayscale) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, g, wrong)
 }
 
-var randomGrayscaleOp = Op{
-	Name: "random_grayscale",
-	Doc:  "Takes the colours out of an image at random; it keeps its channels.",
-	New:  func() Args { return new(RandomGrayscale) },
-}
+var randomGrayscaleOp = operation[RandomGrayscale]("random_grayscale", Between, "Takes the colours out of an image at random; it keeps its channels.")
 
 // RandomGrayscale are the arguments of the operation random_grayscale.
 type RandomGrayscale struct {

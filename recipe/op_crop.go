@@ -8,11 +8,7 @@ import (
 	"headrace/sample"
 )
 
-var centerCropOp = Op{
-	Name: "center_crop",
-	Doc:  "Cuts out the middle of an image; where the image is smaller, black is around it.",
-	New:  func() Args { return new(CenterCrop) },
-}
+var centerCropOp = operation[CenterCrop]("center_crop", Between, "Cuts out the middle of an image; where the image is smaller, black is around it.")
 
 // CenterCrop are the arguments of the operation center_crop.
 type CenterCrop struct {
@@ -35,11 +31,7 @@ func (c *CenterCrop) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, c, argument.Given("size", c.Size.given()))
 }
 
-var randomCropOp = Op{
-	Name: "random_crop",
-	Doc:  "Cuts out a random part of an image, which must not be smaller.",
-	New:  func() Args { return new(RandomCrop) },
-}
+var randomCropOp = operation[RandomCrop]("random_crop", Between, "Cuts out a random part of an image, which must not be smaller.")
 
 // RandomCrop are the arguments of the operation random_crop.
 type RandomCrop struct {
@@ -62,11 +54,7 @@ func (c *RandomCrop) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, c, argument.Given("size", c.Size.given()))
 }
 
-var randomResizedCropOp = Op{
-	Name: "random_resized_crop",
-	Doc:  "Cuts out a random part of an image and resizes it.",
-	New:  func() Args { return new(RandomResizedCrop) },
-}
+var randomResizedCropOp = operation[RandomResizedCrop]("random_resized_crop", Between, "Cuts out a random part of an image and resizes it.")
 
 // RandomResizedCrop are the arguments of the operation random_resized_crop.
 type RandomResizedCrop struct {

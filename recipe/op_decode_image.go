@@ -11,11 +11,7 @@ import (
 	"headrace/tensor"
 )
 
-var decodeImageOp = Op{
-	Name: "decode_image",
-	Doc:  "Decodes a compressed image to pixels, [height, width, channels].",
-	New:  func() Args { return new(DecodeImage) },
-}
+var decodeImageOp = operation[DecodeImage]("decode_image", Between, "Decodes a compressed image to pixels, [height, width, channels].")
 
 // DecodeImage are the arguments of the operation decode_image.
 type DecodeImage struct {

@@ -9,11 +9,7 @@ import (
 	"headrace/tensor"
 )
 
-var decodeNPYOp = Op{
-	Name: "decode_npy",
-	Doc:  "Reads an array in NumPy's format (.npy).",
-	New:  func() Args { return new(DecodeNPY) },
-}
+var decodeNPYOp = operation[DecodeNPY]("decode_npy", Between, "Reads an array in NumPy's format (.npy).")
 
 // DecodeNPY are the arguments of the operation decode_npy. Files say themselves what they
 // hold; it is said here, too, so that everything can be checked before one is read, and a

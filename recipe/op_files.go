@@ -16,12 +16,7 @@ import (
 	"headrace/tensor"
 )
 
-var filesOp = Op{
-	Name:  "files",
-	Doc:   "Reads files: by pattern, all images below a folder, or those of a list.",
-	Place: Source,
-	New:   func() Args { return new(Files) },
-}
+var filesOp = operation[Files]("files", Source, "Reads files: by pattern, all images below a folder, or those of a list.")
 
 // Files are the arguments of the operation files. Exactly one of Pattern, Paths and Pairs
 // is given.

@@ -5,11 +5,7 @@ import (
 	"headrace/sample"
 )
 
-var randomFlipOp = Op{
-	Name: "random_flip",
-	Doc:  "Mirrors an image, left and right.",
-	New:  func() Args { return new(RandomFlip) },
-}
+var randomFlipOp = operation[RandomFlip]("random_flip", Between, "Mirrors an image, left and right.")
 
 // RandomFlip are the arguments of the operation random_flip.
 type RandomFlip struct {
@@ -29,11 +25,7 @@ func (f *RandomFlip) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, f, checkProbability(f.P))
 }
 
-var randomVerticalFlipOp = Op{
-	Name: "random_vertical_flip",
-	Doc:  "Mirrors an image, top and bottom.",
-	New:  func() Args { return new(RandomVerticalFlip) },
-}
+var randomVerticalFlipOp = operation[RandomVerticalFlip]("random_vertical_flip", Between, "Mirrors an image, top and bottom.")
 
 // RandomVerticalFlip are the arguments of the operation random_vertical_flip.
 type RandomVerticalFlip struct {

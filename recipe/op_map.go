@@ -7,11 +7,7 @@ import (
 	"headrace/sample"
 )
 
-var mapOp = Op{
-	Name: "map",
-	Doc:  "Calls a function of Python on each sample, in a worker process.",
-	New:  func() Args { return new(Map) },
-}
+var mapOp = operation[Map]("map", Between, "Calls a function of Python on each sample, in a worker process.")
 
 // Map are the arguments of the operation map.
 type Map struct {
@@ -47,11 +43,7 @@ func (m *Map) Check(in sample.Schema) (sample.Schema, error) {
 	return out, nil
 }
 
-var flatMapOp = Op{
-	Name: "flat_map",
-	Doc:  "Calls a function of Python on each sample, in a worker process, which gives any number of samples for it: a generator, as a rule.",
-	New:  func() Args { return new(FlatMap) },
-}
+var flatMapOp = operation[FlatMap]("flat_map", Between, "Calls a function of Python on each sample, in a worker process, which gives any number of samples for it: a generator, as a rule.")
 
 // FlatMap are the arguments of the operation flat_map: those of map.
 type FlatMap Map
@@ -77,11 +69,7 @@ func (m *FlatMap) checkFailures(f *Failures) error {
 // Check implements [Args]. The schema is nil where Gives does not say what comes out.
 func (m *FlatMap) Check(in sample.Schema) (sample.Schema, error) { return (*Map)(m).Check(in) }
 
-var filterOp = Op{
-	Name: "filter",
-	Doc:  "Keeps the samples for which a function of Python returns true.",
-	New:  func() Args { return new(Filter) },
-}
+var filterOp = operation[Filter]("filter", Between, "Keeps the samples for which a function of Python returns true.")
 
 // Filter are the arguments of the operation filter.
 type Filter struct {

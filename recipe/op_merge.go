@@ -10,12 +10,7 @@ import (
 	"headrace/sample"
 )
 
-var mergeOp = Op{
-	Name:  "merge",
-	Doc:   "Puts the samples of several sources together.",
-	Place: Source,
-	New:   func() Args { return new(Merge) },
-}
+var mergeOp = operation[Merge]("merge", Source, "Puts the samples of several sources together.")
 
 // Merge are the arguments of the operation merge.
 type Merge struct {

@@ -13,11 +13,7 @@ import (
 	"headrace/tensor"
 )
 
-var normalizeOp = Op{
-	Name: "normalize",
-	Doc:  "Makes floating point of pixels: (v/255 - mean) / std, of 16 bits (v/65535 - mean) / std. Only layout may follow.",
-	New:  func() Args { return new(Normalize) },
-}
+var normalizeOp = operation[Normalize]("normalize", Between, "Makes floating point of pixels: (v/255 - mean) / std, of 16 bits (v/65535 - mean) / std. Only layout may follow.")
 
 // Normalize are the arguments of the operation normalize.
 type Normalize struct {
@@ -92,11 +88,7 @@ func checkCount(name string, c Channels) error {
 	return nil
 }
 
-var layoutOp = Op{
-	Name: "layout",
-	Doc:  "Orders the axes of an image.",
-	New:  func() Args { return new(Layout) },
-}
+var layoutOp = operation[Layout]("layout", Between, "Orders the axes of an image.")
 
 // Layout are the arguments of the operation layout.
 type Layout struct {

@@ -11,12 +11,7 @@ import (
 	"headrace/tensor"
 )
 
-var packOp = Op{
-	Name:  "pack",
-	Doc:   "Packs several sequences into each row of a batch, without cutting any.",
-	Place: Batching,
-	New:   func() Args { return new(Pack) },
-}
+var packOp = operation[Pack]("pack", Batching, "Packs several sequences into each row of a batch, without cutting any.")
 
 // Pack are the arguments of the operation pack.
 type Pack struct {

@@ -13,11 +13,7 @@ import (
 	"headrace/tensor"
 )
 
-var padOp = Op{
-	Name: "pad",
-	Doc:  "Puts a border of one colour around an image.",
-	New:  func() Args { return new(Pad) },
-}
+var padOp = operation[Pad]("pad", Between, "Puts a border of one colour around an image.")
 
 // Pad are the arguments of the operation pad.
 type Pad struct {

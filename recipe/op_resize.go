@@ -9,11 +9,7 @@ import (
 	"headrace/sample"
 )
 
-var resizeOp = Op{
-	Name: "resize",
-	Doc:  "Resizes, antialiased.",
-	New:  func() Args { return new(Resize) },
-}
+var resizeOp = operation[Resize]("resize", Between, "Resizes, antialiased.")
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
@@ -49,11 +45,7 @@ func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
 	return checkTransform(in, r, argument.Given("size", r.Size.given()), both, checkFilter(r, r.Filter))
 }
 
-var resizeToBucketOp = Op{
-	Name: "resize_to_bucket",
-	Doc:  "Resizes to that of several sizes whose proportions are nearest, so that it is covered, and cuts out the middle.",
-	New:  func() Args { return new(ResizeToBucket) },
-}
+var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to that of several sizes whose proportions are nearest, so that it is covered, and cuts out the middle.")
 
 // ResizeToBucket are the arguments of the operation resize_to_bucket.
 type ResizeToBucket struct {

@@ -5,11 +5,7 @@ import (
 	"headrace/sample"
 )
 
-var rotate90Op = Op{
-	Name: "rotate90",
-	Doc:  "Turns an image by quarter turns, counter-clockwise.",
-	New:  func() Args { return new(Rotate90) },
-}
+var rotate90Op = operation[Rotate90]("rotate90", Between, "Turns an image by quarter turns, counter-clockwise.")
 
 // Rotate90 are the arguments of the operation rotate90.
 type Rotate90 struct {
@@ -27,11 +23,7 @@ func (r *Rotate90) Transform() media.Op { return media.Rotate90{Turns: orElse(r.
 // Check implements [Args].
 func (r *Rotate90) Check(in sample.Schema) (sample.Schema, error) { return checkTransform(in, r) }
 
-var randomRotate90Op = Op{
-	Name: "random_rotate90",
-	Doc:  "Turns an image by none, one, two or three quarter turns, each as likely.",
-	New:  func() Args { return new(RandomRotate90) },
-}
+var randomRotate90Op = operation[RandomRotate90]("random_rotate90", Between, "Turns an image by none, one, two or three quarter turns, each as likely.")
 
 // RandomRotate90 are the arguments of the operation random_rotate90.
 type RandomRotate90 struct {

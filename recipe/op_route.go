@@ -16,11 +16,7 @@ import (
 	"headrace/tensor"
 )
 
-var routeOp = Op{
-	Name: "route",
-	Doc:  "Gives each sample to one of several branches.",
-	New:  func() Args { return new(Route) },
-}
+var routeOp = operation[Route]("route", Between, "Gives each sample to one of several branches.")
 
 // Route are the arguments of the operation route.
 type Route struct {

@@ -2,12 +2,7 @@ package recipe
 
 import "headrace/sample"
 
-var shuffleOp = Op{
-	Name:  "shuffle",
-	Doc:   "Visits the samples of each epoch in a random order of its own.",
-	Place: Ordering,
-	New:   func() Args { return new(Shuffle) },
-}
+var shuffleOp = operation[Shuffle]("shuffle", Ordering, "Visits the samples of each epoch in a random order of its own.")
 
 // Shuffle are the arguments of the operation shuffle.
 type Shuffle struct {

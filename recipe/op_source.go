@@ -7,12 +7,7 @@ import (
 	"headrace/sample"
 )
 
-var sourceOp = Op{
-	Name:  "source",
-	Doc:   "Takes samples from an object of Python, in worker processes: by their numbers, or one after the other.",
-	Place: Source,
-	New:   func() Args { return new(Object) },
-}
+var sourceOp = operation[Object]("source", Source, "Takes samples from an object of Python, in worker processes: by their numbers, or one after the other.")
 
 // Object are the arguments of the operation source.
 type Object struct {
