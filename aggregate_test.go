@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"math"
 	"os"
@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/extern"
 	"headrace/internal/leak"
@@ -54,7 +56,7 @@ func gatheredBy(t *testing.T, class string, numbers []int64) (g makes) {
 }
 
 // madeIn are the samples of a batch.
-func madeIn(b *Batch) (all []madeOne) {
+func madeIn(b *batch.Batch) (all []madeOne) {
 	x, _ := b.Tensor("x")
 	for i, n := range numbersIn(b, "n") {
 		m := madeOne{n: n}
@@ -361,7 +363,7 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 	l := openObject(t, fmt.Sprintf(steps, "Bad", ""), Config{}, Options{})
 	batches, err := 0, error(nil)
 	for ; err == nil; batches++ {
-		var b *Batch
+		var b *batch.Batch
 		if b, err = l.Next(t.Context()); err == nil {
 			b.Release()
 		}
@@ -388,7 +390,7 @@ func TestAggregatesWhoseWorkerDies(t *testing.T) {
 			var err error
 			batches := 0
 			for ; err == nil; batches++ {
-				var b *Batch
+				var b *batch.Batch
 				if b, err = l.Next(t.Context()); err == nil {
 					b.Release()
 				}

@@ -5,11 +5,12 @@ package headrace
 import (
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"golang.org/x/sys/unix"
 

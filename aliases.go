@@ -1,8 +1,12 @@
 package headrace
 
 import (
+	"context"
+
+	"headrace/internal/batch"
 	"headrace/internal/ops"
 	"headrace/internal/record"
+	"headrace/internal/source"
 )
 
 type (
@@ -15,6 +19,15 @@ type (
 
 	// InFlight is told which samples are being worked on by C code. Cell is the number of the operation among those that run at once.
 	InFlight = ops.InFlight
+
+	// Batch is a number of samples, stacked, in shared memory that its holder owns until [Batch.Release], or until
+	// [Batch.Send] gives it to a consumer in another process.
+	Batch = batch.Batch
+	// Field is one field of a batch.
+	Field = batch.Field
+
+	// ObjectState is what an object of Python that is iterated over has said of itself.
+	ObjectState = source.ObjectState
 )
 
 // OnError is what happens to a sample that fails.
@@ -28,3 +41,8 @@ const (
 	Skip    = ops.Skip
 	Replace = ops.Replace
 )
+
+// List returns the names of the files that the operation files reads by a pattern or a folder of images, in their order.
+func List(ctx context.Context, root, pattern string) ([]string, error) {
+	return source.List(ctx, root, pattern)
+}

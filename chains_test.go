@@ -2,7 +2,6 @@ package headrace
 
 import (
 	"fmt"
-	"headrace/internal/ops"
 	"image"
 	"image/color"
 	"image/draw"
@@ -11,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"pgregory.net/rapid"
 

@@ -7,13 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/extern"
@@ -26,7 +28,7 @@ import (
 )
 
 // wholeOf is a batch that was made whole, by field.
-func wholeOf(b *Batch, l *Loader) map[string]string {
+func wholeOf(b *batch.Batch, l *Loader) map[string]string {
 	all := map[string]string{}
 	for _, f := range l.Info().Fields {
 		if f.Kind == sample.Text {
@@ -42,7 +44,7 @@ func wholeOf(b *Batch, l *Loader) map[string]string {
 // wholeBatches are the batches that are left, and the states at their boundaries.
 func wholeBatches(t *testing.T, l *Loader) (all []map[string]string, states []State) {
 	t.Helper()
-	states = walk(t, l, func(b *Batch) { all = append(all, wholeOf(b, l)) })
+	states = walk(t, l, func(b *batch.Batch) { all = append(all, wholeOf(b, l)) })
 	return all, states
 }
 
@@ -353,7 +355,7 @@ func TestRetriesAndRaiseOfCollate(t *testing.T) {
 		var err error
 		batches := 0
 		for ; err == nil; batches++ {
-			var b *Batch
+			var b *batch.Batch
 			if b, err = l.Next(t.Context()); err == nil {
 				b.Release()
 			}
@@ -399,7 +401,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 	if n := l.Info().SlotBytes; n != 128 { // twice a first batch of one byte and nothing
 		t.Errorf("slots of %d bytes", n)
 	}
-	var held []*Batch
+	var held []*batch.Batch
 	for n := 0; n < 20; n += 2 {
 		b, err := l.Next(t.Context())
 		if err != nil {
@@ -431,10 +433,10 @@ func TestLargeBatchesThatAreHeld(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 20)
 	l := openCollate(t, root, `{"batch":{"size":2,"collate":{"function":"stages:growing","fields":["key"],"workers":1}}}`, Config{HoldLimit: new(int64(1 << 20)), Prefetch: 1}, Options{})
-	var held []*Batch
+	var held []*batch.Batch
 	var err error
 	for err == nil {
-		var b *Batch
+		var b *batch.Batch
 		if b, err = l.Next(t.Context()); err == nil {
 			held = append(held, b)
 		}
@@ -534,14 +536,14 @@ func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 		defer l.Close()
 		var mu sync.Mutex
 		calls := 0
-		do := l.collating.make
-		l.collating.make = func(ctx context.Context, a commission) (made, error) {
+		do := l.collating.Make
+		l.collating.Make = func(ctx context.Context, a batch.Job) (batch.Made, error) {
 			m, err := do(ctx, a)
 			mu.Lock()
 			defer mu.Unlock()
 			calls++
-			for i, v := range m.values {
-				if is := record.Overlap(a.slot, v.Data); is != (len(v.Shape) > 0) {
+			for i, v := range m.Values {
+				if is := record.Overlap(a.Slot, v.Data); is != (len(v.Shape) > 0) {
 					t.Errorf("%s %v is written into the batch: %v", l.collating.Out[i].Name, v.Shape, is)
 				}
 			}

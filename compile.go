@@ -3,8 +3,12 @@ package headrace
 import (
 	"context"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"slices"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
 
 	"headrace/budget"
 	"headrace/internal/record"
@@ -36,7 +40,7 @@ func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
 
 // line is a flow as stages: from a source, or from several lines that are merged, or, in a branch, from neither.
 type line struct {
-	source *listing
+	source *source.Listing
 	merge  *fuse.Merge
 	of     []*line
 	steps  []step
@@ -85,10 +89,10 @@ func (s step) asks() bool {
 // compiler makes lines of a plan.
 type compiler struct {
 	work     *ops.Env
-	layout   *layout
+	layout   *batch.Layout
 	lane     *budget.Lane // of samples whose batch is on its way
 	failing  ops.Policies
-	sources  []*listing // those that have no line yet
+	sources  []*source.Listing // those that have no line yet
 	trail    trail
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping map[string]bool // by stage, whether it skips
@@ -112,7 +116,7 @@ type trail struct {
 }
 
 // compile makes lines of the plan, and what fills batches at their end.
-func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
+func (l *Loader) compile(p fuse.Plan) (*line, *batch.Writer, error) {
 	c := compiler{
 		work: &l.work, layout: &l.layout, lane: l.budget.Lane(), failing: l.failing(), groups: l.groups, rows: l.size(), sources: l.sources,
 		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}},
@@ -126,10 +130,10 @@ func (l *Loader) compile(p fuse.Plan) (*line, *ending, error) {
 		return nil, nil, err
 	}
 	switch {
-	case end.writer != nil:
-		l.writers = end.writer.Pool
-	case end.collating != nil:
-		l.writers = end.collating.Pool
+	case end.Function != nil:
+		l.writers = end.Function.Pool
+	case end.Collating != nil:
+		l.writers = end.Collating.Pool
 	}
 	l.work.Room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.Room, c.spending, c.skipping, c.judges
 	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers
@@ -171,19 +175,20 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		t.places.PutAny(f.Name, f.Type)
 	}
 	source := n.source
-	if t.samples = source.split.Len(); source.iterated() {
+	if t.samples = source.Split.Len(); source.Iterated() {
 		t.samples = 0
 	}
 	c.beginLeg()
-	source.leg = t.leg
+	source.Scope = t.leg
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
 	if c.failing.Sources > 1 {
 		read.name = "read " + source.Name
 	}
-	if err := source.contents.Link(c, read, s); err != nil {
+	var err error
+	if read.python, err = source.Contents.Link(c.work, s, t.schema, &t.places); err != nil {
 		return err
 	}
-	c.push(n, read, s.Failures, source.read(c.work), c.work.Drop)
+	c.push(n, read, s.Failures, source.Read(c.work), c.work.Drop)
 	return nil
 }
 
@@ -375,10 +380,10 @@ func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 }
 
 // end makes what fills batches of the last part.
-func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
-	e = &ending{work: c.work, image: -1}
+func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
+	e = &batch.Writer{Env: c.work, Image: -1}
 	if plan.Batch.Collate != nil {
-		e.collating, err = c.collate(plan, c.rows)
+		e.Collating, err = c.collate(plan, c.rows)
 		return e, err
 	}
 	p := plan.Last
@@ -386,39 +391,22 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *ending, err error) {
 		c.group(n, e, plan)
 	} else if p.Step != nil {
 		c.reach(n, p)
-		if e.writer, err = c.rowWriter(p); err != nil {
+		if e.Function, err = c.rowWriter(p); err != nil {
 			return nil, err
 		}
 	} else if p.Images != nil {
 		c.reach(n, p)
-		e.images = c.images(p)
-		e.images.Last = true
-		c.trail.leg.Parts = append(c.trail.leg.Parts, e.images)
+		e.Images = c.images(p)
+		e.Images.Last = true
+		c.trail.leg.Parts = append(c.trail.leg.Parts, e.Images)
 	}
 	h := c.failing.Of(p.Failures, c.trail.samples)
 	c.limit(p.Name(), h)
-	e.bear(p.Name(), h, c.trail.way)
+	e.Handle(p.Name(), h, c.trail.way)
 	if plan.Pack != nil {
-		e.tracks = c.tracks(*plan.Pack)
+		e.Packed = c.layout.Tracks(*plan.Pack, c.trail.schema, c.trail.places.Of)
 		return e, nil
 	}
-	for i, f := range c.layout.fields {
-		at := c.trail.places.Of[f.Name]
-		switch {
-		case at.Kind == 0: // made of another
-		case e.writer != nil && e.writer.Makes(f.Name):
-		case plan.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
-			e.cells = append(e.cells, c.padded(i, at, plan.Buckets.Pad))
-		case e.images != nil && at == e.images.To:
-			e.image = i
-		case at.Kind == record.Texts || at.Kind == record.Bytes:
-			e.cells = append(e.cells, cell{field: i, text: c.text(i), place: at})
-		default:
-			e.cells = append(e.cells, cell{field: i, place: at})
-		}
-	}
+	e.Lay(c.layout, plan, c.trail.places.Of)
 	return e, nil
 }
-
-// text is the number of a field among those of text and objects in a batch.
-func (c *compiler) text(field int) int { return slices.Index(c.layout.texts, field) }

@@ -1,9 +1,10 @@
 package headrace
 
 import (
-	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"slices"
+
+	"headrace/internal/ops"
 
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -71,50 +72,28 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	return nil
 }
 
-// checkAggregates refuses what would have samples made again that were made of several.
-func checkAggregates(r recipe.Recipe, c Config) error {
-	name, step := replacedBehind(r.Steps, "")
-	if name == "" {
-		return nil
+// collate makes what stands at the end of a recipe whose batches a function makes.
+func (c *compiler) collate(plan fuse.Plan, rows int) (*batch.Collating, error) {
+	t := &c.trail
+	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.schema, &t.places)
+	if err != nil {
+		return nil, err
 	}
-	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had in the place of a bad one; use %q, or say %[2]q at steps before it"
-	switch {
-	case c.OnError == ops.Replace:
-		return fmt.Errorf(why, ErrConfig, ops.Replace, "", name, ops.Skip)
-	case step != "":
-		return fmt.Errorf(why, ErrConfig, ops.Replace, " of the step \""+step+"\"", name, ops.Skip)
+	h := c.failing.Of(plan.Last.Failures, max(1, t.samples/int64(rows)))
+	if next.Bear(h); !h.Replaces {
+		c.limit(next.Name, h)
 	}
-	return nil
+	return next, nil
 }
 
-// replacedBehind finds a step that makes samples of several, and one behind it that has others come in their places.
-func replacedBehind(steps recipe.Chain, around string) (name, step string) {
-	name = around
-	for _, s := range steps {
-		if name != "" && step == "" && s.Failures != nil && ops.OnError(s.Failures.OnError) == ops.Replace {
-			step = s.Name
-		}
-		var inside []recipe.Chain
-		switch args := s.Args.(type) {
-		case *recipe.Aggregate:
-			name = s.Name
-		case *recipe.Merge:
-			inside = args.Of
-		case *recipe.Route:
-			for _, b := range args.Branches {
-				inside = append(inside, b.Steps)
-			}
-		}
-		before := name
-		for _, of := range inside {
-			n, bad := replacedBehind(of, before)
-			if n != "" {
-				name = n
-			}
-			if step == "" {
-				step = bad
-			}
-		}
+// rowWriter makes the end of a recipe of its last step, which is a function of Python.
+func (c *compiler) rowWriter(p fuse.Part) (*batch.RowWriter, error) {
+	next, err := c.python(*p.Step)
+	if err != nil {
+		return nil, err
 	}
-	return name, step
+	next.Stage = p.Name()
+	r := batch.NewRowWriter(next, c.layout)
+	c.trail.leg.Parts = append(c.trail.leg.Parts, r)
+	return r, nil
 }

@@ -3,8 +3,9 @@ package headrace
 import (
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
 	"strings"
+
+	"headrace/internal/ops"
 
 	"headrace/recipe"
 )

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
 	"reflect"
 	"slices"
 	"strings"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/bytesize"
 	"headrace/internal/words"

@@ -3,9 +3,10 @@ package headrace
 import (
 	"encoding/json"
 	"errors"
-	"headrace/internal/ops"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/recipe"
 )

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -108,7 +110,7 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 			end := error(nil)
 			for end == nil {
 				states = append(states, whole.State())
-				var b *Batch
+				var b *batch.Batch
 				if b, end = whole.Next(t.Context()); end == nil {
 					b.Release()
 				}

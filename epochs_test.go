@@ -3,10 +3,12 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -153,7 +155,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*Batch, error) {
+		l.flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
 			return nil, &sample.Error{Key: it.Key, Err: end}
 		}, pipe.Opts{Name: "fail"})
 		if err := l.Start(State{}, nil); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"io/fs"
 	"os"
@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -228,7 +230,7 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 	compare(t, "before it", got, slices.Collect(slices.Chunk(rows, 4))[:len(got)])
 }
 
-func rowsOf(t *testing.T, b *Batch) []row {
+func rowsOf(t *testing.T, b *batch.Batch) []row {
 	t.Helper()
 	defer b.Release()
 	return rows(t, b)

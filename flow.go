@@ -2,6 +2,8 @@ package headrace
 
 import (
 	"context"
+	"headrace/internal/batch"
+
 	"headrace/internal/ops"
 
 	"headrace/internal/record"
@@ -13,24 +15,24 @@ import (
 type joiner struct{ *Loader }
 
 // flow makes the pipeline.
-func (l *Loader) join(whole *line, end *ending, p fuse.Plan) (pipe.Flow[*Batch], error) {
+func (l *Loader) join(whole *line, end *batch.Writer, p fuse.Plan) (pipe.Flow[*batch.Batch], error) {
 	j := joiner{l}
-	samples := j.line(pipe.Flow[*record.Record]{}, whole, end.replaces)
-	if l.collating = end.collating; l.collating != nil {
+	samples := j.line(pipe.Flow[*record.Record]{}, whole, end.Replaces)
+	if l.collating = end.Collating; l.collating != nil {
 		return j.collate(samples, l.collating), nil
 	}
-	if end.grouping != nil {
+	if end.Grouping != nil {
 		return j.group(samples, end, p)
 	}
-	return pipe.Fill(samples, l.layout.rows, l.slots, end.fill, j.filling(end, p, p.Batch.DropLast)), nil
+	return pipe.Fill(samples, l.layout.Rows, l.slots, end.Fill, j.filling(end, p, p.Batch.DropLast)), nil
 }
 
 // filling are the settings of the last stage.
-func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
+func (j joiner) filling(end *batch.Writer, p fuse.Plan, dropLast bool) pipe.FillOpts {
 	o := pipe.FillOpts{
-		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Failures: end.losses,
+		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Failures: end.Losses,
 	}
-	if python := end.writer; python != nil {
+	if python := end.Function; python != nil {
 		o.Workers, o.Hands, o.Staff = python.Workers, python.PerWorker, python.Pool.SetWorkers
 		j.calling = append(j.calling, o.Name)
 	} else {
@@ -46,7 +48,7 @@ func (j joiner) filling(end *ending, p fuse.Plan, dropLast bool) pipe.FillOpts {
 func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flow[*record.Record] {
 	switch {
 	case n.source != nil:
-		j.note(n.source.Name, 1, n.source.names)
+		j.note(n.source.Name, 1, n.source.Names)
 		in = pipe.Discard(pipe.From(n.source.Name, n.source), j.work.Drop)
 	case n.merge != nil:
 		in = j.merge(n, later || n.asks())

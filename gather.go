@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headrace/internal/source"
+
 	"headrace/order"
 )
 
@@ -130,7 +132,7 @@ func (g *gathering) join() (State, error) {
 	s := g.loader.extent.begin
 	s.Epoch, s.Sources = first.Epoch, map[string]SourceState{}
 	for name, at := range first.Sources {
-		share := shareOf(first.extent.splits[name], at.Done)
+		share := source.ShareOf(first.extent.splits[name], at.Done)
 		var err error
 		if together {
 			at.Done, err = after(share, at.Position)

@@ -3,13 +3,14 @@ package headrace
 import (
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -345,7 +346,7 @@ func TestMergesGoOnUnderAnotherWorldSize(t *testing.T) {
 		first := make(map[string]bool) // these fill up what is not dealt to all ranks
 		for _, source := range openLoader(t, r, c, Options{}).sources {
 			for pos := range int64(2) {
-				_, key := source.identify(0, pos)
+				_, key := source.Identify(0, pos)
 				first[key] = true
 			}
 		}

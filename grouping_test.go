@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/npy"
@@ -45,10 +47,10 @@ func sequences(t *testing.T, lengths ...int) (root string) {
 var beforeClass = regexp.MustCompile(`/[^"]*(/class)`)
 
 // shownBatch is all of a batch as text.
-func shownBatch(t *testing.T, b *Batch) string {
+func shownBatch(t *testing.T, b *batch.Batch) string {
 	t.Helper()
 	var s strings.Builder
-	for _, f := range b.slots.layout.fields {
+	for _, f := range b.Slots.Layout.Fields {
 		if f.DType == tensor.Invalid {
 			var names []string
 			for _, key := range b.Text(f.Name) {

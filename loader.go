@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/budget"
@@ -24,8 +28,8 @@ import (
 
 // Errors that say whose mistake it was.
 var (
-	ErrConfig = errors.New("headrace: configuration does not fit") // the recipe cannot be run in this way
-	ErrSource = errors.New("headrace: source")                     // the data cannot be listed
+	ErrConfig = ops.ErrConfig    // the recipe cannot be run in this way
+	ErrSource = source.ErrSource // the data cannot be listed
 
 	// ErrUncalled is what Open returns with [Options.Look] where a function of Python does not say what it gives: calling it would tell.
 	ErrUncalled = errors.New("headrace: a function does not say what it gives, and is not called to find out")
@@ -54,7 +58,7 @@ type Options struct {
 
 // Info is what is known of a loader before it runs.
 type Info struct {
-	Fields          []Field       `json:"fields"`
+	Fields          []batch.Field `json:"fields"`
 	Rows            int           `json:"rows"`       // of a full batch; of one that is made whole the samples
 	SlotBytes       int           `json:"slot_bytes"` // of a batch
 	Samples         int64         `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
@@ -109,23 +113,23 @@ type Loader struct {
 	options Options
 	recipe  recipe.Recipe
 	info    Info
-	sources []*listing // in the order of the recipe
+	sources []*source.Listing // in the order of the recipe
 	batch   recipe.Batch
 	extent  extent
-	layout  layout
+	layout  batch.Layout
 	arena   *arena.Arena
 	writers *extern.Pool // whose workers write into batches; nil: nobody does but the engine
 	budget  *budget.Budget
-	slots   *slots
+	slots   *batch.Slots
 	gate    *Gate
-	flow    pipe.Flow[*Batch]
+	flow    pipe.Flow[*batch.Batch]
 	work    ops.Env
 
-	groups    bool       // samples come into batches by what they are
-	collating *collating // makes batches; nil: samples are stacked, or packed
-	drops     bool       // some may be left out on purpose, as operations do that are not the engine's own
-	makes     bool       // some may be made into several
-	gathers   []string   // stages that make samples of several
+	groups    bool             // samples come into batches by what they are
+	collating *batch.Collating // makes batches; nil: samples are stacked, or packed
+	drops     bool             // some may be left out on purpose, as operations do that are not the engine's own
+	makes     bool             // some may be made into several
+	gathers   []string         // stages that make samples of several
 	spending  spending
 	computing []string       // stages whose workers compute, by name
 	reading   []string       // stages whose workers wait
@@ -143,10 +147,10 @@ type Loader struct {
 	ended   EpochSummary // of the epoch that ended last
 
 	mu    sync.Mutex
-	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
-	total pipe.Stats        // guarded by mu: of the runs before
-	last  *stats.Resources  // guarded by mu: nil before Close
-	place State             // guarded by mu: the state where there is no run
+	run   *pipe.Run[*batch.Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
+	total pipe.Stats              // guarded by mu: of the runs before
+	last  *stats.Resources        // guarded by mu: nil before Close
+	place State                   // guarded by mu: the state where there is no run
 
 	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
 }
@@ -189,7 +193,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	from = l.extent.settled(from)
 	l.extent.from = from
 	for _, s := range l.sources {
-		s.begin(from.Epoch, from.Sources[s.Name])
+		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
 	}
 	l.count, l.failure = l.countFrom(from), nil
 	l.spending.begin(from)
@@ -237,14 +241,14 @@ func (l *Loader) countFrom(from State) EpochSummary {
 // wrapped is how many samples of the epoch come from its start once more.
 func (l *Loader) wrapped(epoch int) (n int64) {
 	for _, s := range l.sources {
-		n += s.share(epoch).Wrapped()
+		n += s.Share(epoch).Wrapped()
 	}
 	return n
 }
 
 // Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released;
 // an [arena.HeldError] says that the caller holds too many, and Next goes on once some were released.
-func (l *Loader) Next(ctx context.Context) (*Batch, error) {
+func (l *Loader) Next(ctx context.Context) (*batch.Batch, error) {
 	run := l.current()
 	switch {
 	case l.failure != nil:
@@ -261,7 +265,7 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		if err := l.tellReplaced(b, before); err != nil {
 			return nil, err
 		}
-		b.epoch, b.step = l.count.Epoch, l.count.Batches
+		b.Number(l.count.Epoch, l.count.Batches)
 		l.count.Batches++
 		l.count.Samples += b.Samples()
 	case io.EOF:
@@ -280,8 +284,8 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 
 // All yields the batches that are left of an epoch, for a range loop: each loop is one epoch. An error, as Next returns it, comes last. Batches are the
 // caller's, as those of Next are.
-func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
-	return func(yield func(*Batch, error) bool) {
+func (l *Loader) All(ctx context.Context) iter.Seq2[*batch.Batch, error] {
+	return func(yield func(*batch.Batch, error) bool) {
 		defer func() {
 			if run := l.current(); run != nil {
 				run.Leave()
@@ -316,7 +320,7 @@ func (l *Loader) judged(err error) error {
 }
 
 // take waits for a batch. A consumer in this process holds it from now on; one elsewhere when it is sent.
-func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error) {
+func (l *Loader) take(ctx context.Context, run *pipe.Run[*batch.Batch]) (*batch.Batch, error) {
 	if l.options.Announce != nil {
 		return run.Next(ctx)
 	}
@@ -328,7 +332,7 @@ func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error
 	if err != nil {
 		return nil, err
 	}
-	return b, b.slot.Take()
+	return b, b.Take()
 }
 
 // waits says whether a consumer in this process waits, and how to end that.
@@ -391,11 +395,11 @@ func (l *Loader) State() State {
 // at is the record of a place, with what objects say of themselves there.
 func (l *Loader) at(p pipe.State) State {
 	s := l.extent.at(p)
-	for _, source := range l.sources {
-		if own, ok := source.contents.(*iterable); ok {
-			at := s.Sources[source.Name]
-			at.Object = own.stateAt(s.Epoch, at.Position)
-			s.Sources[source.Name] = at
+	for _, from := range l.sources {
+		if own, ok := from.Contents.(*source.Iterable); ok {
+			at := s.Sources[from.Name]
+			at.Object = own.StateAt(s.Epoch, at.Position)
+			s.Sources[from.Name] = at
 		}
 	}
 	return s
@@ -442,7 +446,7 @@ func (l *Loader) Release(segment, slot uint32) error { return l.arena.Release(se
 // SetWaiting says whether the consumer waits for a batch and there is none.
 func (l *Loader) SetWaiting(waits bool) { l.arena.SetWaiting(waits) }
 
-func (l *Loader) current() *pipe.Run[*Batch] {
+func (l *Loader) current() *pipe.Run[*batch.Batch] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.run
@@ -454,7 +458,7 @@ func (l *Loader) lost(loss pipe.Loss) {
 	if l.options.Lost == nil && l.dead.file == nil {
 		return
 	}
-	id, key := l.source(loss.Source).identify(loss.Epoch, loss.Pos)
+	id, key := l.source(loss.Source).Identify(loss.Epoch, loss.Pos)
 	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells, and be one of several that were made of it
 		key, id.Output = bad.Key, bad.Output
 	}
@@ -470,8 +474,8 @@ func (l *Loader) tell(lost record.Lost) {
 }
 
 // source returns that of a name.
-func (l *Loader) source(name string) *listing {
-	return l.sources[slices.IndexFunc(l.sources, func(s *listing) bool { return s.Name == name })]
+func (l *Loader) source(name string) *source.Listing {
+	return l.sources[slices.IndexFunc(l.sources, func(s *source.Listing) bool { return s.Name == name })]
 }
 
 // Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on it, so it is a part of every state.

@@ -6,13 +6,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/internal/leak"
@@ -80,7 +82,7 @@ func drain(t *testing.T, l *Loader) [][]row {
 	}
 }
 
-func rows(t *testing.T, b *Batch) []row {
+func rows(t *testing.T, b *batch.Batch) []row {
 	t.Helper()
 	image, ok := b.Tensor("image")
 	if !ok || image.Shape[0] != b.Rows() {
@@ -440,7 +442,7 @@ func TestHeldBatchesDoNotStopTheLoader(t *testing.T) {
 	root := phototest.Folder(t, 40)
 	want := slices.Collect(slices.Chunk(sequential(t, root, 0, all), 4))
 	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	var held []*Batch
+	var held []*batch.Batch
 	for {
 		b, err := l.Next(t.Context())
 		if errors.Is(err, io.EOF) {
@@ -465,7 +467,7 @@ func TestHeldBatchesDoNotStopTheLoader(t *testing.T) {
 func TestAHoldLimitEndsTheWaitAndNotTheRun(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 80), `{"size":4}`), Config{Epochs: new(1), HoldLimit: new(int64(26000))}, Options{})
-	var held []*Batch
+	var held []*batch.Batch
 	n := 0
 	for {
 		b, err := l.Next(t.Context())

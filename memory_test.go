@@ -3,11 +3,12 @@ package headrace
 import (
 	"flag"
 	"fmt"
-	"headrace/internal/ops"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -90,8 +91,8 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := tree(rt, roots)
 		r := parseRecipe(t, `%s,{"batch":{"size":3}}`, steps)
-		batch := int64(3 * 8 * 8 * 3)
-		memory := int64(6*1024) + rapid.SampledFrom([]int64{0, 3000, 20000, 1 << 20}).Draw(rt, "memory") + 5*batch
+		batchBytes := int64(3 * 8 * 8 * 3)
+		memory := int64(6*1024) + rapid.SampledFrom([]int64{0, 3000, 20000, 1 << 20}).Draw(rt, "memory") + 5*batchBytes
 		c := Config{
 			Epochs: new(2), Memory: &memory, Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), OnError: rapid.SampledFrom([]ops.OnError{ops.Skip, ops.Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1),
 			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"), Fuse: new(rapid.Bool().Draw(rt, "fuse")), Prefetch: rapid.IntRange(1, 3).Draw(rt, "prefetch"),

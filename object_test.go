@@ -7,11 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
 
 	"headrace/extern"
 	"headrace/internal/leak"
@@ -34,7 +38,7 @@ func openObject(t *testing.T, steps string, c Config, o Options) *Loader {
 }
 
 // numbersIn are the values of an int64 field of a batch.
-func numbersIn(b *Batch, name string) (all []int64) {
+func numbersIn(b *batch.Batch, name string) (all []int64) {
 	x, _ := b.Tensor(name)
 	for i := range b.Rows() {
 		all = append(all, int64(binary.NativeEndian.Uint64(x.Data[8*i:])))
@@ -225,7 +229,7 @@ func TestBadItemsOfObjects(t *testing.T) {
 			err = l.Start(l.Info().State, nil)
 		}
 		for err == nil {
-			var b *Batch
+			var b *batch.Batch
 			if b, err = l.Next(t.Context()); err == nil {
 				b.Release()
 			}
@@ -357,27 +361,27 @@ func sameNumbers(a, b [][]int64) bool {
 
 // States are bounded, however far the run is ahead of who asks.
 func TestStatesOfIterablesAreBounded(t *testing.T) {
-	s := &iterable{source: &listing{Source: record.Source{Name: "source"}}}
-	s.begin(3, nil)
+	s := &source.Iterable{Source: &source.Listing{Source: record.Source{Name: "source"}}}
+	s.Begin(3, nil)
 	for pos := int64(1); pos <= 10000; pos++ {
-		s.note(3, pos, fmt.Sprint(pos))
+		s.Note(3, pos, fmt.Sprint(pos))
 	}
-	if len(s.states) > mostStates {
-		t.Errorf("%d states are kept", len(s.states))
+	if len(s.States) > source.MostStates {
+		t.Errorf("%d states are kept", len(s.States))
 	}
-	last := ObjectState{}
+	last := source.ObjectState{}
 	for pos := int64(0); pos <= 10000; pos += 37 {
-		at := s.stateAt(3, pos)
+		at := s.StateAt(3, pos)
 		if at.Position > pos || at.Position < last.Position || at.Position > 0 && at.State != fmt.Sprint(at.Position) {
 			t.Fatalf("at %d: %+v", pos, at)
 		}
 		last = *at
 	}
-	s.note(4, 1, "next")
-	if at := s.stateAt(4, 0); at.State != "" {
+	s.Note(4, 1, "next")
+	if at := s.StateAt(4, 0); at.State != "" {
 		t.Errorf("at the beginning of an epoch: %+v", at)
 	}
-	if at := s.stateAt(4, 1); at.State != "next" {
+	if at := s.StateAt(4, 1); at.State != "next" {
 		t.Errorf("%+v", at)
 	}
 }
@@ -397,7 +401,7 @@ func TestIterablesThatBreakOff(t *testing.T) {
 			batches := 0
 			var err error
 			for err == nil {
-				var b *Batch
+				var b *batch.Batch
 				if b, err = l.Next(t.Context()); err == nil {
 					b.Release()
 					batches++

@@ -4,8 +4,8 @@ package headrace
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"headrace/internal/batch"
 	"strings"
 	"testing"
 
@@ -56,7 +56,7 @@ func TestObjectsTravel(t *testing.T) {
 	}
 }
 
-func placeOf(fields []Field, name string) int {
+func placeOf(fields []batch.Field, name string) int {
 	for i, f := range fields {
 		if f.Name == name {
 			return i
@@ -88,28 +88,6 @@ func TestObjectsPassByGenerators(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	nothingHeld(t, l)
-}
-
-// What travels beside a batch is bounded, since it is one message.
-func TestBatchesHaveSoMuchBeside(t *testing.T) {
-	l, err := newLayout(sample.Schema{{Name: "meta", Type: sample.ObjectType}, {Name: "key", Type: sample.TextType}}, open{rows: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Batch{slots: &slots{layout: &l}, rows: 2}
-	for _, values := range [][]string{{"1234567", "", "not of it"}, {"a", "b", "c"}} {
-		c := newRowValues[string](3)
-		copy(c.first(3), values)
-		b.texts = append(b.texts, c)
-	}
-	const size = 2*3*4 + 7 + 2
-	if err := b.checkBeside(size); err != nil {
-		t.Error(err)
-	}
-	err = b.checkBeside(size - 1)
-	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "a batch of 2 rows has 33 B of text and objects, and at most 32 B travel with one: use a smaller batch") {
-		t.Error(err)
-	}
 }
 
 // Rows of several samples have no place for objects.

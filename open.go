@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"math"
 	"os"
-	"reflect"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/budget"
@@ -35,7 +38,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := errors.Join(checkIterated(r, c.withDefaults()), checkAggregates(r, c.withDefaults())); err != nil {
 		return nil, err
 	}
-	f := found{config: c, options: o, listed: map[string]*files{}, suffixes: suffixesOf(r)}
+	f := found{config: c, options: o, listed: map[string]*source.Files{}, suffixes: source.Suffixes(r)}
 	if unknown(r) {
 		if o.Look {
 			return nil, ErrUncalled
@@ -75,7 +78,7 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 		l.batch = recipe.Batch{Size: 1}
 	}
 	for _, s := range l.sources {
-		if s.split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
+		if s.Split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
 			return nil, err
 		}
 	}
@@ -87,9 +90,9 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 		return nil, err
 	}
 	if p.Batch.Collate != nil {
-		l.layout, err = newWhole(schema, f.roomFor(l.config))
+		l.layout, err = batch.NewWhole(schema, f.roomFor(l.config))
 	} else {
-		l.layout, err = newLayout(schema, forms...)
+		l.layout, err = batch.NewLayout(schema, forms...)
 	}
 	if err != nil {
 		return nil, err
@@ -143,69 +146,46 @@ func (o Options) withDefaults() Options {
 
 // list makes the sources of the recipe.
 func (l *Loader) list(ctx context.Context, p fuse.Plan, known *found) error {
-	var parents []*files
+	var parents []*source.Files
 	unnamed := false
 	first := int64(0)
 	for _, f := range p.Samples.Sources() {
-		s := &listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, names: f.Names}
+		s := &source.Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
 		if f.Shuffle != nil {
-			s.shuffled, s.seed = true, f.ShuffleSeed
+			s.Shuffled, s.Seed = true, f.ShuffleSeed
 		}
 		if f.Object == nil {
 			files, err := known.files(ctx, f)
 			if err != nil {
 				return err
 			}
-			s.contents = files
+			s.Contents = files
 			unnamed = unnamed || f.Files.Pairs != nil || f.Files.Columns != nil && f.Files.Label == ""
 			if f.Files.Label == "parent" {
 				parents = append(parents, files)
 			}
 		} else {
-			s.contents = newObject(f.Object, s, l.config)
+			s.Contents = source.NewObject(f.Object, s, l.config.Rank, l.config.WorldSize)
 			unnamed = true
-			if s.iterated() && l.config.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
+			if s.Iterated() && l.config.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
 				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
 			}
 		}
-		s.Key, s.Samples = s.contents.key, s.contents.len()
+		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
 		first += s.Samples
 		l.sources = append(l.sources, s)
 	}
-	if classes := labelByParent(parents); !unnamed {
+	if classes := source.LabelByParent(parents); !unnamed {
 		l.info.Classes = classes
 	}
 	return nil
 }
 
-// imageSuffixes are what the names of images end in, of all formats that are decoded. What a file is, its content says.
-var imageSuffixes = []string{
-	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
-}
-
-// suffixesOf are those of the files that a folder is listed for: arrays, where the recipe reads any, and images, unless it decodes none.
-func suffixesOf(r recipe.Recipe) (all []string) {
-	reads := func(op recipe.Args) bool {
-		for _, s := range r.All() {
-			if reflect.TypeOf(s.Args) == reflect.TypeOf(op) {
-				return true
-			}
-		}
-		return false
-	}
-	if reads(&recipe.DecodeNPY{}) {
-		if all = []string{".npy"}; !reads(&recipe.DecodeImage{}) {
-			return all
-		}
-	}
-	return append(all, imageSuffixes...)
-}
-
 // split is a rank's share of the epoch of a source. One source is cut into global batches. Several are dealt to the ranks sample by sample, so that they are equally long
 // on all of them, and merges take the same turns.
-func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
+func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, error) {
 	s := l.globalBatch(world, rank)
-	s.Samples = source.contents.len()
+	s.Samples = from.Contents.Len()
 	err := s.Check()
 	if len(l.sources) > 1 && err == nil {
 		if s.Batch%int64(world) != 0 {
@@ -218,8 +198,8 @@ func (l *Loader) split(source *listing, world, rank int) (order.Split, error) {
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	if source.iterated() { // each rank has one of its own
-		return order.Split{Samples: endless, Batch: 1, World: 1}, nil
+	if from.Iterated() { // each rank has one of its own
+		return order.Split{Samples: source.Endless, Batch: 1, World: 1}, nil
 	}
 	return s, nil
 }
@@ -273,17 +253,17 @@ func (l *Loader) makeMemory(p fuse.Plan) error {
 	l.info.HoldLimit = hold
 	l.budget = budget.New(limit)
 	count := l.config.Prefetch + 1 + 2
-	count += max(0, min(l.inHand(p), int(l.half(limit)/arena.Stride(l.layout.bytes))-count))
+	count += max(0, min(l.inHand(p), int(l.half(limit)/arena.Stride(l.layout.Bytes))-count))
 	var err error
 	l.arena, err = arena.New(arena.Options{
-		Slots: count, SlotBytes: l.layout.bytes, Apart: l.layout.whole, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
+		Slots: count, SlotBytes: l.layout.Bytes, Apart: l.layout.Whole, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
 	})
 	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
-			ErrConfig, limit, l.layout.rows, small.Need)
+			ErrConfig, limit, l.layout.Rows, small.Need)
 	}
 	_, notes := l.failing().Does(ops.Replace, l.recipe)
-	l.slots = &slots{layout: &l.layout, arena: l.arena, held: l.held, notes: notes, ledger: l.options.Ledger}
+	l.slots = &batch.Slots{Layout: &l.layout, Arena: l.arena, Held: l.held, Notes: notes, Ledger: l.options.Ledger}
 	return err
 }
 
@@ -333,7 +313,7 @@ func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.
 
 func (l *Loader) describe(whole *line, p fuse.Plan) {
 	i := &l.info
-	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.fields, l.layout.rows, l.layout.bytes, l.layout.whole
+	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
 	if i.Whole {
 		i.Rows = l.size()
 	}
@@ -342,15 +322,15 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
 	for _, s := range l.sources {
-		l.extent.splits[s.Name] = s.split
-		if s.iterated() {
+		l.extent.splits[s.Name] = s.Split
+		if s.Iterated() {
 			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
-			l.extent.begin.Sources[s.Name] = SourceState{Object: &ObjectState{}}
+			l.extent.begin.Sources[s.Name] = SourceState{Object: &source.ObjectState{}}
 			continue
 		}
-		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.split.Samples, SamplesPerEpoch: s.split.Len(), First: s.First})
-		l.extent.begin.Sources[s.Name] = SourceState{Samples: s.split.Samples}
-		i.Samples += s.split.Samples
+		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Split.Samples, SamplesPerEpoch: s.Split.Len(), First: s.First})
+		l.extent.begin.Sources[s.Name] = SourceState{Samples: s.Split.Samples}
+		i.Samples += s.Split.Samples
 	}
 	l.extent.begin.Errors = l.counted()
 	for _, name := range l.gathers {
@@ -376,7 +356,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	case l.groups:
 		i.BatchesPerEpoch, i.Exact, i.Grouped = l.mostBatches(p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1:
-		i.BatchesPerEpoch = l.sources[0].split.Batches()
+		i.BatchesPerEpoch = l.sources[0].Split.Batches()
 	}
 	if l.makes {
 		i.BatchesPerEpoch, i.Exact = -1, false
@@ -414,7 +394,7 @@ func (l *Loader) counted() map[string]int64 {
 // epoch is how many samples an epoch of the line has, on this rank, when none is lost; where that is not exact, it is the most.
 func (n *line) epoch() (samples int64, exact bool) {
 	if n.source != nil {
-		return n.source.split.Len(), true
+		return n.source.Split.Len(), true
 	}
 	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
 	turns := int64(math.MaxInt64)
@@ -447,4 +427,49 @@ func (l *Loader) extentOf(world, rank int) (extent, error) {
 
 func (l *Loader) failing() ops.Policies {
 	return ops.Policies{OnError: l.config.OnError, MaxErrors: l.config.MaxErrors, Sources: len(l.sources)}
+}
+
+// iterated is a source of the loader of which nobody knows how many samples it has; nil: there is none.
+func (l *Loader) iterated() *source.Listing {
+	for _, s := range l.sources {
+		if s.Iterated() {
+			return s
+		}
+	}
+	return nil
+}
+
+// announce tells of the memory of batches: a consumer in another process, and workers that write into it. These are told of the pool alone. A segment of one batch comes and goes
+// while a consumer holds many, and each worker would have to map it; what lies there is copied.
+func (l *Loader) announce(s arena.Segment) error {
+	if l.options.Announce != nil {
+		if err := l.options.Announce(s); err != nil {
+			return err
+		}
+	}
+	if l.writers == nil || !s.Pooled {
+		return nil
+	}
+	return l.writers.Segment(s.FD, s.ID, s.Memory)
+}
+
+// inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand, or some batches.
+func (l *Loader) inHand(p fuse.Plan) int {
+	said := func(workers *int) int {
+		switch {
+		case l.options.trial != nil:
+			return l.options.trial.workers
+		case workers != nil:
+			return *workers
+		}
+		return l.share()
+	}
+	if c := p.Batch.Collate; c != nil {
+		return said(c.Workers)*batch.JobsPerWorker - 1 // each has a slot to itself
+	}
+	if p.Last.Step == nil {
+		return 0
+	}
+	args := p.Last.Step.Args.(*recipe.Map)
+	return (said(args.Workers)*ops.PerWorkerFor(nil, args.Gives.Schema) - 1) / l.layout.Rows
 }

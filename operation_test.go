@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"pgregory.net/rapid"
 
@@ -468,7 +470,7 @@ func (s *plainSample) text() string {
 }
 
 // loaded is row i of a batch in the form of plainSample.text.
-func loaded(b *Batch, i int) string {
+func loaded(b *batch.Batch, i int) string {
 	var s plainSample
 	row := func(name string) []byte {
 		t, ok := b.Tensor(name)

@@ -6,9 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"slices"
+
+	"headrace/internal/source"
+
+	"headrace/internal/machine"
+	"headrace/internal/ops"
 
 	"headrace/extern"
 	"headrace/internal/record"
@@ -23,19 +28,19 @@ import (
 type found struct {
 	config   Config
 	options  Options
-	listed   map[string]*files // by source
-	suffixes []string          // of files in folders
-	room     int               // bytes of a batch that a function makes; 0: nobody has seen one
-	guesses  []guess           // extents that first samples have told
+	listed   map[string]*source.Files // by source
+	suffixes []string                 // of files in folders
+	room     int                      // bytes of a batch that a function makes; 0: nobody has seen one
+	guesses  []guess                  // extents that first samples have told
 }
 
 // files lists a source, once.
-func (f *found) files(ctx context.Context, s *fuse.Source) (*files, error) {
+func (f *found) files(ctx context.Context, s *fuse.Source) (*source.Files, error) {
 	if known, ok := f.listed[s.Name]; ok {
 		again := *known
 		return &again, nil
 	}
-	l, err := listFiles(ctx, s.Files, f.suffixes)
+	l, err := source.NewFiles(ctx, s.Files, f.suffixes)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
@@ -388,3 +393,87 @@ func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.T
 
 // foresee implements part.
 func (p *probe) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
+
+// object finds out what the samples of an object are, where its step does not say so: those of the first one.
+func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args *recipe.Object) error {
+	if args.Gives.Schema != nil {
+		return nil
+	}
+	nothing := mistake(r, s.Name, errors.New("does not say what it gives, and has no sample that would tell: say gives"))
+	if args.Length != nil && *args.Length == 0 {
+		return nothing
+	}
+	h, err := ops.NewHost(f.options.Python, f.options.Log, f.options.Look, 1, true)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	kind := extern.Index
+	if args.Iterated() {
+		kind = extern.Iterate
+	}
+	pool, _, err := source.OpenWorkers(h, &fuse.Source{Name: s.Name, Object: args, Failures: s.Failures}, kind, f.config.Rank, max(1, f.config.WorldSize))
+	if err != nil {
+		return err
+	}
+	c := &extern.Call{ID: sample.ID{Source: s.Name}, Key: "0"}
+	note := func(out []extern.Value) error {
+		for i, name := range c.Names {
+			t := sample.Type{Kind: out[i].Kind}
+			if t.Kind == sample.Tensor {
+				t = sample.TensorType(out[i].DType, out[i].Shape...)
+			}
+			args.Gives.Schema = append(args.Gives.Schema, sample.Field{Name: name, Type: t})
+			if h.Heap.Has(out[i].Data) {
+				h.Heap.Give(out[i].Data)
+			}
+		}
+		return ops.ErrEnough
+	}
+	if kind == extern.Iterate {
+		err = pool.Stream(ctx, c, note)
+	} else if err = pool.Call(ctx, c); err == nil {
+		err = note(c.Out)
+	}
+	switch {
+	case err == nil:
+		return nothing
+	case !errors.Is(err, ops.ErrEnough):
+		return fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
+	case len(args.Gives.Schema) == 0:
+		return mistake(r, s.Name, errors.New("gives a sample without fields"))
+	}
+	f.remember(args.Gives.Schema)
+	return nil
+}
+
+// collate finds out what a function makes of the first batch. How large that is tells how large slots should be.
+func (f *found) collate(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Batch) error {
+	if args.Collate.Gives.Schema != nil {
+		return nil
+	}
+	b := recipe.Batch{Size: args.Size, Collate: args.Collate}
+	if b.Size == 0 {
+		b.Size = max(1, args.GlobalSize/max(1, f.config.WorldSize))
+	}
+	only := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before), recipe.Step{Op: s.Op, Name: s.Name, Args: &b, Failures: s.Failures})}
+	l, err := f.first(ctx, only, r, s.Name, func(context.Context) (bool, error) { return false, nil })
+	if err != nil {
+		return err
+	}
+	args.Collate.Gives.Schema, f.room = l.collating.Found, int(min(2*int64(l.collating.Bytes), batch.MaxSlot))
+	return nil
+}
+
+// roomFor is how large slots are where batches differ: as twice the first one. Where nobody has seen one, it is some megabytes: pages that nobody writes cost nothing but a place in the
+// budget. Larger batches take memory of their own.
+func (f *found) roomFor(c Config) int {
+	if f.room > 0 {
+		return f.room
+	}
+	limit := machine.Here().Budget(c.LocalWorldSize)
+	if c.Memory != nil {
+		limit = *c.Memory
+	}
+	return int(min(max(limit/64, 1<<20), 16<<20))
+}

@@ -5,8 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
 	"slices"
+
+	"headrace/internal/ops"
 
 	"headrace/extern"
 	"headrace/internal/bytesize"

@@ -3,10 +3,11 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/ops"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"

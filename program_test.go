@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"os"
 	"os/exec"
@@ -20,6 +20,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
 
 	"headrace/budget"
 	"headrace/internal/leak"
@@ -214,7 +218,7 @@ func (o *grow) Do(_ context.Context, in thinIn) (imageOut, error) {
 
 // parts takes a recipe apart as a loader does, and returns what becomes of a file one after the other: reserving, working, reserving, …; and the source that files
 // are of.
-func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path string) (ops []ops.Guarded, source *listing) {
+func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path string) (ops []ops.Guarded, listed *source.Listing) {
 	t.Helper()
 	r = r.Complete()
 	p, err := fuse.Fuse(r)
@@ -225,8 +229,8 @@ func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path 
 	if err != nil {
 		t.Fatal(err)
 	}
-	source = &listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, contents: &files{table: table, labels: make([]int64, 10)}, split: order.Split{Samples: 1, Batch: 1, World: 1}}
-	c := compiler{work: w, layout: new(layout), sources: []*listing{source}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}}}
+	listed = &source.Listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, Contents: &source.Files{Table: table, Labels: make([]int64, 10)}, Split: order.Split{Samples: 1, Batch: 1, World: 1}}
+	c := compiler{work: w, layout: new(batch.Layout), sources: []*source.Listing{listed}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}}}
 	whole, err := c.line(p.Samples)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +240,7 @@ func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path 
 	for _, s := range whole.steps {
 		ops = append(ops, s.stage.op)
 	}
-	return ops, source
+	return ops, listed
 }
 
 // What a sample has in memory was reserved before, but for what nobody could foresee: that is reserved when it is there.

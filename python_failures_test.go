@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/extern"
 	"headrace/internal/leak"
@@ -229,12 +231,12 @@ func TestManySamplesOfEach(t *testing.T) {
 // batchesOf are the batches that are left, and the states at their boundaries.
 func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
-	states = walk(t, l, func(b *Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
+	states = walk(t, l, func(b *batch.Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
 	return all, states
 }
 
 // walk shows the batches that are left. It returns the states at their boundaries.
-func walk(t *testing.T, l *Loader, look func(*Batch)) (states []State) {
+func walk(t *testing.T, l *Loader, look func(*batch.Batch)) (states []State) {
 	t.Helper()
 	for {
 		states = append(states, l.State())

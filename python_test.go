@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"headrace/internal/batch"
 	"image"
 	"io"
 	"os"
@@ -111,7 +112,7 @@ func shownJSON(v any) string {
 }
 
 // samplesOf are the rows of a batch, in the form of asked.
-func samplesOf(b *Batch, l *Loader) (all []map[string]any) {
+func samplesOf(b *batch.Batch, l *Loader) (all []map[string]any) {
 	for row := range b.Rows() {
 		s := map[string]any{}
 		for _, f := range l.Info().Fields {

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
 	"math"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/phototest"
 	"headrace/internal/record"

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"headrace/internal/source"
+
 	"headrace/pipe"
 )
 
@@ -49,7 +51,7 @@ func (l *Loader) jump(s State, n int64) (State, error) {
 			return State{}, pipe.ErrDone
 		}
 		at := s.Sources[name]
-		share := shareOf(l.extent.splits[name], at.Done)
+		share := source.ShareOf(l.extent.splits[name], at.Done)
 		size := int64(share.BatchSize())
 		left := share.Batches() - (at.Position+size-1)/size
 		if n < left {

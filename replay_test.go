@@ -3,11 +3,12 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/ops"
 	"reflect"
 	"slices"
 	"sync"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -146,7 +147,7 @@ func checkOrigin(t *testing.T, l *Loader, o record.Origin, key string) {
 	if index := place.At(o.ID.Pos); o.Replaced == nil && index != o.ID.Index || o.Replaced != nil && index != o.Replaced.ID.Index {
 		t.Errorf("%+v: at this position stands index %d", o, index)
 	}
-	if o.Key != key || o.Key != source.contents.key(o.ID.Index) || o.ID.Source != "files" {
+	if o.Key != key || o.Key != source.Contents.Key(o.ID.Index) || o.ID.Source != "files" {
 		t.Errorf("%+v, and the key is %q", o, key)
 	}
 	chance := order.NewKey(7, o.ID.Epoch, order.SourceID("files"), o.ID.Index)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -40,7 +42,7 @@ func TestSamplesThatNoBranchTakes(t *testing.T) {
 		if failures == "" {
 			var err error
 			for err == nil {
-				var b *Batch
+				var b *batch.Batch
 				if b, err = l.Next(t.Context()); err == nil {
 					b.Release()
 				}

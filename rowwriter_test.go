@@ -4,6 +4,7 @@ package headrace
 
 import (
 	"fmt"
+	"headrace/internal/batch"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -108,7 +109,7 @@ func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	root, _ := pictureFolder(t, 72)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"resize":{"size":[20,31]}},{"map":{"function":"rows:several","workers":1}},{"batch":{"size":2}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: 1}, Options{Python: pythonHere(t)})
-	var kept []*Batch
+	var kept []*batch.Batch
 	unpooled := 0
 	for b, err := range l.All(t.Context()) {
 		if err != nil {

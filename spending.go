@@ -2,7 +2,7 @@ package headrace
 
 import (
 	"fmt"
-	"slices"
+	"headrace/internal/batch"
 
 	"headrace/internal/record"
 	"headrace/pipe"
@@ -56,18 +56,15 @@ func (s *spending) spend(stage string) (over bool, limit int) {
 
 // before is the state, where it may have to be gone back to.
 func (l *Loader) before() (s State) {
-	if l.slots.notes {
+	if l.slots.Notes {
 		s = l.State()
 	}
 	return s
 }
 
 // tellReplaced tells of the samples in whose places others came into a batch. One too many ends the run before the batch.
-func (l *Loader) tellReplaced(b *Batch, before State) error {
-	if b.lost == nil {
-		return nil
-	}
-	all := slices.Concat(b.lost.first(b.rows)...) // nil, as a rule
+func (l *Loader) tellReplaced(b *batch.Batch, before State) error {
+	all := b.Replaced()
 	for _, lost := range all {
 		if over, limit := l.spending.spend(lost.Stage); over {
 			b.Release()

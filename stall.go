@@ -98,7 +98,7 @@ func (l *Loader) describeOperation(o pipe.StalledOperation) string {
 		return "its work of " + seconds(o.For)
 	}
 	source := l.source(o.Source)
-	id, key := source.identify(o.Epoch, o.Pos)
+	id, key := source.Identify(o.Epoch, o.Pos)
 	of := ""
 	if len(l.sources) > 1 {
 		of = " of " + o.Source

@@ -2,11 +2,12 @@ package headrace
 
 import (
 	"context"
-	"headrace/internal/ops"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"headrace/internal/source"
+
 	"headrace/order"
 	"headrace/pipe"
 )
@@ -50,7 +52,7 @@ type SourceState struct {
 	Open     []int64    `json:"open,omitempty"`  // those of Lost of which something else was made that is not finished
 	Done     [][2]int64 `json:"done,omitempty"`  // half-open ranges of the epoch's order, that of all ranks, finished under another world size; positions count the rest
 
-	Object *ObjectState `json:"object,omitempty"` // of an object of Python that is iterated over
+	Object *source.ObjectState `json:"object,omitempty"` // of an object of Python that is iterated over
 }
 
 // maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to there in every language.
@@ -95,7 +97,9 @@ func (e extent) redraws(from State) bool {
 }
 
 // len is the number of positions in the epoch of a place of the source.
-func (e extent) len(name string, at SourceState) int64 { return shareOf(e.splits[name], at.Done).Len() }
+func (e extent) Len(name string, at SourceState) int64 {
+	return source.ShareOf(e.splits[name], at.Done).Len()
+}
 
 // fits says why from cannot be gone on with. A record without identity keys, such as a plain epoch number, fits.
 func (e extent) fits(from State) error {
@@ -286,7 +290,7 @@ func (e extent) ended(s State) bool {
 	}
 	some := false
 	for name, at := range s.Sources {
-		n := e.len(name, at)
+		n := e.Len(name, at)
 		if at.Position < n {
 			return false
 		}
@@ -483,4 +487,29 @@ func appendList(dst []byte, numbers []int64) []byte {
 		dst = strconv.AppendInt(dst, n, 10)
 	}
 	return append(dst, ']')
+}
+
+// mostObjectState bounds what an object of Python says of itself.
+const mostObjectState = 1 << 20
+
+// checkObject says what is wrong with what the record says of an object. Only where it is iterated over should it.
+func (s SourceState) checkObject(iterated bool) error {
+	o := s.Object
+	switch {
+	case !iterated && o == nil:
+		return nil
+	case !iterated:
+		return errors.New("it has the state of an object, which is read by numbers")
+	case s.Position == 0 && len(s.Ahead) == 0 && (o == nil || o.State == ""):
+		return nil
+	case len(s.Done) > 0:
+		return errors.New("what other ranks have done says nothing of an object that is iterated over")
+	case o == nil || o.State == "":
+		return fmt.Errorf("%d samples were taken of an object that is iterated over and has no state_dict(): nobody can find the place again; begin at an epoch, or give the object, or what iter() makes of it, state_dict() and load_state_dict()", s.Position)
+	case o.Position < 0 || o.Position > s.Position:
+		return fmt.Errorf("its object had given %d samples, and %d were taken", o.Position, s.Position)
+	case len(o.State) > mostObjectState || !json.Valid([]byte(o.State)):
+		return fmt.Errorf("the state of its object is no JSON of at most %d bytes", mostObjectState)
+	}
+	return nil
 }

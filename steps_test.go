@@ -2,11 +2,13 @@ package headrace
 
 import (
 	"errors"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
@@ -92,7 +94,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 		l := openLoader(t, r, c, Options{})
 		var err error
 		for err == nil {
-			var b *Batch
+			var b *batch.Batch
 			if b, err = l.Next(t.Context()); err == nil {
 				b.Release()
 			}

@@ -2,11 +2,12 @@ package headrace
 
 import (
 	"cmp"
-	"headrace/internal/ops"
 	"io/fs"
 	"os"
 	"slices"
 	"time"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/machine"
 	"headrace/stats"

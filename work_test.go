@@ -3,9 +3,13 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/ops"
+	"headrace/internal/batch"
 	"path/filepath"
 	"testing"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
 
 	"headrace/budget"
 	"headrace/internal/phototest"
@@ -24,8 +28,8 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	paths, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
 	var w ops.Env
 	held := budget.New(1 << 20)
-	stages, source := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`), paths[0])
-	it := &record.Record{Source: &source.Source, ID: sample.ID{Index: 5}, Key: "a.jpg"}
+	stages, listed := parts(t, &w, held, parseRecipe(t, `{"files":{"pattern":"x"}},"decode_image",{"center_crop":{"size":8}},{"batch":{"size":1}}`), paths[0])
+	it := &record.Record{Source: &listed.Source, ID: sample.ID{Index: 5}, Key: "a.jpg"}
 	_, err := stages[0](panicking{t.Context()}, it)
 	check := func(what string) {
 		var bad *sample.Error
@@ -41,9 +45,9 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	if _, err = stages[0](t.Context(), it); err != nil {
 		t.Fatal(err)
 	}
-	end := ending{work: &w, cells: []cell{{place: source.contents.(*files).label}, {field: 1, place: record.Column{Kind: record.Numbers}}}}
-	end.bear("batch", ops.Handling{}, nil)
-	err = end.fill(t.Context(), it, new(Batch), 0) // a batch without a slot
+	end := batch.Writer{Env: &w, Fields: []batch.FieldWriter{{Column: listed.Contents.(*source.Files).Label}, {Field: 1, Column: record.Column{Kind: record.Numbers}}}}
+	end.Handle("batch", ops.Handling{}, nil)
+	err = end.Fill(t.Context(), it, new(batch.Batch), 0) // a batch without a slot
 	check("decode")
 }
 

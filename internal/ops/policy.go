@@ -1,5 +1,7 @@
 package ops
 
+import "errors"
+
 // OnError is what happens to a sample that fails.
 type OnError string
 
@@ -12,3 +14,6 @@ const (
 	Skip    OnError = "skip"
 	Replace OnError = "replace"
 )
+
+// ErrConfig marks a configuration with which a recipe cannot be run.
+var ErrConfig = errors.New("headrace: configuration does not fit")

@@ -1,16 +1,19 @@
 //go:build cgo
 
-package headrace
+package source
 
 import (
 	"context"
 	"errors"
-	"headrace/internal/ops"
+	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/internal/machine"
@@ -43,13 +46,14 @@ func TestErrorsOfTheMachineAreNoSamples(t *testing.T) {
 	}
 }
 
-// Reading waits for what others give back, and gives up only when no sample at all gets through.
+// Reading waits for what others give back, and gives up only when no sample at all gets
+// through.
 func TestReadingWaitsForTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, it := &ops.Env{}, &record.Record{}
 		began := time.Now()
 		tries := 0
-		n, err := patiently(t.Context(), w, it, func() (int64, error) {
+		n, err := Patiently(t.Context(), w, it, func() (int64, error) {
 			if tries++; time.Since(began) < 20*time.Second {
 				if tries%20 == 0 {
 					w.Reads.Add(1) // another sample
@@ -62,27 +66,28 @@ func TestReadingWaitsForTheMachine(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 		began = time.Now()
-		if _, err := patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOMEM }); err != syscall.ENOMEM {
+		if _, err := Patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOMEM }); err != syscall.ENOMEM {
 			t.Error(err)
 		}
-		if took := time.Since(began); took < lackForAll || took > lackForAll+time.Second {
+		if took := time.Since(began); took < LackForAll || took > LackForAll+time.Second {
 			t.Errorf("gave up after %v", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := patiently(ctx, w, it, func() (int64, error) { return 0, syscall.ENFILE }); err != context.DeadlineExceeded {
+		if _, err := Patiently(ctx, w, it, func() (int64, error) { return 0, syscall.ENFILE }); err != context.DeadlineExceeded {
 			t.Error(err)
 		}
-		if _, err := patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOENT }); err != syscall.ENOENT {
+		if _, err := Patiently(t.Context(), w, it, func() (int64, error) { return 0, syscall.ENOENT }); err != syscall.ENOENT {
 			t.Error(err)
 		}
 	})
 }
 
-// One missing file is a bad sample. Where all are missing, the folder is, and that is no sample's fault.
+// One missing file is a bad sample. Where all are missing, the folder is, and that is no
+// sample's fault.
 func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 40} {
-		root, paths := pictureFolder(t, max(2, n))
+		root, paths := folderOfFiles(t, max(2, n))
 		if n == 1 {
 			os.Remove(paths[1])
 			paths = paths[:1]
@@ -91,26 +96,39 @@ func TestAFolderThatIsGoneIsNoBadSample(t *testing.T) {
 		for _, path := range paths {
 			f.Paths = append(f.Paths, recipe.Path(path))
 		}
-		list, err := listFiles(t.Context(), f, nil)
+		list, err := NewFiles(t.Context(), f, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		missing := func(i int64) error {
-			_, err := list.store.Open(list.table.Path(int(i)))
+			_, err := list.Store.Open(list.Table.Path(int(i)))
 			return err
 		}
 		os.Remove(paths[n/2])
 		err = missing(int64(n / 2))
-		if err == nil || list.placeGone(int64(n/2), err) {
+		if err == nil || list.PlaceGone(int64(n/2), err) {
 			t.Errorf("one of %d files: %v", n, err)
 		}
 		if err := os.Rename(root, root+"-gone"); err != nil {
 			t.Fatal(err)
 		}
 		for i := range int64(n) {
-			if err := missing(i); !list.placeGone(i, err) {
+			if err := missing(i); !list.PlaceGone(i, err) {
 				t.Errorf("all of %d files: %v", n, err)
 			}
 		}
 	}
+}
+
+// folderOfFiles makes files that nobody decodes.
+func folderOfFiles(t *testing.T, n int) (root string, paths []string) {
+	root = filepath.Join(t.TempDir(), "files")
+	for i := range n {
+		path := filepath.Join(root, fmt.Sprintf("%03d", i))
+		paths = append(paths, path)
+		if err := errors.Join(os.MkdirAll(root, 0o755), os.WriteFile(path, []byte("file"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root, paths
 }

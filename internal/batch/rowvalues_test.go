@@ -1,4 +1,4 @@
-package headrace
+package batch
 
 import (
 	"slices"

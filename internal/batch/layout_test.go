@@ -1,9 +1,10 @@
-package headrace
+package batch
 
 import (
 	"errors"
 	"testing"
 
+	"headrace/internal/ops"
 	"headrace/sample"
 	"headrace/tensor"
 )
@@ -15,8 +16,8 @@ func TestBatchesBeyondMemoryAreRefused(t *testing.T) {
 			{Name: "image", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Uint8, Shape: tensor.Shape{side, side, 3}}},
 			{Name: "label", Type: sample.Type{Kind: sample.Tensor, DType: tensor.Int64}},
 		}
-		if l, err := newLayout(schema, open{rows: 1<<31 - 1}); !errors.Is(err, ErrConfig) {
-			t.Errorf("images of %d×%d: a batch of %d bytes, %v", side, side, l.bytes, err)
+		if l, err := NewLayout(schema, Size{Rows: 1<<31 - 1}); !errors.Is(err, ops.ErrConfig) {
+			t.Errorf("images of %d×%d: a batch of %d bytes, %v", side, side, l.Bytes, err)
 		}
 	}
 }

@@ -1,18 +1,22 @@
-package headrace
+package batch
 
 import (
 	"context"
 	"encoding/json"
-	"headrace/internal/ops"
 	"unsafe"
 
+	"headrace/internal/ops"
+	"headrace/sample"
+
 	"headrace/group"
+	elements "headrace/internal/numbers"
 	"headrace/internal/record"
 	"headrace/recipe"
 )
 
-// track is a field of a packed row, in which the values of its samples lie behind each other.
-type track struct {
+// packedField is a field of a packed row, in which the values of its samples lie behind
+// each other.
+type packedField struct {
 	field     int
 	text      int // which of the texts it is
 	place     record.Column
@@ -22,16 +26,16 @@ type track struct {
 	positions int
 }
 
-// pack writes samples into a row. They are done with, whatever comes of it.
-func (e *ending) pack(_ context.Context, r group.Row[*record.Record], b *Batch, row int) (err error) {
-	defer e.dropRow(r)
+// Pack writes samples into a row. They are done with, whatever comes of it.
+func (e *Writer) Pack(_ context.Context, r group.Row[*record.Record], b *Batch, row int) (err error) {
+	defer e.DropRow(r)
 	defer func() {
 		if err != nil {
 			err = ops.Blame(r.Segments[0].Item, err)
 		}
 	}()
 	defer ops.Catch(&err)
-	for _, t := range e.tracks {
+	for _, t := range e.Packed {
 		t.write(r, b, row)
 	}
 	*b.samples.at(row) = len(r.Segments)
@@ -42,13 +46,14 @@ func (e *ending) pack(_ context.Context, r group.Row[*record.Record], b *Batch, 
 	return nil
 }
 
-func (e *ending) dropRow(r group.Row[*record.Record]) {
+// DropRow gives back what the samples of a row hold.
+func (e *Writer) DropRow(r group.Row[*record.Record]) {
 	for _, s := range r.Segments {
-		e.work.Drop(s.Item)
+		e.Env.Drop(s.Item)
 	}
 }
 
-func (t track) write(r group.Row[*record.Record], b *Batch, row int) {
+func (t packedField) write(r group.Row[*record.Record], b *Batch, row int) {
 	if t.place.Kind == record.Texts {
 		*b.texts[t.text].at(row) = t.list(r)
 		return
@@ -71,7 +76,8 @@ func (t track) write(r group.Row[*record.Record], b *Batch, row int) {
 	}
 }
 
-// number says of each element of a row which segment it belongs to, and its position there.
+// number says of each element of a row which segment it belongs to, and its position
+// there.
 func number(r group.Row[*record.Record], segments, positions []int32) {
 	for i, s := range r.Segments {
 		for k := range s.Length {
@@ -83,7 +89,7 @@ func number(r group.Row[*record.Record], segments, positions []int32) {
 }
 
 // list has the texts of a row as JSON.
-func (t track) list(r group.Row[*record.Record]) string {
+func (t packedField) list(r group.Row[*record.Record]) string {
 	all := make([]recipe.Path, len(r.Segments)) // which may have any bytes
 	for i, s := range r.Segments {
 		all[i] = recipe.Path(s.Item.Values.Texts[t.place.At])
@@ -103,4 +109,36 @@ func repeat(dst, pattern []byte) {
 // int32s shows memory of a slot, in which rows are aligned for it.
 func int32s(b []byte) []int32 {
 	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
+}
+
+// padded makes the cell of a sequence.
+func (l *Layout) padded(i int, at record.Column, pad recipe.PadValue) FieldWriter {
+	f := l.Fields[i]
+	size, _ := f.Shape[1:].Bytes(f.DType)
+	return FieldWriter{
+		Field: i, Column: at, bytes: int(size), length: l.field(f.Name + "_length"), pad: elements.Append(nil, f.DType, pad.Of(f.Name)),
+	}
+}
+
+// Tracks are the fields of packed rows.
+func (l *Layout) Tracks(p recipe.Pack, schema sample.Schema, columns map[string]record.Column) (all []packedField) {
+	text := 0
+	for i, f := range l.Fields {
+		t := packedField{field: i, place: columns[f.Name]}
+		switch {
+		case t.place.Kind == 0: // made of another
+			continue
+		case t.place.Kind == record.Texts:
+			t.text = text
+			text++
+		default:
+			size, _ := f.Shape[1:].Bytes(f.DType)
+			t.bytes, t.pad = int(size), elements.Append(nil, f.DType, p.Pad.Of(f.Name))
+			if schema[schema.Find(f.Name)].Type.Ragged() {
+				t.segments, t.positions = l.field(f.Name+recipe.SegmentIDs), l.field(f.Name+recipe.Positions)
+			}
+		}
+		all = append(all, t)
+	}
+	return all
 }

@@ -1,15 +1,17 @@
-package headrace
+package batch
 
 import (
 	"math/bits"
 	"sync/atomic"
 )
 
-// rowBlock is how many rows there is room for at first: as many as nearly all batches have.
+// rowBlock is how many rows there is room for at first: as many as nearly all batches
+// have.
 const rowBlock = 1024
 
-// rowValues holds a value for each row of a batch. It grows by the rows that are written, not by
-// those that a batch may have, and without moving any: workers write different rows at once.
+// rowValues holds a value for each row of a batch. It grows by the rows that are written,
+// not by those that a batch may have, and without moving any: workers write different
+// rows at once.
 type rowValues[T any] struct {
 	rows   int                     // most of a batch
 	blocks [33]atomic.Pointer[[]T] // of rowBlock rows, then as many again, twice as many, …
@@ -35,8 +37,8 @@ func (c *rowValues[T]) at(row int) *T {
 	return &(*block)[row-begin]
 }
 
-// first returns the values of the first rows, all of which are written: a view, unless they are
-// in several blocks. Those are joined once, however often a batch is asked.
+// first returns the values of the first rows, all of which are written: a view, unless
+// they are in several blocks. Those are joined once, however often a batch is asked.
 func (c *rowValues[T]) first(rows int) []T {
 	if rows == 0 {
 		return nil

@@ -1,26 +1,29 @@
-package headrace
+package batch
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"headrace/arena"
 	"headrace/internal/bytesize"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/sample"
 	"headrace/tensor"
 )
 
-// Batch is a number of samples, stacked. It lies in shared memory that its holder owns until [Batch.Release], or until [Batch.Send] gives it to a
-// consumer in another process. A Batch is one goroutine's.
+// Batch is a number of samples, stacked. It lies in shared memory that its holder owns
+// until [Batch.Release], or until [Batch.Send] gives it to a consumer in another process.
+// A Batch is one goroutine's.
 type Batch struct {
-	slots   *slots
+	Slots   *Slots
 	slot    *arena.Slot
-	form    atomic.Pointer[form]        // nil until a row is written, where batches have several
+	form    atomic.Pointer[Form]        // nil until a row is written, where batches have several
 	texts   []*rowValues[string]        // by field of text or objects, then row
 	origins *rowValues[[]record.Origin] // by row; nil: there is no ledger
 	lost    *rowValues[[]*record.Lost]  // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
@@ -30,7 +33,8 @@ type Batch struct {
 	step    int64
 }
 
-// Rows is the number of samples, or of rows into which several are packed; only the last batch of an epoch has fewer than the recipe says. A batch that a function of Python has
+// Rows is the number of samples, or of rows into which several are packed; only the last
+// batch of an epoch has fewer than the recipe says. A batch that a function of Python has
 // made whole ([Info].Whole) is one row.
 func (b *Batch) Rows() int { return b.rows }
 
@@ -40,15 +44,16 @@ func (b *Batch) Epoch() int { return b.epoch }
 // Step is the number of the batch in its epoch, from 0.
 func (b *Batch) Step() int64 { return b.step }
 
-// Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory; false if there is no such tensor field. One of a batch that is made whole has the shape that
-// the function gave it.
+// Tensor returns the field as a tensor of shape [Rows, …], a view on the batch's memory;
+// false if there is no such tensor field. One of a batch that is made whole has the shape
+// that the function gave it.
 func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 	form := b.form.Load()
-	for i, f := range b.slots.layout.fields {
+	for i, f := range b.Slots.Layout.Fields {
 		if f.Name == name && f.DType != tensor.Invalid {
 			n, at := b.rows*form.sizes[i], b.offset(form, i)
 			shape := append(tensor.Shape{b.rows}, form.shapes[i]...)
-			if b.slots.layout.whole {
+			if b.Slots.Layout.Whole {
 				shape = shape[1:]
 			}
 			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.slot.Bytes()[at : at+n : at+n]}, true
@@ -57,7 +62,16 @@ func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 	return tensor.Tensor{}, false
 }
 
-// Extents are those that [Info] leaves open in the shapes of the fields, in their order: they differ between batches. The slice is the batch's.
+// Begin gives the batch its form when the first row is written. Others may write rows of
+// it at the same time.
+func (b *Batch) Begin(of func() *Form) {
+	if b.form.Load() == nil {
+		b.form.CompareAndSwap(nil, of())
+	}
+}
+
+// Extents are those that [Info] leaves open in the shapes of the fields, in their order:
+// they differ between batches. The slice is the batch's.
 func (b *Batch) Extents() []int { return b.form.Load().extents }
 
 // row returns the bytes of field f in row i.
@@ -69,22 +83,24 @@ func (b *Batch) row(f, i int) []byte {
 }
 
 // offset is where the first row of field f begins.
-func (b *Batch) offset(form *form, f int) int {
-	if b.slots.layout.whole {
+func (b *Batch) offset(form *Form, f int) int {
+	if b.Slots.Layout.Whole {
 		return form.offsets[f]
 	}
-	return b.slots.layout.fields[f].Offset
+	return b.Slots.Layout.Fields[f].Offset
 }
 
-// Text returns a text field, one string a row; nil if there is no such field. The slice is the batch's.
+// Text returns a text field, one string a row; nil if there is no such field. The slice
+// is the batch's.
 func (b *Batch) Text(name string) []string { return b.beside(name, sample.Text) }
 
-// Objects returns a field of Python's objects, the bytes of one a row, which docs/protocol.md describes; nil if there is no such field. The slice is the batch's.
+// Objects returns a field of Python's objects, the bytes of one a row, which
+// docs/protocol.md describes; nil if there is no such field. The slice is the batch's.
 func (b *Batch) Objects(name string) []string { return b.beside(name, sample.Object) }
 
 func (b *Batch) beside(name string, kind sample.Kind) []string {
-	for t, f := range b.slots.layout.texts {
-		if field := &b.slots.layout.fields[f]; field.Name == name && field.Kind == kind {
+	for t, f := range b.Slots.Layout.texts {
+		if field := &b.Slots.Layout.Fields[f]; field.Name == name && field.Kind == kind {
 			return b.texts[t].first(b.rows)
 		}
 	}
@@ -122,7 +138,8 @@ func (b *Batch) origin(row int, it *record.Record) {
 	}
 }
 
-// Samples is the number of samples that lie in the rows: more than these where several are packed into one, or make a whole batch.
+// Samples is the number of samples that lie in the rows: more than these where several
+// are packed into one, or make a whole batch.
 func (b *Batch) Samples() (n int64) {
 	if b.samples == nil {
 		return int64(b.rows)
@@ -138,12 +155,13 @@ func (b *Batch) Slot() (segment, slot uint32, pooled bool) {
 	return b.slot.Segment(), b.slot.Index(), b.slot.Pooled()
 }
 
-// Alone reports whether the batch's segment is for it alone, and goes when it is released.
+// Alone reports whether the batch's segment is for it alone, and goes when it is
+// released.
 func (b *Batch) Alone() bool { return !b.slot.Pooled() || b.slot.Grown() }
 
-// Origins yields the samples of a batch, each with its row, in their order: several of one row where they are packed, and of a batch that a function has made whole each with its
-// place in the list that this was given. It is nil where the loader keeps no
-// ledger.
+// Origins yields the samples of a batch, each with its row, in their order: several of
+// one row where they are packed, and of a batch that a function has made whole each with
+// its place in the list that this was given. It is nil where the loader keeps no ledger.
 func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
 	if b.origins == nil {
 		return nil
@@ -151,7 +169,7 @@ func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
 	return func(yield func(int, record.Origin) bool) {
 		for i, row := range b.origins.first(b.rows) {
 			for k, o := range row {
-				if b.slots.layout.whole {
+				if b.Slots.Layout.Whole {
 					i = k
 				}
 				if !yield(i, o) {
@@ -162,34 +180,51 @@ func (b *Batch) Origins() iter.Seq2[int, record.Origin] {
 	}
 }
 
-// Send gives the memory to a consumer in another process; [Loader.Release] takes it back by its name. The batch must not be used afterwards.
+// Number says which batch it is: of which epoch, and its place there.
+func (b *Batch) Number(epoch int, step int64) { b.epoch, b.step = epoch, step }
+
+// Take gives the memory to a consumer in this process.
+func (b *Batch) Take() error { return b.slot.Take() }
+
+// Replaced are the samples in whose places others came, by rows; none if the loader
+// replaces none.
+func (b *Batch) Replaced() []*record.Lost {
+	if b.lost == nil {
+		return nil
+	}
+	return slices.Concat(b.lost.first(b.rows)...) // nil, as a rule
+}
+
+// Send gives the memory to a consumer in another process; [Loader.Release] takes it back
+// by its name. The batch must not be used afterwards.
 func (b *Batch) Send() error {
 	err := b.slot.Send()
-	b.slots.recycle(b)
+	b.Slots.recycle(b)
 	return err
 }
 
 // Release gives the memory back. The batch must not be used afterwards.
-func (b *Batch) Release() { b.slots.Drop(b) }
+func (b *Batch) Release() { b.Slots.Drop(b) }
 
-// slots lets the engine fill batches in the slots of an arena.
-type slots struct {
-	layout *layout
-	arena  *arena.Arena
-	held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
-	packs  bool                   // several samples lie in a row, or a row is the whole batch
-	notes  bool                   // there may be samples in the place of others
-	ledger bool
+// Slots lets the engine fill batches in the slots of an arena.
+type Slots struct {
+	Layout *Layout
+	Arena  *arena.Arena
+	Held   func(*arena.HeldError) // tells the consumer that waits that it holds too much
+	Packs  bool                   // several samples lie in a row, or a row is the whole batch
+	Notes  bool                   // there may be samples in the place of others
+	Ledger bool
 	free   sync.Pool // of *Batch without a slot
 }
 
-// Reserve waits for a slot. Where the consumer itself holds all that may be held, it is told, and the wait goes on until it lets go.
-func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
+// Reserve waits for a slot. Where the consumer itself holds all that may be held, it is
+// told, and the wait goes on until it lets go.
+func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
 	for {
-		slot, err := s.arena.Reserve(ctx)
+		slot, err := s.Arena.Reserve(ctx)
 		if held := (*arena.HeldError)(nil); errors.As(err, &held) {
-			s.arena.SetWaiting(false)
-			s.held(held)
+			s.Arena.SetWaiting(false)
+			s.Held(held)
 			continue
 		}
 		if err != nil {
@@ -197,31 +232,31 @@ func (s *slots) Reserve(ctx context.Context) (*Batch, error) {
 		}
 		b, _ := s.free.Get().(*Batch)
 		if b == nil {
-			b = &Batch{slots: s, texts: make([]*rowValues[string], len(s.layout.texts))}
+			b = &Batch{Slots: s, texts: make([]*rowValues[string], len(s.Layout.texts))}
 			for i := range b.texts {
-				b.texts[i] = newRowValues[string](s.layout.rows)
+				b.texts[i] = newRowValues[string](s.Layout.Rows)
 			}
-			if s.packs {
-				b.samples = newRowValues[int](s.layout.rows)
+			if s.Packs {
+				b.samples = newRowValues[int](s.Layout.Rows)
 			}
-			if s.notes {
-				b.lost = newRowValues[[]*record.Lost](s.layout.rows)
+			if s.Notes {
+				b.lost = newRowValues[[]*record.Lost](s.Layout.Rows)
 			}
-			if s.ledger {
-				b.origins = newRowValues[[]record.Origin](s.layout.rows)
+			if s.Ledger {
+				b.origins = newRowValues[[]record.Origin](s.Layout.Rows)
 			}
 		}
 		b.slot, b.rows = slot, 0
-		if len(s.layout.forms) == 1 && s.layout.unknown() == 0 {
-			b.form.Store(&s.layout.forms[0])
+		if len(s.Layout.Forms) == 1 && s.Layout.unknown() == 0 {
+			b.form.Store(&s.Layout.Forms[0])
 		}
 		return b, nil
 	}
 }
 
 // Move copies a row: the price of a lost sample, paid only after one was lost.
-func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
-	for i := range s.layout.fields {
+func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
+	for i := range s.Layout.Fields {
 		copy(dst.row(i, to), src.row(i, from))
 	}
 	for t := range dst.texts {
@@ -239,7 +274,7 @@ func (s *slots) Move(dst *Batch, to int, src *Batch, from int) {
 }
 
 // Seal ends the filling: rows samples stand in the batch.
-func (s *slots) Seal(b *Batch, rows int) error {
+func (s *Slots) Seal(b *Batch, rows int) error {
 	b.rows = rows
 	if err := b.checkBeside(mostBeside); err != nil {
 		return err
@@ -260,17 +295,17 @@ func (b *Batch) checkBeside(most int) error {
 		return nil
 	}
 	return fmt.Errorf("%w: a batch of %d rows has %s of text and objects, and at most %s travel with one: use a smaller batch, or have functions return large arrays as fields of their own, which are not copied",
-		ErrConfig, b.rows, bytesize.Text(int64(size)), bytesize.Text(int64(most)))
+		ops.ErrConfig, b.rows, bytesize.Text(int64(size)), bytesize.Text(int64(most)))
 }
 
 // Drop gives an unwanted batch's slot back.
-func (s *slots) Drop(b *Batch) {
+func (s *Slots) Drop(b *Batch) {
 	b.slot.Drop() // fails only on a slot that is free already
 	s.recycle(b)
 }
 
 // recycle keeps a batch's tables for the next one.
-func (s *slots) recycle(b *Batch) {
+func (s *Slots) recycle(b *Batch) {
 	for _, t := range b.texts {
 		t.clear() // keys must not keep a table of paths alive
 	}

@@ -1,25 +1,28 @@
-package headrace
+package source
 
 import (
 	"context"
-	"headrace/internal/ops"
 	"os"
 	"path/filepath"
 	"time"
+
+	"headrace/internal/ops"
 
 	"headrace/internal/machine"
 	"headrace/internal/record"
 )
 
-// Waits for what the machine lacks: others give descriptors and memory back, servers come back.
+// Waits for what the machine lacks: others give descriptors and memory back, servers come
+// back.
 const (
 	firstWait  = time.Millisecond
 	longWait   = 100 * time.Millisecond
-	lackForAll = 3 * time.Second // in which no sample at all could be read
+	LackForAll = 3 * time.Second // in which no sample at all could be read
 )
 
-// patiently reads a sample, and tries again while the machine lacks something, as long as other samples get through.
-func patiently(ctx context.Context, w *ops.Env, it *record.Record, read func() (int64, error)) (int64, error) {
+// Patiently reads a sample, and tries again while the machine lacks something, as long as
+// other samples get through.
+func Patiently(ctx context.Context, w *ops.Env, it *record.Record, read func() (int64, error)) (int64, error) {
 	n, err := read()
 	if err == nil {
 		w.Reads.Add(1)
@@ -30,7 +33,7 @@ func patiently(ctx context.Context, w *ops.Env, it *record.Record, read func() (
 		if now := w.Reads.Load(); now != last {
 			last, since = now, time.Now()
 		}
-		if time.Since(since) > lackForAll {
+		if time.Since(since) > LackForAll {
 			return 0, err
 		}
 		select {
@@ -49,15 +52,17 @@ func patiently(ctx context.Context, w *ops.Env, it *record.Record, read func() (
 // othersTried is how many other files tell whether one alone is missing.
 const othersTried = 16
 
-// placeGone tells whether it is not the one file that has this error, but the place where they all are: a folder that was removed, a mount that has gone, a disk. Files from all over the listing have the
-// same kind of error then, every one of those that are tried; of one or two files in all the folder decides.
-func (f *files) placeGone(index int64, err error) bool {
+// PlaceGone tells whether it is not the one file that has this error, but the place where
+// they all are: a folder that was removed, a mount that has gone, a disk. Files from all
+// over the listing have the same kind of error then, every one of those that are tried;
+// of one or two files in all the folder decides.
+func (f *Files) PlaceGone(index int64, err error) bool {
 	if machine.BlameOf(err) != machine.BlamePlace {
 		return false
 	}
-	n := f.len()
+	n := f.Len()
 	if n <= 2 {
-		_, err := os.Stat(filepath.Dir(f.table.Path(int(index))))
+		_, err := os.Stat(filepath.Dir(f.Table.Path(int(index))))
 		return machine.BlameOf(err) == machine.BlamePlace
 	}
 	tries := min(n-1, othersTried)
@@ -70,8 +75,8 @@ func (f *files) placeGone(index int64, err error) bool {
 }
 
 // touch reads a little of a file.
-func (f *files) touch(index int64) error {
-	file, err := f.store.Open(f.table.Path(int(index)))
+func (f *Files) touch(index int64) error {
+	file, err := f.Store.Open(f.Table.Path(int(index)))
 	if err != nil {
 		return err
 	}

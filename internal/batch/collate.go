@@ -1,0 +1,283 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"headrace/internal/ops"
+
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Collating is a function of Python that makes whole batches: it is given lists of
+// samples. Its workers write what it makes into a slot, one array behind the other.
+type Collating struct {
+	*ops.Function
+	layout   *Layout
+	Rows     int // samples of a batch
+	DropLast bool
+	Make     func(context.Context, Job) (Made, error) // with all that is done about failures
+	refuses  bool                                     // the loader replaces samples that fail, which cannot be done with a batch
+	Losses   *pipe.Policy
+
+	probes bool          // it is to be found out what the function gives
+	Found  sample.Schema // then
+	Bytes  int           // likewise: of the first batch
+}
+
+// Job is a batch to be made.
+type Job struct {
+	Records []*record.Record
+	Slot    []byte // where its arrays belong
+}
+
+// Made is what a function has made.
+type Made struct {
+	Values []extern.Value // those that did not fit into the slot lie elsewhere
+	names  []string       // of these, where nobody has said what the function gives
+}
+
+// JobsPerWorker is how many batches are in hand for each worker: one that it makes, and
+// one that waits for it with its slot.
+const JobsPerWorker = 2
+
+// NewCollating makes what collates batches of rows samples with these fields.
+func NewCollating(w *ops.Env, l *Layout, plan fuse.Plan, rows int, in sample.Schema, where *record.Columns) (*Collating, error) {
+	args := plan.Batch.Collate
+	next := &Collating{Function: &ops.Function{Env: w, Name: plan.Last.Name(), PerWorker: JobsPerWorker}, layout: l, Rows: rows, DropLast: plan.Batch.DropLast}
+	if next.probes = args.Gives.Schema == nil; next.probes {
+		next.PerWorker = 1 // the first batch tells
+	}
+	o := extern.Options{Kind: extern.Collate, In: args.Takes(in), Gives: args.Gives.Schema}
+	next.Begin(o.In, where)
+	for _, f := range o.Gives {
+		next.Out = append(next.Out, ops.Field{Name: f.Name, Type: f.Type})
+	}
+	if args.Where == "thread" {
+		next.Shared = args.Seed
+	}
+	next.Make = next.makeOnce
+	var err error
+	if next.Pool, next.Workers, err = w.Host.Open(next.Name, &args.Python, o, plan.Last.Failures); err != nil {
+		return nil, err
+	}
+	w.Host.Calls = append(w.Host.Calls, next.Function)
+	return next, nil
+}
+
+// Bear says what is done about failures.
+func (c *Collating) Bear(h ops.Handling) {
+	c.refuses, c.Losses = h.Replaces, h.Policy
+	if h.Retries > 0 {
+		c.Make = pipe.Retry(c.Make, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
+	}
+}
+
+// Gathered are the samples of the next batch. Nobody waits for the bytes of those that
+// wait for others.
+type Gathered struct {
+	Rows int
+	held []pipe.Held[*record.Record]
+}
+
+// Add implements pipe.Aggregator.
+func (g *Gathered) Add(_ context.Context, v pipe.Held[*record.Record], e *pipe.Emitter[*record.Record, []*record.Record]) error {
+	v.Value.Content.Park()
+	v.Value.Working.Park()
+	if g.held = append(g.held, v); len(g.held) == g.Rows {
+		g.emit(e)
+	}
+	return nil
+}
+
+// Flush implements pipe.Aggregator.
+func (g *Gathered) Flush(_ context.Context, e *pipe.Emitter[*record.Record, []*record.Record]) error {
+	if len(g.held) > 0 {
+		g.emit(e)
+	}
+	return nil
+}
+
+func (g *Gathered) emit(e *pipe.Emitter[*record.Record, []*record.Record]) {
+	list := make([]*record.Record, len(g.held))
+	for i, h := range g.held {
+		list[i] = h.Value
+	}
+	held := g.held
+	g.held = nil
+	e.Emit(list, held...)
+}
+
+// Into has a batch made of samples, which are done with then, whatever comes of it.
+func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, row int) error {
+	defer c.DropAll(items)
+	m, err := c.Make(ctx, Job{items, b.slot.Bytes()})
+	switch {
+	case err == nil:
+		defer c.free(m)
+		return c.settle(items, m, b, row)
+	case ctx.Err() != nil || errors.As(err, new(*extern.StartError)):
+		return err
+	case c.refuses:
+		err = fmt.Errorf("on_error=%q has no other batch to put in its place, so it ends the run; .failures(on_error=%q) behind batch leaves it out: %w", ops.Replace, ops.Skip, err)
+	}
+	return ops.Blame(items[0], fmt.Errorf("the first of %d samples that %s was given: %w", len(items), c.Name, err))
+}
+
+// makeOnce is one try.
+func (c *Collating) makeOnce(ctx context.Context, a Job) (m Made, err error) {
+	defer ops.Catch(&err)
+	call := c.callOf(a)
+	if err := c.Ask(ctx, call); err != nil {
+		return Made{}, err
+	}
+	m = Made{call.Out, call.Names}
+	for i := range c.Out {
+		if err := c.Out[i].Fits(&call.Out[i]); err != nil {
+			c.free(m)
+			return Made{}, c.Misfit(err)
+		}
+	}
+	return m, nil
+}
+
+// callOf is the call for a list of samples. What the function draws depends on the first
+// of them.
+func (c *Collating) callOf(a Job) *extern.Call {
+	first := a.Records[0]
+	key := c.Env.RandomKey(first)
+	call := &extern.Call{ID: first.ID, Key: first.Key, Rows: len(a.Records), Whole: a.Slot, Random: [2]uint64{key.Uint64(c.DrawID, 0), key.Uint64(c.DrawID, 1)}}
+	if c.Env.Ledger {
+		first.Drew(c.Name, map[string]any{"key": call.Random})
+	}
+	for _, it := range a.Records {
+		for i := range c.In {
+			call.In = append(call.In, c.Load(it, &c.In[i]))
+		}
+	}
+	return call
+}
+
+// settle makes the slot's batch of what was made: where that is larger than the slot, in
+// a larger one.
+func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) error {
+	c.sign(items, b, row)
+	if c.probes {
+		if err := c.note(m); err != nil {
+			return ops.Blame(items[0], err)
+		}
+		return nil
+	}
+	if len(c.layout.Forms) == 0 {
+		f, err := c.form(m)
+		if err != nil {
+			return ops.Blame(items[0], err)
+		}
+		if f.bytes > len(b.slot.Bytes()) {
+			if err := b.slot.Grow(f.bytes); err != nil {
+				return pipe.Stop(err)
+			}
+		}
+		b.form.Store(&f)
+	}
+	text := 0
+	for i := range m.Values {
+		v := &m.Values[i]
+		if v.Kind == sample.Tensor {
+			if to := b.row(i, row); unsafe.SliceData(to) != unsafe.SliceData(v.Data) {
+				copy(to, v.Data)
+			}
+			continue
+		}
+		if *b.texts[text].at(row) = v.Text; v.Kind != sample.Text {
+			*b.texts[text].at(row) = string(v.Data)
+		}
+		text++
+	}
+	return nil
+}
+
+// form is the one that a batch brings.
+func (c *Collating) form(m Made) (Form, error) {
+	extents, err := c.extents(m)
+	if err != nil {
+		return Form{}, err
+	}
+	return c.layout.form(Size{Rows: 1, Extents: extents})
+}
+
+// note remembers what the first batch is: dtypes and axes, for extents may differ.
+func (c *Collating) note(m Made) error {
+	var gives sample.Schema
+	for i, name := range m.names {
+		v := &m.Values[i]
+		t := sample.Type{Kind: v.Kind}
+		if v.Kind == sample.Tensor {
+			t = sample.TensorType(v.DType, v.Shape...)
+			for axis := range t.Shape {
+				t.Shape[axis] = tensor.Unknown
+			}
+		}
+		gives = append(gives, sample.Field{Name: name, Type: t})
+	}
+	if len(gives) == 0 {
+		return fmt.Errorf("headrace: %s gives a batch without fields", c.Name)
+	}
+	if c.Found == nil {
+		c.Found = gives
+		for i := range m.Values {
+			if m.Values[i].Kind == sample.Tensor {
+				c.Bytes += aligned(len(m.Values[i].Data))
+			}
+		}
+	}
+	return nil
+}
+
+// sign notes whose samples the batch is made of.
+func (c *Collating) sign(items []*record.Record, b *Batch, row int) {
+	*b.samples.at(row) = len(items)
+	b.empty(row)
+	for _, it := range items {
+		b.origin(row, it)
+	}
+}
+
+// extents are those that a batch brings, of all axes whose extent the types leave open.
+func (c *Collating) extents(m Made) (all []int, err error) {
+	for i, s := range c.Out {
+		for axis, n := range s.Type.Shape {
+			if n != tensor.Unknown {
+				continue
+			}
+			if all = append(all, m.Values[i].Shape[axis]); all[len(all)-1] > math.MaxUint32 {
+				return nil, fmt.Errorf("headrace: the field %q has the extent %d: takes at most %d", s.Name, all[len(all)-1], uint32(math.MaxUint32))
+			}
+		}
+	}
+	return all, nil
+}
+
+// free gives back the memory of the values that lie in none of a batch.
+func (c *Collating) free(m Made) {
+	for i := range m.Values {
+		if b := m.Values[i].Data; c.Env.Shared.Has(b) {
+			c.Env.Shared.Give(b)
+		}
+	}
+}
+
+// DropAll gives back what samples hold.
+func (c *Collating) DropAll(items []*record.Record) {
+	for _, it := range items {
+		c.Env.Drop(it)
+	}
+}

@@ -1,0 +1,139 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"headrace/internal/ops"
+
+	"headrace/budget"
+	"headrace/group"
+	"headrace/internal/record"
+	"headrace/media"
+	"headrace/pipe"
+)
+
+// Grouping is how samples come into batches by what they are: by the shape of their
+// image, by the length of their sequences.
+//
+// What a sample is, a stage measures before it waits for others; it also fails there, or
+// is left out. While it waits nobody waits for its bytes. What it takes to decode it, it
+// reserves when its batch is on its way, in a lane of the budget where samples are
+// ordered as they come.
+type Grouping struct {
+	Env       *ops.Env
+	Layout    *Layout
+	Images    *ops.ImageSteps // whose plan tells the shape; nil: the picture is stored
+	Picture   record.Column   // nowhere: lengths count
+	Image     int             // the field of the picture
+	Sequences []record.Column
+	Equal     bool // the sequences of a sample are equally long
+	Limit     int  // of a length
+	Overlong  group.Overlong
+
+	Scope  *ops.MemoryScope // nil: nothing is decoded behind it
+	Lane   *budget.Lane
+	served atomic.Uint64
+}
+
+// Measure finds out where a sample belongs.
+func (g *Grouping) Measure(_ context.Context, it *record.Record) (err error) {
+	if g.Picture.Kind == record.Images {
+		it.Group, err = g.groupOf(it)
+	} else {
+		it.Length, err = g.lengthOf(it.Values)
+	}
+	if err == nil {
+		it.Content.Park()
+		it.Working.Park()
+	}
+	return err
+}
+
+// groupOf says which form of batch the sample's picture fits into. It follows from the
+// header of a file, and from the sample's random draws.
+func (g *Grouping) groupOf(it *record.Record) (int, error) {
+	shape := it.Values.Images[g.Picture.At].Form().Shape()
+	if g.Images != nil {
+		if g.Images.Decodes() {
+			it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.Images.From.At])
+		}
+		t := g.Env.Tool(it)
+		defer g.Env.Done(t)
+		if err := g.Images.Plan(it, t, g.Images.FormOf(it), false); err != nil {
+			return 0, err
+		}
+		shape = t.Plan.Form().Shape()
+	}
+	forms := g.Layout.Forms
+	for i := range forms {
+		if forms[i].shapes[g.Image].Equal(shape) {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("headrace: the picture comes out as %v, which no batch has", shape)
+}
+
+// lengthOf is that of the longest sequence.
+func (g *Grouping) lengthOf(v *record.Values) (int, error) {
+	longest := 0
+	for i, at := range g.Sequences {
+		n := v.Arrays[at.At].Shape[0]
+		if g.Equal && i > 0 && n != longest {
+			return 0, fmt.Errorf("headrace: its sequences have %d and %d elements: takes equally long ones", longest, n)
+		}
+		longest = max(longest, n)
+	}
+	switch {
+	case g.Equal && longest == 0:
+		return 0, fmt.Errorf("headrace: its sequences are empty: there is nothing to pack")
+	case longest <= g.Limit:
+		return longest, nil
+	case g.Overlong == group.Truncate:
+		return g.Limit, nil
+	case g.Overlong == group.Drop:
+		return 0, pipe.Skip
+	}
+	return 0, &group.LengthError{Length: longest, Limit: g.Limit}
+}
+
+// takes tells whether a sample fits into a batch that was made for another.
+func (g *Grouping) takes(it *record.Record, b *Batch) bool {
+	f := b.form.Load()
+	if g.Picture.Kind == record.Images {
+		return &g.Layout.Forms[it.Group] == f
+	}
+	return len(f.extents) == 0 || it.Length <= f.extents[0]
+}
+
+// Reserve waits for the bytes that decoding takes. One sample at a time does.
+func (g *Grouping) Reserve(ctx context.Context, it *record.Record) (err error) {
+	if g.Scope.Probe.Kind == record.Bytes {
+		it.Header, it.HeaderErr = media.Probe(it.Values.Bytes[g.Scope.Probe.At])
+	}
+	before := it.Working
+	if it.Working, err = g.Lane.Acquire(ctx, g.served.Add(1), ops.ForDecoder, g.Scope.Most(it)); err != nil {
+		g.Env.Drop(it)
+	}
+	before.Release()
+	return err
+}
+
+// OfLength is the form of a batch that is padded to a length.
+func (l *Layout) OfLength(n int) *Form {
+	for i := range l.Forms {
+		if f := &l.Forms[i]; len(f.extents) == 0 || f.extents[0] == n {
+			return f
+		}
+	}
+	o := Size{Rows: l.Rows}
+	for range l.unknown() {
+		o.Extents = append(o.Extents, n)
+	}
+	f, err := l.form(o)
+	if err != nil {
+		panic(err) // a larger one was laid out
+	}
+	return &f
+}

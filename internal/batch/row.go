@@ -1,0 +1,151 @@
+package batch
+
+import (
+	"context"
+	"encoding/binary"
+
+	"headrace/internal/ops"
+	"headrace/recipe/fuse"
+
+	"headrace/internal/record"
+	"headrace/pipe"
+)
+
+// Writer is the last part of a recipe: it writes samples into their rows.
+type Writer struct {
+	Env      *ops.Env
+	Images   *ops.ImageSteps // the last steps on an image; nil: there are none
+	Image    int             // the field that they write
+	Function *RowWriter      // a function of Python, the last step; nil: that is no such function
+	Fields   []FieldWriter   // all other fields
+	Packed   []packedField   // of rows into which samples are packed; nil: a sample has its own
+
+	Grouping  *Grouping  // nil: samples come into batches as they come
+	Collating *Collating // of which a function makes batches; all else here is nothing then
+
+	write    func(context.Context, rowRef) (struct{}, error) // with all that is done about failures
+	Replaces bool
+	Losses   *pipe.Policy
+}
+
+// FieldWriter is a field of a batch.
+type FieldWriter struct {
+	Field  int
+	text   int // of text or an object: which of the batch's
+	Column record.Column
+
+	// Of a sequence:
+	pad    []byte // behind its end; nil: it is none
+	length int    // the field with its length
+	bytes  int    // of an element
+}
+
+// rowRef is a sample with its row.
+type rowRef struct {
+	it    *record.Record
+	batch *Batch
+	row   int
+}
+
+// Handle says what is done about failures. Way is how samples get here.
+func (e *Writer) Handle(name string, h ops.Handling, way []ops.PathStep) {
+	e.write, e.Replaces, e.Losses = e.writeOnce, h.Replaces, h.Policy
+	if h.Retries > 0 {
+		e.write = pipe.Retry(e.write, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: ops.MostWait})
+	}
+	if !h.Replaces {
+		return
+	}
+	write, w := e.write, e.Env
+	e.write = pipe.Replace(write, func(ctx context.Context, s rowRef, err error) (struct{}, error) {
+		w.Drop(s.it)
+		out, err := w.Substitute(ctx, s.it, err, name, way, func(ctx context.Context, it *record.Record) (*record.Record, error) {
+			if _, err := write(ctx, rowRef{it, s.batch, s.row}); err != nil {
+				w.Drop(it)
+				return nil, err
+			}
+			return it, nil
+		})
+		if err == nil {
+			w.Drop(out)
+		}
+		return struct{}{}, err
+	})
+}
+
+// Fill writes a sample into its row. The sample is done with, whatever comes of it.
+func (e *Writer) Fill(ctx context.Context, it *record.Record, b *Batch, row int) error {
+	defer e.Env.Drop(it)
+	if _, err := e.write(ctx, rowRef{it, b, row}); err != nil {
+		return ops.Blame(it, err)
+	}
+	return nil
+}
+
+func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error) {
+	defer ops.Catch(&err)
+	if e.Grouping != nil && !e.Grouping.takes(s.it, s.batch) {
+		return struct{}{}, ops.ErrElsewhere // drawn for the place of another
+	}
+	if e.Images != nil {
+		t := e.Env.Tool(s.it)
+		defer e.Env.Done(t)
+		if err := e.Images.Into(ctx, s.it, t, s.batch.row(e.Image, s.row)); err != nil {
+			return struct{}{}, err
+		}
+	}
+	if e.Function != nil {
+		if err := e.Function.into(ctx, s.it, s.batch, s.row); err != nil {
+			return struct{}{}, err
+		}
+	}
+	for _, c := range e.Fields {
+		c.write(s.it.Values, s.batch, s.row)
+	}
+	s.batch.empty(s.row)
+	s.batch.origin(s.row, s.it)
+	return struct{}{}, nil
+}
+
+func (c FieldWriter) write(v *record.Values, b *Batch, row int) {
+	switch c.Column.Kind {
+	case record.Texts:
+		*b.texts[c.text].at(row) = v.Texts[c.Column.At]
+		return
+	case record.Bytes: // an object
+		*b.texts[c.text].at(row) = string(v.Bytes[c.Column.At])
+		return
+	}
+	dst := b.row(c.Field, row)
+	switch c.Column.Kind {
+	case record.Numbers:
+		copy(dst, v.Numbers[c.Column.At:][:c.Column.Size])
+	case record.Images:
+		v.Images[c.Column.At].CopyTo(dst)
+	case record.Arrays:
+		n := copy(dst, v.Arrays[c.Column.At].Data)
+		if c.pad != nil {
+			repeat(dst[n:], c.pad)
+			binary.NativeEndian.PutUint64(b.row(c.length, row), uint64(n/c.bytes))
+		}
+	}
+}
+
+// Lay says which of a sample's columns go to which fields of a batch.
+func (e *Writer) Lay(l *Layout, plan fuse.Plan, columns map[string]record.Column) {
+	for i, f := range l.Fields {
+		at := columns[f.Name]
+		switch {
+		case at.Kind == 0: // made of another
+		case e.Function != nil && e.Function.Makes(f.Name):
+		case plan.Buckets != nil && at.Kind == record.Arrays && plan.Schema[plan.Schema.Find(f.Name)].Type.Ragged():
+			e.Fields = append(e.Fields, l.padded(i, at, plan.Buckets.Pad))
+		case e.Images != nil && at == e.Images.To:
+			e.Image = i
+		case at.Kind == record.Texts || at.Kind == record.Bytes:
+			e.Fields = append(e.Fields, FieldWriter{Field: i, text: l.text(i), Column: at})
+		default:
+			e.Fields = append(e.Fields, FieldWriter{Field: i, Column: at})
+		}
+	}
+}

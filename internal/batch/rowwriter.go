@@ -1,0 +1,79 @@
+package batch
+
+import (
+	"context"
+
+	"headrace/internal/ops"
+
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/sample"
+)
+
+// RowWriter is a function of Python that ends a recipe: what it gives is written by its
+// workers, into the sample's row of the batch.
+type RowWriter struct {
+	*ops.Function
+	fields []rowField // in the order of what it gives
+}
+
+// rowField says where in a batch a field is.
+type rowField struct {
+	field int
+	text  int // of text or objects: which of the batch's; -1: it is an array
+}
+
+// Foresee implements part. The rows are there already.
+func (r *RowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
+
+// into calls the function for a sample. When it returns, nobody writes into the row any
+// more: a worker that has not answered is dead.
+func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
+	c := r.Call(it)
+	defer r.Done(c)
+	for _, f := range r.fields {
+		var room []byte
+		if f.text < 0 {
+			room = b.row(f.field, row)
+		}
+		c.Room = append(c.Room, room)
+	}
+	if err := r.Ask(ctx, c); err != nil {
+		return err
+	}
+	defer r.giveBack(c)
+	for i, f := range r.fields {
+		if err := r.Out[i].Fits(&c.Out[i]); err != nil {
+			return r.Misfit(err)
+		}
+		switch c.Out[i].Kind {
+		case sample.Text:
+			*b.texts[f.text].at(row) = c.Out[i].Text
+		case sample.Object:
+			*b.texts[f.text].at(row) = string(c.Out[i].Data)
+		}
+	}
+	return nil
+}
+
+// giveBack lets go of objects, which were copied.
+func (r *RowWriter) giveBack(c *extern.Call) {
+	for i, v := range c.Out {
+		if v.Kind == sample.Object && c.Same[i] < 0 {
+			r.Env.Shared.Give(v.Data)
+		}
+	}
+}
+
+// NewRowWriter has a function write what it gives into rows of this layout.
+func NewRowWriter(f *ops.Function, l *Layout) *RowWriter {
+	r := &RowWriter{Function: f}
+	for _, s := range f.Out {
+		to := rowField{l.field(s.Name), -1}
+		if s.Type.Kind != sample.Tensor {
+			to.text = l.text(to.field)
+		}
+		r.fields = append(r.fields, to)
+	}
+	return r
+}

@@ -1,0 +1,196 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"headrace/internal/ops"
+	"headrace/sample"
+
+	"headrace/internal/machine"
+	"headrace/internal/record"
+	"headrace/internal/scratch"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/store"
+)
+
+// Files are contents that lie in files.
+type Files struct {
+	Store   store.Local
+	Table   *store.Table
+	Labels  []int64 // by index; nil: none
+	columns recipe.Columns
+
+	bytes, Label, name record.Column
+	beside             []record.Column // of the columns
+}
+
+// NewFiles finds the files of a recipe's step. Their labels, where folders give them, are
+// set when those of all sources are known.
+func NewFiles(ctx context.Context, f recipe.Files, suffixes []string) (*Files, error) {
+	var t *store.Table
+	err := machine.Patiently(ctx, func() (err error) {
+		t, err = table(ctx, f, suffixes)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &Files{Store: store.Local{MaxBytes: f.MaxBytes}, Table: t, columns: f.Columns}
+	if f.Pairs != nil {
+		l.Labels = make([]int64, len(f.Pairs))
+		for i, pair := range f.Pairs {
+			l.Labels[i] = pair.Label
+		}
+	}
+	return l, nil
+}
+
+// List returns the names of the files that the operation files reads by a pattern or a
+// folder of images, in their order.
+func List(ctx context.Context, root, pattern string) ([]string, error) {
+	t, err := store.List(ctx, root, pattern, imageSuffixes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	all := make([]string, t.Len())
+	for i := range all {
+		all[i] = t.Key(i)
+	}
+	return all, nil
+}
+
+func table(ctx context.Context, f recipe.Files, suffixes []string) (*store.Table, error) {
+	switch {
+	case f.Pattern != "":
+		return store.List(ctx, string(f.Root), string(f.Pattern), suffixes)
+	case f.Pairs != nil:
+		return store.Files(string(f.Root), func(yield func(string) bool) {
+			for _, p := range f.Pairs {
+				if !yield(string(p.Path)) {
+					return
+				}
+			}
+		})
+	default:
+		return store.Files(string(f.Root), func(yield func(string) bool) {
+			for _, p := range f.Paths {
+				if !yield(string(p)) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// Len implements contents.
+func (f *Files) Len() int64 { return int64(f.Table.Len()) }
+
+// Key implements contents: it is the path, as it was given.
+func (f *Files) Key(index int64) string { return f.Table.Key(int(index)) }
+
+// Link implements contents.
+func (f *Files) Link(_ *ops.Env, _ *fuse.Source, _ sample.Schema, where *record.Columns) (*ops.Function, error) {
+	at := where.Of
+	f.bytes, f.name = at["bytes"], at["key"]
+	if f.Labels != nil {
+		f.Label = at["label"]
+	}
+	f.beside = nil
+	for i := range f.columns {
+		f.beside = append(f.beside, at[f.columns[i].Name])
+	}
+	return nil, nil
+}
+
+// Fetch implements contents.
+func (f *Files) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+	n, err := Patiently(ctx, w, it, func() (int64, error) { return f.read(ctx, w, it) })
+	if err != nil && f.PlaceGone(it.ID.Index, err) {
+		err = machine.ShortPlace(err)
+	}
+	return n, err
+}
+
+func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64, error) {
+	file, err := f.Store.Open(f.Table.Path(int(it.ID.Index)))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, file.Size()); err != nil {
+		return 0, err
+	}
+	if it.Limited {
+		defer context.AfterFunc(ctx, it.Content.Park)()
+	}
+	v := w.Blank(it)
+	buffer := v.Borrow(&w.Files, fileRoom(w, file))
+	content, err := file.Read(*buffer)
+	if err != nil {
+		return 0, err
+	}
+	w.Files.Moved(buffer, content)
+	n := int64(len(*buffer))
+	it.Content.Resize(n) // the file may have grown
+	v.Bytes[f.bytes.At] = slices.Clip(*buffer)
+	v.Texts[f.name.At] = it.Key
+	if f.Label.Kind == record.Numbers {
+		binary.NativeEndian.PutUint64(v.Numbers[f.Label.At:], uint64(f.Labels[it.ID.Index]))
+	}
+	for i, at := range f.beside {
+		if at.Kind == record.Texts {
+			v.Texts[at.At] = f.columns[i].Text(int(it.ID.Index))
+		} else {
+			copy(v.Numbers[at.At:], f.columns[i].Number(int(it.ID.Index)))
+		}
+	}
+	return n, nil
+}
+
+// fileRoom returns how much memory to take for a file. The memory of a small one grows
+// while it is read; what a large one takes must not wait for the garbage collector, so it
+// is not Go's.
+func fileRoom(w *ops.Env, f store.File) int {
+	if w.Shared != nil {
+		return int(f.Size()) + 1
+	}
+	if n := f.Room(0, math.MaxInt64); n > scratch.Keep {
+		return n
+	}
+	return 0
+}
+
+// imageSuffixes are what the names of images end in, of all formats that are decoded.
+// What a file is, its content says.
+var imageSuffixes = []string{
+	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
+}
+
+// Suffixes are those of the files that a folder is listed for: arrays, where the recipe
+// reads any, and images, unless it decodes none.
+func Suffixes(r recipe.Recipe) (all []string) {
+	reads := func(op recipe.Args) bool {
+		for _, s := range r.All() {
+			if reflect.TypeOf(s.Args) == reflect.TypeOf(op) {
+				return true
+			}
+		}
+		return false
+	}
+	if reads(&recipe.DecodeNPY{}) {
+		if all = []string{".npy"}; !reads(&recipe.DecodeImage{}) {
+			return all
+		}
+	}
+	return append(all, imageSuffixes...)
+}
+
+// ErrSource marks data that cannot be listed.
+var ErrSource = errors.New("headrace: source")

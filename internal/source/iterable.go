@@ -1,0 +1,214 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"headrace/internal/ops"
+
+	"headrace/budget"
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// Endless stands for the length of a source of which nobody knows it.
+const Endless = 1 << 48
+
+// Iterable are contents that an object of Python yields, one behind the other: nobody
+// knows how many, or can ask for one of them. One worker reads them, while the source
+// does. Another run begins where one stood only with the object's own state.
+type Iterable struct {
+	object
+	work   *ops.Env
+	Source *Listing
+	rank   int // whose stream it is
+	world  int
+
+	from  ObjectState // of the epoch that a run begins with
+	epoch int         // which one that is
+
+	mu     sync.Mutex
+	States []streamState // guarded by mu: of places that the run may be asked for, in order
+}
+
+// streamState is a state of the object with its place.
+type streamState struct {
+	epoch int
+	ObjectState
+}
+
+// ObjectState is what an object of Python that yields samples has said of itself.
+type ObjectState struct {
+	Position int64  `json:"position"` // how many samples of its epoch it had given
+	State    string `json:"state"`    // of its state_dict(), as JSON; "": the beginning, or it has none
+}
+
+// Len implements contents.
+func (s *Iterable) Len() int64 { return Endless }
+
+// Link implements contents.
+func (s *Iterable) Link(w *ops.Env, f *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+	gives := f.Object.Gives.Schema
+	s.work = w
+	s.begins(w, f, gives, schema, where)
+	var err error
+	s.python.Pool, _, err = OpenWorkers(w.Host, f, extern.Iterate, s.rank, s.world)
+	return nil, err
+}
+
+// Begin is told where a run begins.
+func (s *Iterable) Begin(epoch int, from *ObjectState) {
+	s.epoch, s.from = epoch, ObjectState{}
+	if from != nil {
+		s.from = *from
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.States = append(s.States[:0], streamState{epoch, s.from})
+}
+
+// items are those of an epoch from a position on. Those before it that come again are
+// thrown away.
+func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*record.Record, error] {
+	return func(yield func(*record.Record, error) bool) {
+		call := &extern.Call{ID: sample.ID{Source: s.Source.Name, Epoch: epoch, Index: int64(epoch)}, Key: s.Source.Name}
+		at := int64(0)
+		if epoch == s.epoch && s.from.State != "" {
+			call.State, at = []byte(s.from.State), s.from.Position
+		}
+		room, err := s.ahead(ctx, epoch, pos)
+		if err != nil {
+			return // the run has ended
+		}
+		defer room.Release()
+		reserved := int64(0)
+		enough := false
+		last := "" // state behind the last sample
+		give := func(out []extern.Value) error {
+			out, state := out[:len(out)-1], out[len(out)-1].Text
+			if at++; at <= pos {
+				s.giveBack(out)
+				last = state
+				return nil
+			}
+			it := s.Source.Record(epoch, at-1, at-1)
+			err := s.receive(ctx, it, out)
+			if err != nil {
+				s.work.Drop(it)
+				it, err = nil, ops.Blame(it, err)
+			}
+			s.Note(epoch, at, state)
+			last = state
+			if n := s.python.Pool.Ahead(); n != reserved { // larger ones have come
+				room.Resize(n)
+				reserved = n
+			}
+			if enough = !yield(it, err); enough {
+				return ops.ErrEnough
+			}
+			return ctx.Err()
+		}
+		// Where the object says where it is, another worker goes on there when one has
+		// died.
+		for died := true; died; {
+			before := at
+			call.Random = s.random(epoch, at)
+			err = s.python.Pool.Stream(ctx, call, give)
+			var gone *extern.WorkerError
+			if died = errors.As(err, &gone) && at > before && last != "" && ctx.Err() == nil; died {
+				call.State = []byte(last)
+			} else if gone != nil && at > before {
+				err = fmt.Errorf("%w\nthe source has no state_dict(), so no other worker can go on after %d samples", err, at)
+			}
+		}
+		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended
+			yield(nil, pipe.Fatal(ops.Blame(s.Source.Record(epoch, at, at), err)))
+		}
+	}
+}
+
+// random is the key of an epoch's random numbers from a place on; the worker counts its
+// samples on from there.
+func (s *Iterable) random(epoch int, at int64) [2]uint64 {
+	key := s.work.RandomKey(s.Source.Record(epoch, 0, 0))
+	return [2]uint64{key.Uint64(s.python.DrawID, 2*uint32(s.rank)), key.Uint64(s.python.DrawID, 2*uint32(s.rank)+1) + uint64(at)}
+}
+
+// ahead waits until there are bytes for what the worker makes before anybody has asked
+// for it. They are held all the time, so no sample waits until they come back.
+func (s *Iterable) ahead(ctx context.Context, epoch int, pos int64) (budget.Grant, error) {
+	room, err := s.Source.Lane.Acquire(ctx, s.work.Age(s.Source.Record(epoch, pos, pos).ID), ops.ForFiles, s.python.Pool.Ahead())
+	room.Park()
+	return room, err
+}
+
+// receive makes a sample of what came. While there is no room for it the worker waits.
+func (s *Iterable) receive(ctx context.Context, it *record.Record, out []extern.Value) error {
+	n, err := s.take(s.work, it, out)
+	if err == nil {
+		it.Content, err = it.Source.Lane.Acquire(ctx, s.work.Age(it.ID), ops.ForFiles, n)
+	}
+	return err
+}
+
+func (s *Iterable) giveBack(out []extern.Value) {
+	for i := range out {
+		if s.work.Shared.Has(out[i].Data) {
+			s.work.Shared.Give(out[i].Data)
+		}
+	}
+}
+
+// Fetch implements contents: the sample is there. Nobody can read it again.
+func (s *Iterable) Fetch(_ context.Context, _ *ops.Env, it *record.Record) (int64, error) {
+	if it.Values == nil {
+		return 0, errGone
+	}
+	return it.Content.Bytes(), nil
+}
+
+var errGone = errors.New("headrace: what is iterated over cannot be read again")
+
+// MostStates bounds how many states are kept for places that nobody has come to yet.
+const MostStates = 256
+
+// Note keeps the state of the object after a sample.
+func (s *Iterable) Note(epoch int, pos int64, state string) {
+	if state == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.States) >= MostStates { // every other place will do: whoever goes on there throws some samples away
+		kept := s.States[:1]
+		for i := 2; i < len(s.States); i += 2 {
+			kept = append(kept, s.States[i])
+		}
+		s.States = kept
+	}
+	s.States = append(s.States, streamState{epoch, ObjectState{pos, state}})
+}
+
+// StateAt is the last state at a place or before it. Those before that are forgotten.
+func (s *Iterable) StateAt(epoch int, pos int64) *ObjectState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := &ObjectState{}
+	last := 0
+	for i, st := range s.States {
+		if st.epoch < epoch || st.epoch == epoch && st.Position <= pos {
+			if last = i; st.epoch == epoch {
+				*found = st.ObjectState
+			}
+		}
+	}
+	s.States = slices.Delete(s.States, 0, last)
+	return found
+}

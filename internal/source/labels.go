@@ -1,0 +1,33 @@
+package source
+
+import (
+	"slices"
+
+	"headrace/recipe"
+)
+
+// LabelByParent numbers the folders in which files lie, in the order of their names'
+// bytes, over the whole listings of all sources whose labels these are: a class has the
+// same number in all of them, and on every rank.
+func LabelByParent(sources []*Files) (classes []recipe.Path) {
+	numbers := map[string]int64{}
+	for _, s := range sources {
+		for i := range s.Table.Len() {
+			numbers[s.Table.Parent(i)] = 0
+		}
+	}
+	for name := range numbers {
+		classes = append(classes, recipe.Path(name))
+	}
+	slices.Sort(classes)
+	for n, name := range classes {
+		numbers[string(name)] = int64(n)
+	}
+	for _, s := range sources {
+		s.Labels = make([]int64, s.Table.Len())
+		for i := range s.Labels {
+			s.Labels[i] = numbers[s.Table.Parent(i)]
+		}
+	}
+	return classes
+}

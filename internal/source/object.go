@@ -1,0 +1,125 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"headrace/internal/ops"
+
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// object are contents that an object of Python has: its workers are asked for them by
+// their numbers.
+type object struct {
+	args   *recipe.Object
+	python *ops.Function // whose workers have it
+	name   record.Column // of the key
+	brings bool          // samples bring it: they are called so
+	each   int64         // bytes of a sample; 0: nobody knows
+}
+
+// NewObject makes contents of the arguments of a step.
+func NewObject(args *recipe.Object, l *Listing, rank, world int) Contents {
+	if args.Iterated() {
+		return &Iterable{object: object{args: args}, Source: l, rank: rank, world: world}
+	}
+	return &object{args: args}
+}
+
+// Len implements contents.
+func (o *object) Len() int64 { return *o.args.Length }
+
+// Key implements contents.
+func (o *object) Key(index int64) string { return strconv.FormatInt(index, 10) }
+
+// Link implements contents.
+func (o *object) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+	gives := o.args.Gives.Schema
+	o.begins(w, s, gives, schema, where)
+	o.python.PerWorker = ops.PerWorkerFor(nil, gives)
+	var err error
+	o.python.Pool, o.python.Workers, err = OpenWorkers(w.Host, s, extern.Index, 0, 1)
+	return o.python, err
+}
+
+// begins finds the places of what a sample has.
+func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
+	o.python = &ops.Function{Env: w, Name: s.Name}
+	o.python.Begin(nil, where)
+	w.Host.Calls = append(w.Host.Calls, o.python)
+	for _, f := range gives {
+		at := where.Of[f.Name]
+		o.python.Out = append(o.python.Out, ops.Field{Name: f.Name, Type: schema[schema.Find(f.Name)].Type, Column: at})
+		if n, err := f.Type.Shape.Bytes(f.Type.DType); f.Type.Fixed() && err == nil && o.each >= 0 && at.Kind != record.Numbers {
+			o.each += n
+		} else if f.Type.Kind != sample.Text && at.Kind != record.Numbers {
+			o.each = -1
+		}
+	}
+	o.each = max(0, o.each)
+	o.name, o.brings = where.Of["key"], gives.Find("key") >= 0
+}
+
+// Fetch implements contents.
+func (o *object) Fetch(ctx context.Context, w *ops.Env, it *record.Record) (n int64, err error) {
+	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, o.each); err != nil {
+		return 0, err
+	}
+	c := o.python.Call(it)
+	defer o.python.Done(c)
+	if err := o.python.Ask(ctx, c); err != nil {
+		if call := (*extern.CallError)(nil); errors.As(err, &call) && call.Key != "" {
+			it.Key = call.Key
+		}
+		return 0, err
+	}
+	out := c.Out
+	if o.args.Keys != "" {
+		it.Key, out = out[len(out)-1].Text, out[:len(out)-1]
+	}
+	if n, err = o.take(w, it, out); err != nil || n <= o.each {
+		return n, err
+	}
+	before := it.Content
+	it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, n)
+	before.Release()
+	return n, err
+}
+
+// take gives a sample its first values, in memory that a worker has filled. It tells how
+// many bytes they have.
+func (o *object) take(w *ops.Env, it *record.Record, out []extern.Value) (n int64, err error) {
+	v := w.Blank(it)
+	for i := range out {
+		n += int64(len(out[i].Data))
+		w.AdoptFile(v, out[i].Data) // the same bytes are reserved for it
+	}
+	for i := range o.python.Out {
+		if err := o.python.Out[i].Fits(&out[i]); err != nil {
+			return n, o.python.Misfit(err)
+		}
+	}
+	for i := range o.python.Out {
+		o.python.Put(v, &o.python.Out[i], &out[i])
+	}
+	switch {
+	case !o.brings:
+		v.Texts[o.name.At] = it.Key
+	case o.args.Keys == "":
+		it.Key = v.Texts[o.name.At]
+	}
+	v.Sweep()
+	return n, nil
+}
+
+// OpenWorkers starts the workers of a source.
+func OpenWorkers(h *ops.Host, s *fuse.Source, kind extern.Kind, rank, world int) (*extern.Pool, int, error) {
+	o := extern.Options{Kind: kind, Keys: s.Object.Keys, In: sample.Schema{}, To: s.Object.Fields, Gives: s.Object.Gives.Schema, States: kind == extern.Iterate, Rank: rank, World: world}
+	return h.Open(s.Name, &recipe.Python{Function: s.Object.Function, Fields: s.Object.Fields, Seed: s.Object.Seed}, o, s.Failures)
+}

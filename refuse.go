@@ -1,0 +1,94 @@
+package headrace
+
+import (
+	"fmt"
+
+	"headrace/internal/ops"
+	"headrace/recipe"
+)
+
+// checkIterated refuses what needs to know how many samples a source has, or any of them but the next.
+func checkIterated(r recipe.Recipe, c Config) error {
+	name := ""
+	for _, s := range r.All() {
+		if o, ok := s.Args.(*recipe.Object); ok && o.Iterated() && name == "" {
+			name = s.Name
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...)
+	}
+	if c.WorldSize > 1 && c.StepsPerEpoch == nil {
+		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, c.WorldSize)
+	}
+	if step, ok := (ops.Policies{OnError: c.OnError}).Does(ops.Replace, r); ok {
+		where := ""
+		if step != "" {
+			where = fmt.Sprintf(" of the step %q", step)
+		}
+		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", ops.Replace, where, name, ops.Skip)
+	}
+	rates := []MaxErrors{c.MaxErrors}
+	for _, s := range r.All() {
+		if s.Failures != nil && s.Failures.MaxErrors != nil {
+			rates = append(rates, *s.Failures.MaxErrors)
+		}
+	}
+	for _, m := range rates {
+		if m.Rate != 0 {
+			return refuse("max_errors is %v of the samples: the source %q is iterated over, and nobody knows how many they are; say a number of them", m.Rate, name)
+		}
+	}
+	return nil
+}
+
+// checkAggregates refuses what would have samples made again that were made of several.
+func checkAggregates(r recipe.Recipe, c Config) error {
+	name, step := replacedBehind(r.Steps, "")
+	if name == "" {
+		return nil
+	}
+	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had in the place of a bad one; use %q, or say %[2]q at steps before it"
+	switch {
+	case c.OnError == ops.Replace:
+		return fmt.Errorf(why, ErrConfig, ops.Replace, "", name, ops.Skip)
+	case step != "":
+		return fmt.Errorf(why, ErrConfig, ops.Replace, " of the step \""+step+"\"", name, ops.Skip)
+	}
+	return nil
+}
+
+// replacedBehind finds a step that makes samples of several, and one behind it that has others come in their places.
+func replacedBehind(steps recipe.Chain, around string) (name, step string) {
+	name = around
+	for _, s := range steps {
+		if name != "" && step == "" && s.Failures != nil && ops.OnError(s.Failures.OnError) == ops.Replace {
+			step = s.Name
+		}
+		var inside []recipe.Chain
+		switch args := s.Args.(type) {
+		case *recipe.Aggregate:
+			name = s.Name
+		case *recipe.Merge:
+			inside = args.Of
+		case *recipe.Route:
+			for _, b := range args.Branches {
+				inside = append(inside, b.Steps)
+			}
+		}
+		before := name
+		for _, of := range inside {
+			n, bad := replacedBehind(of, before)
+			if n != "" {
+				name = n
+			}
+			if step == "" {
+				step = bad
+			}
+		}
+	}
+	return name, step
+}

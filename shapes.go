@@ -1,0 +1,76 @@
+package headrace
+
+import (
+	"headrace/internal/batch"
+	"slices"
+
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// groups tells whether samples come into batches by what they are.
+func groups(r recipe.Recipe, p fuse.Plan) bool {
+	return p.Buckets != nil || p.Pack != nil || r.ImageShapes() != nil
+}
+
+// formsOf are what a batch may be. Rows is the size of one that is made of any samples.
+func formsOf(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err error) {
+	switch {
+	case p.Pack != nil:
+		return []batch.Size{{Rows: p.Pack.Size}}, nil
+	case p.Buckets != nil:
+		rows, err := p.Buckets.Rows(p.Schema)
+		if err != nil {
+			return nil, err
+		}
+		for i, n := range rows {
+			o := batch.Size{Rows: n}
+			if len(rows) > 1 || p.Buckets.PadTo == "longest" {
+				for range p.Schema.Ragged() {
+					o.Extents = append(o.Extents, p.Buckets.Lengths[i])
+				}
+			}
+			forms = append(forms, o)
+		}
+		return forms, nil
+	}
+	shapes := r.ImageShapes()
+	if shapes == nil {
+		return []batch.Size{{Rows: rows}}, nil
+	}
+	i := imageIn(p.Schema)
+	for _, s := range shapes {
+		o := batch.Size{Rows: rows}
+		for k, n := range p.Schema[i].Type.Shape {
+			if n == tensor.Unknown {
+				o.Extents = append(o.Extents, s[k])
+			}
+		}
+		forms = append(forms, o)
+	}
+	return forms, nil
+}
+
+func imageIn(s sample.Schema) int {
+	return slices.IndexFunc(s, func(f sample.Field) bool { return f.Type.Axes != "" })
+}
+
+// mostBatches bounds the batches that n samples come into: full ones of the smallest kind, and one of each kind that is not full.
+func (l *Loader) mostBatches(p fuse.Plan, n int64) int64 {
+	fewest, dropLast, kinds := int64(l.layout.Rows), p.Batch.DropLast, int64(len(l.layout.Forms))
+	for _, f := range l.layout.Forms {
+		fewest = min(fewest, int64(f.Rows))
+	}
+	switch {
+	case p.Pack != nil: // a row has one sample, at least
+		dropLast = p.Pack.DropLast
+	case p.Buckets != nil:
+		dropLast = p.Buckets.DropLast
+	}
+	if dropLast {
+		return n / fewest
+	}
+	return min(n, n/fewest+kinds)
+}
