@@ -2,4 +2,4 @@
 
 package main
 
-import "C" // for limits_cgo.c
+import "C" // for limits_cgo.c and malloc_cgo.c
