@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"math"
 	"os"
@@ -151,7 +152,7 @@ func TestAggregatesResumeAnywhere(t *testing.T) {
 			type moment struct {
 				made []madeOne
 				lost int // before it
-				from State
+				from resume.State
 			}
 			var whole []moment
 			for epoch := range 2 {
@@ -242,7 +243,7 @@ func TestAggregatesOfFieldsDrawTheSame(t *testing.T) {
 	if next := numbersOfEpoch(t, l, "drawn"); fmt.Sprint(next) == fmt.Sprint(drawn) || len(next) != len(drawn) {
 		t.Errorf("in epoch 1 the same is drawn as in epoch 0: %v", next)
 	}
-	if err := l.Start(State{}, nil); err != nil {
+	if err := l.Start(resume.State{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
@@ -285,12 +286,12 @@ func TestAggregatesThatCannotGoOn(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), `the object of "aggregate" had made samples`) || !strings.Contains(err.Error(), "begin at an epoch, or give the object state_dict() and load_state_dict()") {
+		if !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), `the object of "aggregate" had made samples`) || !strings.Contains(err.Error(), "begin at an epoch, or give the object state_dict() and load_state_dict()") {
 			t.Error(err)
 		}
 		break
 	}
-	if err := l.Start(State{Epoch: 2}, nil); err != nil {
+	if err := l.Start(resume.State{Epoch: 2}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := madeOf(t, l); fmt.Sprint(got) != fmt.Sprint(whole) {
@@ -304,23 +305,23 @@ func TestAggregatesThatCannotGoOn(t *testing.T) {
 		}
 		b.Release()
 	}
-	for want, change := range map[string]func(*State){
-		`it has an aggregate "other", which the recipe lacks`:                  func(s *State) { s.Aggregates["other"] = pipe.Memory{} },
-		`its aggregate "aggregate" had made samples -1 times`:                  func(s *State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: -1} },
-		`its aggregate "aggregate" had made samples 0 times`:                   func(s *State) { s.Aggregates["aggregate"] = pipe.Memory{State: "{}"} },
-		`the state of the object of "aggregate" is no JSON of at most 1048576`: func(s *State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: 2, State: "{"} },
-		`it lacks the aggregate "aggregate"`:                                   func(s *State) { s.Aggregates = nil },
-		`it says nothing of its sources`:                                       func(s *State) { s.Sources, s.Parts, s.Batches, s.Dropped = nil, nil, 0, 0 },
+	for want, change := range map[string]func(*resume.State){
+		`it has an aggregate "other", which the recipe lacks`:                  func(s *resume.State) { s.Aggregates["other"] = pipe.Memory{} },
+		`its aggregate "aggregate" had made samples -1 times`:                  func(s *resume.State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: -1} },
+		`its aggregate "aggregate" had made samples 0 times`:                   func(s *resume.State) { s.Aggregates["aggregate"] = pipe.Memory{State: "{}"} },
+		`the state of the object of "aggregate" is no JSON of at most 1048576`: func(s *resume.State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: 2, State: "{"} },
+		`it lacks the aggregate "aggregate"`:                                   func(s *resume.State) { s.Aggregates = nil },
+		`it says nothing of its sources`:                                       func(s *resume.State) { s.Sources, s.Parts, s.Batches, s.Dropped = nil, nil, 0, 0 },
 	} {
 		s := throughJSON(t, good.State())
 		change(&s)
-		if err := good.Check(s); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), want) {
+		if err := good.Check(s); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	other := good.State()
 	other.WorldSize, other.Rank = 2, 1
-	if _, err := good.Gather([]State{other}); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), `what the object of "aggregate" had gathered there none can take over`) {
+	if _, err := good.Gather([]resume.State{other}); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), `what the object of "aggregate" had gathered there none can take over`) {
 		t.Error(err)
 	}
 	nothingHeld(t, l)
@@ -400,7 +401,7 @@ func TestAggregatesWhoseWorkerDies(t *testing.T) {
 				class != "Unwritten" && (bad.Key != "7" || batches != 2 || !strings.Contains(err.Error(), "what its object had gathered is lost, and so the run ends")) {
 				t.Errorf("%s: behind %d batches: %v, lost %v", class, batches, err, lost)
 			}
-			if err := l.Start(State{}, nil); err != nil {
+			if err := l.Start(resume.State{}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

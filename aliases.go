@@ -6,6 +6,7 @@ import (
 	"headrace/internal/batch"
 	"headrace/internal/ops"
 	"headrace/internal/record"
+	"headrace/internal/resume"
 	"headrace/internal/source"
 )
 
@@ -25,6 +26,14 @@ type (
 	Batch = batch.Batch
 	// Field is one field of a batch.
 	Field = batch.Field
+
+	// State is the place of a run between two batches: everything before it was yielded or lost, nothing else. It is
+	// small, readable JSON; docs/protocol.md states it.
+	State = resume.State
+	// SourceState is how far one source has come. Its positions count this rank's share of its epoch.
+	SourceState = resume.SourceState
+	// Until is a place up to which samples are tried one at a time: every position before those that it names, of an epoch.
+	Until = resume.Until
 
 	// ObjectState is what an object of Python that is iterated over has said of itself.
 	ObjectState = source.ObjectState
@@ -46,3 +55,9 @@ const (
 func List(ctx context.Context, root, pattern string) ([]string, error) {
 	return source.List(ctx, root, pattern)
 }
+
+// StateVersion is the version of [State]'s form.
+const StateVersion = resume.Version
+
+// ErrState marks a state that does not fit what is to be run.
+var ErrState = resume.ErrState

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +43,7 @@ func wholeOf(b *batch.Batch, l *Loader) map[string]string {
 }
 
 // wholeBatches are the batches that are left, and the states at their boundaries.
-func wholeBatches(t *testing.T, l *Loader) (all []map[string]string, states []State) {
+func wholeBatches(t *testing.T, l *Loader) (all []map[string]string, states []resume.State) {
 	t.Helper()
 	states = walk(t, l, func(b *batch.Batch) { all = append(all, wholeOf(b, l)) })
 	return all, states

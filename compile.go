@@ -135,7 +135,7 @@ func (l *Loader) compile(p fuse.Plan) (*line, *batch.Writer, error) {
 	case end.Collating != nil:
 		l.writers = end.Collating.Pool
 	}
-	l.work.Room, l.spending.own, l.skipping, l.extent.judges = c.trail.places.Room, c.spending, c.skipping, c.judges
+	l.work.Room, l.spending.own, l.skipping, l.extent.Judges = c.trail.places.Room, c.spending, c.skipping, c.judges
 	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers
 	if c.relabels {
 		l.info.Classes = nil // other labels than those of the source

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -106,7 +107,7 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 			name := fmt.Sprint(kind, most)
 			c := Config{Epochs: new(1), OnError: kind, MaxErrors: ErrorCount(0)}
 			whole := openLoader(t, r, c, Options{})
-			var states []State
+			var states []resume.State
 			end := error(nil)
 			for end == nil {
 				states = append(states, whole.State())
@@ -123,7 +124,7 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 			}
 			for i, s := range states {
 				text, err := json.Marshal(s)
-				var from State
+				var from resume.State
 				if err := errors.Join(err, json.Unmarshal(text, &from)); err != nil {
 					t.Fatal(err)
 				}
@@ -152,7 +153,7 @@ func TestErrorsOfOtherStages(t *testing.T) {
 	}
 	for stage := range l.State().Errors {
 		s.Errors = map[string]int64{stage: -1}
-		if err := l.Check(s); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "counts -1 errors") {
+		if err := l.Check(s); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), "counts -1 errors") {
 			t.Error(err)
 		}
 	}

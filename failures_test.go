@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"io/fs"
 	"os"
@@ -302,7 +303,7 @@ func TestReadingIsTriedAgain(t *testing.T) {
 	if err := os.Remove(photographs(t, root)[2]); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Start(State{}, nil); err != nil {
+	if err := l.Start(resume.State{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(drain(t, l)); n != 2 || len(lost) != 1 || lost[0].Stage != "read" || !errors.Is(lost[0].Err, fs.ErrNotExist) {
@@ -363,7 +364,7 @@ func TestTimeLimits(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { l.Close() })
-				if err := l.Start(State{}, nil); err != nil {
+				if err := l.Start(resume.State{}, nil); err != nil {
 					t.Fatal(err)
 				}
 				n, err := rowsUntilError(t, l)

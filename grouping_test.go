@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,7 +79,7 @@ func shownBatch(t *testing.T, b *batch.Batch) string {
 }
 
 // epochOf returns the batches that are left of an epoch, as text, with the state behind each.
-func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
+func epochOf(t *testing.T, l *Loader) (all []string, states []resume.State) {
 	t.Helper()
 	for {
 		b, err := l.Next(t.Context())
@@ -135,7 +136,7 @@ func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var back State
+			var back resume.State
 			if err := json.Unmarshal(text, &back); err != nil {
 				t.Fatal(err)
 			}
@@ -225,9 +226,9 @@ func TestPackedRowsUnderAnotherWorldSize(t *testing.T) {
 	for _, last := range []string{`{"pack":{"length":11,"size":1,"open":2}}`, `{"bucket_batch":{"lengths":[4,10],"size":2}}`} {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},{"shuffle":{"seed":5}},{"decode_npy":{"dtype":"int32","to":"x"}},`+last, root)
 		seen := map[int64]int{}
-		var records []State
+		var records []resume.State
 		for _, world := range []int{2, 1} {
-			var next []State
+			var next []resume.State
 			for rank := range world {
 				l := openLoader(t, r, Config{Epochs: new(1), WorldSize: world, Rank: rank, StepsPerEpoch: new(4)}, Options{Ledger: true})
 				if records != nil {
@@ -349,7 +350,7 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 		type step struct {
 			batch string
 			lost  []string
-			state State
+			state resume.State
 		}
 		var lost []string
 		options := Options{Ledger: true, Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}

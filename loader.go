@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"iter"
 	"slices"
@@ -75,7 +76,7 @@ type Info struct {
 	HoldLimit       int64         `json:"hold_limit"`
 	Pipeline        string        `json:"pipeline"` // for people
 	Stages          []Stage       `json:"stages"`   // in the order in which samples pass them
-	State           State         `json:"state"`    // the beginning
+	State           resume.State  `json:"state"`    // the beginning
 }
 
 // Source is where samples come from.
@@ -115,7 +116,7 @@ type Loader struct {
 	info    Info
 	sources []*source.Listing // in the order of the recipe
 	batch   recipe.Batch
-	extent  extent
+	extent  resume.Extent
 	layout  batch.Layout
 	arena   *arena.Arena
 	writers *extern.Pool // whose workers write into batches; nil: nobody does but the engine
@@ -150,7 +151,7 @@ type Loader struct {
 	run   *pipe.Run[*batch.Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
 	total pipe.Stats              // guarded by mu: of the runs before
 	last  *stats.Resources        // guarded by mu: nil before Close
-	place State                   // guarded by mu: the state where there is no run
+	place resume.State            // guarded by mu: the state where there is no run
 
 	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
 }
@@ -169,19 +170,19 @@ func (l *Loader) Recipe() recipe.Recipe { return l.recipe }
 func (l *Loader) Prefetch() int { return l.config.Prefetch }
 
 // Check returns [ErrState] with the reason where a state belongs to something else.
-func (l *Loader) Check(from State) error {
-	if err := l.extent.fits(from); err != nil {
+func (l *Loader) Check(from resume.State) error {
+	if err := l.extent.Fits(from); err != nil {
 		return err
 	}
-	if err := l.flow.Fits(l.extent.resume(l.extent.settled(from))); err != nil {
-		return fmt.Errorf("%w: %w", ErrState, err)
+	if err := l.flow.Fits(l.extent.Resume(l.extent.Settled(from))); err != nil {
+		return fmt.Errorf("%w: %w", resume.ErrState, err)
 	}
 	return nil
 }
 
 // Start drops what is under way and goes on from a state. Until a place is passed, if there is one, one operation runs at a time.
 // Where Check refuses the state, that is the error, and nothing has changed.
-func (l *Loader) Start(from State, serialUntil *Until) error {
+func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
 	if l.options.Look {
 		return errors.New("headrace: the loader was opened with Options.Look, and cannot be started")
 	}
@@ -190,8 +191,8 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.warnOf(from)
 	l.Stop()
-	from = l.extent.settled(from)
-	l.extent.from = from
+	from = l.extent.Settled(from)
+	l.extent.From = from
 	for _, s := range l.sources {
 		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
 	}
@@ -207,7 +208,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 	}
 	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
-		Resume:   l.extent.resume(from),
+		Resume:   l.extent.Resume(from),
 		Epochs:   left,
 		Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
 		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
@@ -222,20 +223,20 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 }
 
 // warnOf tells of what will not be as in the run that saved a state.
-func (l *Loader) warnOf(from State) {
+func (l *Loader) warnOf(from resume.State) {
 	if from.Decoder != "" && from.Decoder != l.info.Decoder {
 		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
 			", so pixels may differ by some levels from those of the run that is continued")
 	}
-	if l.extent.redraws(from) {
+	if l.extent.Redraws(from) {
 		l.options.Warn("order", "the state was saved before each output of flat_map and aggregate had random numbers of its own,"+
 			" so random steps after these draw others than in the run that is continued")
 	}
 }
 
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
-func (l *Loader) countFrom(from State) EpochSummary {
-	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.yielded(), Lost: from.lost(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
+func (l *Loader) countFrom(from resume.State) EpochSummary {
+	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.Yielded(), Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
 }
 
 // wrapped is how many samples of the epoch come from its start once more.
@@ -356,7 +357,7 @@ func (l *Loader) held(err *arena.HeldError) {
 func (l *Loader) endEpoch() {
 	l.ended = l.count
 	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
-	l.spending.begin(State{})
+	l.spending.begin(resume.State{})
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
 
@@ -364,7 +365,7 @@ func (l *Loader) endEpoch() {
 func (l *Loader) Epoch() EpochSummary { return l.ended }
 
 // State returns the place after the batch that Next returned last; after an epoch's last batch that is the beginning of the next epoch.
-func (l *Loader) State() State {
+func (l *Loader) State() resume.State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.place
@@ -374,17 +375,17 @@ func (l *Loader) State() State {
 	s.Quarantine = l.work.Quarantine
 	if s.Epoch == l.count.Epoch {
 		if s.Batches = l.count.Batches; l.full() {
-			s = State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
+			s = resume.State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
 		}
 	}
-	s = l.extent.settled(s) // the last batch ends its epoch, before io.EOF says so
+	s = l.extent.Settled(s) // the last batch ends its epoch, before io.EOF says so
 	if s.Epoch != l.count.Epoch {
 		return s
 	}
 	s.Replaced = l.count.Replaced
 	l.spending.note(s.Errors)
 	if l.drops {
-		s.Dropped = s.yielded() - l.count.Samples // what is finished and was in no batch
+		s.Dropped = s.Yielded() - l.count.Samples // what is finished and was in no batch
 		if !l.makes {
 			s.Dropped = max(0, s.Dropped)
 		}
@@ -393,8 +394,8 @@ func (l *Loader) State() State {
 }
 
 // at is the record of a place, with what objects say of themselves there.
-func (l *Loader) at(p pipe.State) State {
-	s := l.extent.at(p)
+func (l *Loader) at(p pipe.State) resume.State {
+	s := l.extent.At(p)
 	for _, from := range l.sources {
 		if own, ok := from.Contents.(*source.Iterable); ok {
 			at := s.Sources[from.Name]

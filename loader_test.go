@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"os"
 	"path/filepath"
@@ -259,7 +260,7 @@ func TestResumeAfterEveryBatchIsTheUninterruptedRun(t *testing.T) {
 	}
 	r := augmented(t, root, `{"size":4}`)
 	config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3)}
-	var states []State
+	var states []resume.State
 	var want [][]row
 	l := openLoader(t, r, config, Options{})
 	for len(states) < 18 {

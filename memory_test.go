@@ -3,6 +3,7 @@ package headrace
 import (
 	"flag"
 	"fmt"
+	"headrace/internal/resume"
 	"io"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 			rt.Fatalf("%s: %v", steps, err)
 		}
 		defer l.Close()
-		if err := l.Start(State{}, nil); err != nil {
+		if err := l.Start(resume.State{}, nil); err != nil {
 			rt.Fatal(err)
 		}
 		var held []*Batch
@@ -144,7 +145,7 @@ func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
 		steps := strings.ReplaceAll(tree(rt, roots), `"arrival"`, `"round_robin"`)
 		r := parseRecipe(t, `%s,{"batch":{"size":3,"drop_last":%v}}`, steps, rapid.Bool().Draw(rt, "drop last"))
 		c := Config{Epochs: new(2), OnError: rapid.SampledFrom([]ops.OnError{ops.Skip, ops.Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1), Fuse: new(rapid.Bool().Draw(rt, "fuse"))}
-		run := func(from State, cut int) (all []string, at State) {
+		run := func(from resume.State, cut int) (all []string, at resume.State) {
 			c.Workers = new(rapid.IntRange(1, 5).Draw(rt, "workers"))
 			l, err := Open(t.Context(), r, c, Options{})
 			if err != nil {
@@ -170,10 +171,10 @@ func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
 			}
 			return all, l.State()
 		}
-		whole, end := run(State{}, -1)
+		whole, end := run(resume.State{}, -1)
 		for range 3 {
 			cut := rapid.IntRange(0, len(whole)).Draw(rt, "cut")
-			head, state := run(State{}, cut)
+			head, state := run(resume.State{}, cut)
 			rest, last := run(state, -1)
 			if got := append(head, rest...); !slices.Equal(got, whole) || fmt.Sprint(last) != fmt.Sprint(end) {
 				rt.Fatalf("%s: cut after %d of %d batches, there are %d, or others", steps, cut, len(whole), len(got))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -139,7 +140,7 @@ func TestObjectsResumeAnywhere(t *testing.T) {
 	}
 }
 
-func throughJSON(t *testing.T, s State) (back State) {
+func throughJSON(t *testing.T, s resume.State) (back resume.State) {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err == nil {
@@ -149,7 +150,7 @@ func throughJSON(t *testing.T, s State) (back State) {
 		t.Fatal(err)
 	}
 	// What a batch brings of a record says the same.
-	var place State
+	var place resume.State
 	if err := json.Unmarshal(s.AppendPlace(nil), &place); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func throughJSON(t *testing.T, s State) (back State) {
 	return back
 }
 
-func openLoaderAt(t *testing.T, steps string, c Config, from State) *Loader {
+func openLoaderAt(t *testing.T, steps string, c Config, from resume.State) *Loader {
 	t.Helper()
 	l := openObject(t, steps, c, Options{})
 	if err := l.Start(from, nil); err != nil {
@@ -307,7 +308,7 @@ func TestIterablesResumeWithTheirState(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
 			for range 4 {
 				epoch, at := r.IntN(2), 1+r.IntN(len(whole[0])-1)
-				begin := State{Epoch: epoch}
+				begin := resume.State{Epoch: epoch}
 				if err := l.Start(begin, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -446,10 +447,10 @@ func TestObjectsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Release()
-	if err := l.Check(l.State()); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), `2 samples were taken of an object that is iterated over and has no state_dict()`) {
+	if err := l.Check(l.State()); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), `2 samples were taken of an object that is iterated over and has no state_dict()`) {
 		t.Error(err)
 	}
-	if err := l.Check(State{Epoch: 2}); err != nil {
+	if err := l.Check(resume.State{Epoch: 2}); err != nil {
 		t.Errorf("the beginning of an epoch: %v", err)
 	}
 	// An iterator can be gone through once.
@@ -497,9 +498,9 @@ func TestIterablesOfRanks(t *testing.T) {
 		if at != int64(100+rank) {
 			t.Errorf("rank %d ends before %d", rank, at)
 		}
-		var other State = l.State()
+		var other resume.State = l.State()
 		other.Rank = 1 - rank
-		if _, err := l.Gather([]State{other}); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "each rank has one of its own, which none can take over") {
+		if _, err := l.Gather([]resume.State{other}); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), "each rank has one of its own, which none can take over") {
 			t.Error(err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"math"
 	"os"
 
@@ -317,34 +318,34 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	if i.Whole {
 		i.Rows = l.size()
 	}
-	l.extent = extent{splits: map[string]order.Split{}, judges: l.extent.judges, makes: l.makes, begin: State{
-		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
-		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
+	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.makes, Begin: resume.State{
+		Version: resume.Version, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
+		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]resume.SourceState{},
 	}}
 	for _, s := range l.sources {
-		l.extent.splits[s.Name] = s.Split
+		l.extent.Splits[s.Name] = s.Split
 		if s.Iterated() {
 			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
-			l.extent.begin.Sources[s.Name] = SourceState{Object: &source.ObjectState{}}
+			l.extent.Begin.Sources[s.Name] = resume.SourceState{Object: &source.ObjectState{}}
 			continue
 		}
 		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Split.Samples, SamplesPerEpoch: s.Split.Len(), First: s.First})
-		l.extent.begin.Sources[s.Name] = SourceState{Samples: s.Split.Samples}
+		l.extent.Begin.Sources[s.Name] = resume.SourceState{Samples: s.Split.Samples}
 		i.Samples += s.Split.Samples
 	}
-	l.extent.begin.Errors = l.counted()
+	l.extent.Begin.Errors = l.counted()
 	for _, name := range l.gathers {
-		if l.extent.begin.Aggregates == nil {
-			l.extent.begin.Aggregates = map[string]pipe.Memory{}
+		if l.extent.Begin.Aggregates == nil {
+			l.extent.Begin.Aggregates = map[string]pipe.Memory{}
 		}
-		l.extent.begin.Aggregates[name] = pipe.Memory{}
+		l.extent.Begin.Aggregates[name] = pipe.Memory{}
 	}
 	for _, m := range p.Samples.Merges() {
 		if m.Order != "arrival" {
-			if l.extent.begin.Merges == nil {
-				l.extent.begin.Merges = map[string]pipe.Progress{}
+			if l.extent.Begin.Merges == nil {
+				l.extent.Begin.Merges = map[string]pipe.Progress{}
 			}
-			l.extent.begin.Merges[m.Name] = pipe.Progress{}
+			l.extent.Begin.Merges[m.Name] = pipe.Progress{}
 		}
 	}
 	i.SamplesPerEpoch, i.Exact = whole.epoch()
@@ -369,17 +370,17 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	_, skips := l.failing().Does(ops.Skip, l.recipe)
 	i.Exact = i.Exact && !skips && (!l.drops || l.config.WorldSize > 1)
 	i.Epochs = l.config.Epochs
-	i.Decoder = l.extent.begin.Decoder
+	i.Decoder = l.extent.Begin.Decoder
 	i.Pipeline = l.recipe.String()
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.gathers == nil
-	i.State = l.extent.settled(State{})
+	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.gathers == nil
+	i.State = l.extent.Settled(resume.State{})
 }
 
 // counted has a zero for each stage with a limit of its own; nil: there is none.
 func (l *Loader) counted() map[string]int64 {
 	errors := map[string]int64{}
-	for stage := range l.extent.judges {
+	for stage := range l.extent.Judges {
 		errors[stage] = 0
 	}
 	for stage := range l.spending.own {
@@ -413,13 +414,13 @@ func (n *line) epoch() (samples int64, exact bool) {
 }
 
 // extentOf is what records of a rank of another world are held against.
-func (l *Loader) extentOf(world, rank int) (extent, error) {
-	e := extent{begin: l.extent.begin, splits: map[string]order.Split{}, judges: l.extent.judges, makes: l.makes, steps: l.extent.steps}
-	e.begin.WorldSize, e.begin.Rank = world, rank
+func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
+	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.makes, Steps: l.extent.Steps}
+	e.Begin.WorldSize, e.Begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error
-		if e.splits[s.Name], err = l.split(s, world, rank); err != nil {
-			return extent{}, err
+		if e.Splits[s.Name], err = l.split(s, world, rank); err != nil {
+			return resume.Extent{}, err
 		}
 	}
 	return e, nil

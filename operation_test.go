@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -682,7 +683,7 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 		r := troubled(root, trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}, recipe.Batch{Size: 4})
 		r.Steps = slices.Insert(r.Steps, 5, recipe.Step{Args: ops.Args(new(invert))}, recipe.Step{Args: ops.Args(&relabel{Times: 3})})
 		config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3), Fuse: &fuse}
-		run := func(from State, n int) (got []string, states []State, ends []EpochSummary) {
+		run := func(from resume.State, n int) (got []string, states []resume.State, ends []EpochSummary) {
 			l := openLoader(t, r, config, Options{})
 			if err := l.Start(from, nil); err != nil {
 				t.Fatal(err)
@@ -708,7 +709,7 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 			}
 			return got, states, append(ends, l.Epoch())
 		}
-		want, states, ends := run(State{}, 14)
+		want, states, ends := run(resume.State{}, 14)
 		for i, from := range states[:len(states)-1] {
 			got, _, gotEnds := run(from, len(want)-i-1)
 			if !slices.Equal(got, want[i+1:]) {

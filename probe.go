@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"slices"
 
@@ -199,7 +200,7 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 		return nil, err
 	}
 	defer l.Close()
-	if err := l.Start(State{}, nil); err != nil {
+	if err := l.Start(resume.State{}, nil); err != nil {
 		return nil, err
 	}
 	b, err := l.Next(ctx)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"os"
 	"os/exec"
@@ -466,7 +467,7 @@ func TestACrashHasASuspect(t *testing.T) {
 		return
 	}
 	root, notes := phototest.Folder(t, 12), filepath.Join(t.TempDir(), "notes")
-	var from State
+	var from resume.State
 	run := func() (string, error) {
 		state, _ := json.Marshal(from)
 		cmd := exec.Command(os.Args[0], "-test.run=^TestACrashHasASuspect$", "-test.v")
@@ -492,7 +493,7 @@ func TestACrashHasASuspect(t *testing.T) {
 
 // crashing is what the processes do.
 func crashing(t *testing.T) {
-	var from State
+	var from resume.State
 	if err := json.Unmarshal([]byte(os.Getenv("HEADRACE_TEST_STATE")), &from); err != nil {
 		t.Fatal(err)
 	}

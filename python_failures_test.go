@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"os"
 	"path/filepath"
@@ -229,14 +230,14 @@ func TestManySamplesOfEach(t *testing.T) {
 }
 
 // batchesOf are the batches that are left, and the states at their boundaries.
-func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
+func batchesOf(t *testing.T, l *Loader) (all []string, states []resume.State) {
 	t.Helper()
 	states = walk(t, l, func(b *batch.Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
 	return all, states
 }
 
 // walk shows the batches that are left. It returns the states at their boundaries.
-func walk(t *testing.T, l *Loader, look func(*batch.Batch)) (states []State) {
+func walk(t *testing.T, l *Loader, look func(*batch.Batch)) (states []resume.State) {
 	t.Helper()
 	for {
 		states = append(states, l.State())

@@ -3,7 +3,9 @@ package headrace
 import (
 	"context"
 	"fmt"
+	"headrace/internal/resume"
 	"io"
+	"slices"
 
 	"headrace/internal/source"
 
@@ -12,16 +14,16 @@ import (
 
 // Seek returns the state n batches behind another. Where batches can be counted without looking at samples it is computed; otherwise the loader runs
 // until there, which drops what is under way. [pipe.ErrDone] says that the epochs end before.
-func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
+func (l *Loader) Seek(ctx context.Context, from resume.State, n int64) (resume.State, error) {
 	if err := l.Check(from); err != nil {
-		return State{}, err
+		return resume.State{}, err
 	}
 	l.warnOf(from)
-	if from = l.extent.settled(from); l.countable() {
+	if from = l.extent.Settled(from); l.countable() {
 		return l.jump(from, n)
 	}
 	if err := l.Start(from, nil); err != nil {
-		return State{}, err
+		return resume.State{}, err
 	}
 	defer l.Stop()
 	for done := int64(0); done < n; {
@@ -32,7 +34,7 @@ func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 			done++
 		case io.EOF:
 		default:
-			return State{}, fmt.Errorf("batch %d of the %d before: %w", done, n, err)
+			return resume.State{}, fmt.Errorf("batch %d of the %d before: %w", done, n, err)
 		}
 	}
 	return l.State(), nil
@@ -44,14 +46,14 @@ func (l *Loader) countable() bool {
 }
 
 // jump computes the state n batches behind another.
-func (l *Loader) jump(s State, n int64) (State, error) {
+func (l *Loader) jump(s resume.State, n int64) (resume.State, error) {
 	name := l.sources[0].Name
 	for n > 0 {
 		if l.config.epochsFrom(s.Epoch) == 0 {
-			return State{}, pipe.ErrDone
+			return resume.State{}, pipe.ErrDone
 		}
 		at := s.Sources[name]
-		share := source.ShareOf(l.extent.splits[name], at.Done)
+		share := source.ShareOf(l.extent.Splits[name], at.Done)
 		size := int64(share.BatchSize())
 		left := share.Batches() - (at.Position+size-1)/size
 		if n < left {
@@ -61,10 +63,46 @@ func (l *Loader) jump(s State, n int64) (State, error) {
 			break
 		}
 		n -= left
-		s = l.extent.settled(State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine})
+		s = l.extent.Settled(resume.State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine})
 		if share.Batches() == 0 {
-			return State{}, pipe.ErrDone
+			return resume.State{}, pipe.ErrDone
 		}
 	}
 	return s, nil
+}
+
+// Gather returns the record with which this loader goes on where a run stood whose ranks saved these records, under whatever world size. Under the
+// same one, that is this rank's own. Otherwise the records of all ranks are needed, in any order; where all ranks have the same batches at every moment
+// and nothing was lost ([State.InStep]), one of them is enough. What the ranks had not finished is divided anew. An [ErrState] says why it cannot be gone
+// on with, and whose records are missing. Records that cannot be of one run are refused, also where one of them is this rank's own. Nothing is changed:
+// [Loader.Start] begins there.
+func (l *Loader) Gather(records []resume.State) (resume.State, error) {
+	if len(records) == 0 {
+		return resume.State{}, fmt.Errorf("%w: there is no record", resume.ErrState)
+	}
+	if own := slices.IndexFunc(records, l.owns); own >= 0 {
+		if err := l.Check(records[own]); err != nil || len(records) == 1 {
+			return records[own], err
+		}
+		if err := resume.Together(records, l.extent, l.extentOf); err != nil {
+			return resume.State{}, fmt.Errorf("%w: %w", resume.ErrState, err)
+		}
+		return records[own], nil
+	}
+	if s := l.iterated(); s != nil {
+		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", resume.ErrState, s.Name)
+	}
+	if !resume.AllBegin(records) && l.gathers != nil {
+		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", resume.ErrState, l.gathers[0])
+	}
+	s, err := resume.Gather(records, l.extent, l.extentOf)
+	if err != nil {
+		return resume.State{}, fmt.Errorf("%w: %w", resume.ErrState, err)
+	}
+	return s, l.Check(s)
+}
+
+// owns tells whether a record is one of this rank: one without a world size, a plain epoch number, is everybody's.
+func (l *Loader) owns(s resume.State) bool {
+	return s.WorldSize == 0 || s.WorldSize == l.config.WorldSize && s.Rank == l.config.Rank
 }

@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"headrace/internal/resume"
 	"reflect"
 	"slices"
 	"sync"
@@ -36,7 +37,7 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := augmented(t, root, c.batch)
 			l := openLoader(t, r, c.config, Options{})
-			states := []State{l.Info().State}
+			states := []resume.State{l.Info().State}
 			var batches [][]row
 			for {
 				b, err := l.Next(t.Context())
@@ -66,7 +67,7 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 			if _, err := l.Seek(t.Context(), states[1], int64(len(states))); !errors.Is(err, pipe.ErrDone) {
 				t.Errorf("behind the end: %v", err)
 			}
-			if _, err := l.Seek(t.Context(), State{Epoch: -1}, 0); !errors.Is(err, ErrState) {
+			if _, err := l.Seek(t.Context(), resume.State{Epoch: -1}, 0); !errors.Is(err, resume.ErrState) {
 				t.Errorf("from nowhere: %v", err)
 			}
 			at, err := l.Seek(t.Context(), states[1], 4)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -176,7 +177,7 @@ func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Start(State{}, nil); err != nil {
+	if err := l.Start(resume.State{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

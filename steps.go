@@ -3,6 +3,7 @@ package headrace
 import (
 	"errors"
 	"fmt"
+	"headrace/internal/resume"
 	"io"
 )
 
@@ -18,7 +19,7 @@ func (l *Loader) limitSteps() error {
 	if most := l.info.BatchesPerEpoch; steps > most && most >= 0 {
 		return fmt.Errorf("%w: steps_per_epoch is %d: an epoch of %d samples has %d batches", ErrConfig, steps, l.info.SamplesPerEpoch, most)
 	}
-	l.info.BatchesPerEpoch, l.info.Exact, l.extent.steps = steps, true, steps
+	l.info.BatchesPerEpoch, l.info.Exact, l.extent.Steps = steps, true, steps
 	return nil
 }
 
@@ -32,7 +33,7 @@ func (l *Loader) cut() error {
 	l.endEpoch()
 	until := l.serial.until
 	l.Stop()
-	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
+	if err := l.Start(resume.State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
 		return err
 	}
 	return io.EOF

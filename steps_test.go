@@ -3,6 +3,7 @@ package headrace
 import (
 	"errors"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func TestStepsPerEpoch(t *testing.T) {
 	if i := l.Info(); i.BatchesPerEpoch != 4 || !i.Exact {
 		t.Errorf("%d batches per epoch, exact: %v", i.BatchesPerEpoch, i.Exact)
 	}
-	states := []State{l.Info().State}
+	states := []resume.State{l.Info().State}
 	for k := range whole {
 		b, err := l.Next(t.Context())
 		if err != nil {
@@ -128,7 +129,7 @@ func TestStepsPerEpochUnderAnotherWorldSize(t *testing.T) {
 	r := augmented(t, root, `{"size":2}`)
 	c := Config{Epochs: new(2), StepsPerEpoch: new(5)}
 	first := runWorld(t, r, c, 2, nil, func(int) int { return 3 })
-	records := []State{first[0].state, first[1].state}
+	records := []resume.State{first[0].state, first[1].state}
 	for _, run := range runWorld(t, r, c, 3, records, func(int) int { return -1 }) {
 		if len(run.batches) != 2 || run.state.Epoch != 1 {
 			t.Errorf("%d batches after three of five; then %+v", len(run.batches), run.state)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/internal/batch"
+	"headrace/internal/resume"
 	"io"
 	"os"
 	"path/filepath"
@@ -157,7 +158,7 @@ func TestRanksShareTrees(t *testing.T) {
 }
 
 // stream is a run from a place, batch after batch over the ends of epochs.
-func stream(t *testing.T, r recipe.Recipe, c Config, from *State, each func(b *batch.Batch, l *Loader)) *Loader {
+func stream(t *testing.T, r recipe.Recipe, c Config, from *resume.State, each func(b *batch.Batch, l *Loader)) *Loader {
 	t.Helper()
 	l := openLoader(t, r, c, Options{})
 	if from != nil {
@@ -184,7 +185,7 @@ func stream(t *testing.T, r recipe.Recipe, c Config, from *State, each func(b *b
 func cutAnywhere(t *testing.T, r recipe.Recipe, c Config) {
 	t.Helper()
 	c.Epochs = new(2)
-	var states []State
+	var states []resume.State
 	var want [][]row
 	stream(t, r, c, nil, func(b *batch.Batch, l *Loader) { states, want = append(states, l.State()), append(want, rows(t, b)) })
 	for i := range states {

@@ -184,6 +184,11 @@ var arrows = []arrow{
 	{"internal/source", "sample", "identities, schemas"},
 	{"internal/source", "store", "files"},
 
+	{"internal/resume", "internal/source", "where records come from"},
+	{"internal/resume", "order", "order and random draws by arithmetic"},
+	{"internal/resume", "pipe", "stages, and what ends an item or a run"},
+
+	{".", "internal/resume", "states"},
 	{".", "internal/batch", "records become rows"},
 	{".", "internal/source", "where records come from"},
 	{".", "internal/ops", "operations on records"},

@@ -12,6 +12,8 @@ import torch
 import headrace as hr
 from conftest import CLASSES, PHOTOS, digests, files_of, pipeline
 
+pytestmark = pytest.mark.smoke
+
 
 def test_an_epoch(photos):
     loader = (

@@ -14,6 +14,8 @@ import headrace as hr
 from conftest import SOURCES
 from headrace import errors
 
+pytestmark = pytest.mark.smoke
+
 PACKAGE = SOURCES / "headrace"
 
 # In workers, what is raised becomes a SampleError or RecipeError of the program, with its own type in `remote_type`.

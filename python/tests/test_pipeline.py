@@ -11,6 +11,8 @@ import pytest
 
 import headrace as hr
 
+pytestmark = pytest.mark.smoke
+
 
 def test_recipe():
     recipe = (

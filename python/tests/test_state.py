@@ -11,6 +11,8 @@ import pytest
 import headrace as hr
 from conftest import augmented, digests, files_of, pipeline
 
+pytestmark = pytest.mark.smoke
+
 
 def position(loader) -> int:
     return loader.state_dict()["sources"]["files"]["position"]

@@ -13,6 +13,8 @@ import headrace as hr
 from conftest import ROOT
 from headrace import _engine, _version
 
+pytestmark = pytest.mark.smoke
+
 
 def told_by_git() -> str:
     done = subprocess.run(["git", "-C", ROOT, "-c", "safe.directory=*", "rev-parse", "HEAD"], capture_output=True, text=True)

@@ -120,12 +120,13 @@ def join() -> Guest | None:
         return None
     token, _, name = value.partition("@")
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
+    user = None
     try:
         sock.connect(_address(name))
         _, user, _ = _CREDENTIALS.unpack(sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _CREDENTIALS.size))
-        if user != os.geteuid():  # names are free for others to take once the owner has ended
-            raise PermissionError
     except OSError:
+        pass
+    if user != os.geteuid():  # the owner has ended, and another user may have taken the name since
         sock.close()
         return None
     return Guest(_wire.Channel(sock), token)

@@ -1,4 +1,4 @@
-package headrace
+package resume
 
 import (
 	"encoding/json"
@@ -15,10 +15,10 @@ import (
 )
 
 // StateVersion is the version of [State]'s form.
-const StateVersion = 2
+const Version = 2
 
-// State is the place of a run between two batches: everything before it was yielded or lost, nothing else. It is small, readable JSON; docs/protocol.md
-// states it.
+// State is the place of a run between two batches: everything before it was yielded or
+// lost, nothing else. It is small, readable JSON; docs/protocol.md states it.
 type State struct {
 	Version   int    `json:"version"`
 	Order     int    `json:"order"`      // version of the order algorithm
@@ -43,7 +43,8 @@ type State struct {
 	Quarantine []int64 `json:"quarantine,omitempty"` // samples that are never tried, for they crashed an engine: indices, those of the recipe's sources one behind the other
 }
 
-// SourceState is how far one source has come. Its positions count this rank's share of its epoch.
+// SourceState is how far one source has come. Its positions count this rank's share of
+// its epoch.
 type SourceState struct {
 	Samples  int64      `json:"samples"`         // in the source; 0: nobody knows, or there are none
 	Position int64      `json:"position"`        // every position before it is finished
@@ -55,20 +56,22 @@ type SourceState struct {
 	Object *source.ObjectState `json:"object,omitempty"` // of an object of Python that is iterated over
 }
 
-// maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to there in every language.
+// maxEpoch is the largest epoch that a record may name: JSON's numbers are exact up to
+// there in every language.
 const maxEpoch = 1 << 53
 
 // ErrState marks a state that does not fit what is to be run.
 var ErrState = errors.New("headrace: state does not fit")
 
-// Until is a place up to which samples are tried one at a time: every position before those that it names, of an epoch.
+// Until is a place up to which samples are tried one at a time: every position before
+// those that it names, of an epoch.
 type Until struct {
 	Epoch     int64
 	Positions map[string]int64 // by source
 }
 
-// passed tells whether all is finished that lies before u.
-func (u Until) passed(s State) bool {
+// Passed tells whether all is finished that lies before u.
+func (u Until) Passed(s State) bool {
 	if int64(s.Epoch) != u.Epoch {
 		return int64(s.Epoch) > u.Epoch
 	}
@@ -80,38 +83,41 @@ func (u Until) passed(s State) bool {
 	return true
 }
 
-// extent is what states of a run are held against.
-type extent struct {
-	begin  State                  // the beginning of the run, with the place of all sources and merges
-	splits map[string]order.Split // of an epoch, by source
-	judges map[string]bool        // stages whose losses the pipeline counts
-	from   State                  // what is gone on from; nil sources: the beginning
-	steps  int64                  // batches that an epoch must have; 0: as many as there are
-	makes  bool                   // several samples may be made of one
+// Extent is what states of a run are held against.
+type Extent struct {
+	Begin  State                  // the beginning of the run, with the place of all sources and merges
+	Splits map[string]order.Split // of an epoch, by source
+	Judges map[string]bool        // stages whose losses the pipeline counts
+	From   State                  // what is gone on from; nil sources: the beginning
+	Steps  int64                  // batches that an epoch must have; 0: as many as there are
+	Makes  bool                   // several samples may be made of one
 }
 
-// redraws tells whether random steps draw other numbers in this run than in the one that saved the record. Versions of the order algorithm before this one have the same
-// orders, and the same draws but for outputs of flat_map and aggregate, which all drew what their sample did.
-func (e extent) redraws(from State) bool {
-	return e.makes && from.Order != 0 && from.Order < order.Version
+// Redraws tells whether random steps draw other numbers in this run than in the one that
+// saved the record. Versions of the order algorithm before this one have the same orders,
+// and the same draws but for outputs of flat_map and aggregate, which all drew what their
+// sample did.
+func (e Extent) Redraws(from State) bool {
+	return e.Makes && from.Order != 0 && from.Order < order.Version
 }
 
-// len is the number of positions in the epoch of a place of the source.
-func (e extent) Len(name string, at SourceState) int64 {
-	return source.ShareOf(e.splits[name], at.Done).Len()
+// Len is the number of positions in the epoch of a place of the source.
+func (e Extent) Len(name string, at SourceState) int64 {
+	return source.ShareOf(e.Splits[name], at.Done).Len()
 }
 
-// fits says why from cannot be gone on with. A record without identity keys, such as a plain epoch number, fits.
-func (e extent) fits(from State) error {
+// Fits says why from cannot be gone on with. A record without identity keys, such as a
+// plain epoch number, fits.
+func (e Extent) Fits(from State) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrState}, args...)...)
 	}
-	begin := e.begin
+	begin := e.Begin
 	switch {
 	case from.Version == 1:
-		return refuse("it has version 1, of engines that knew one source, this engine reads %d: begin at an epoch, or go on with the engine that saved it", StateVersion)
-	case from.Version != 0 && from.Version != StateVersion:
-		return refuse("it has version %d, this engine reads %d", from.Version, StateVersion)
+		return refuse("it has version 1, of engines that knew one source, this engine reads %d: begin at an epoch, or go on with the engine that saved it", Version)
+	case from.Version != 0 && from.Version != Version:
+		return refuse("it has version %d, this engine reads %d", from.Version, Version)
 	case from.Order < 0 || from.Order > order.Version:
 		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
@@ -136,9 +142,9 @@ func (e extent) fits(from State) error {
 			return refuse("it counts %d errors in the stage %q", n, name)
 		}
 	}
-	settled := e.settled(from)
-	yielded := settled.yielded()
-	if from.Dropped < 0 && !e.makes || yielded < 0 {
+	settled := e.Settled(from)
+	yielded := settled.Yielded()
+	if from.Dropped < 0 && !e.Makes || yielded < 0 {
 		return refuse("it dropped %d samples, more than it had", from.Dropped)
 	}
 	if settled.Replaced < 0 || settled.Replaced > yielded {
@@ -147,8 +153,9 @@ func (e extent) fits(from State) error {
 	return nil
 }
 
-// checkSources says what is wrong with the places. Those of merges and parts are the pipeline's to check.
-func (e extent) checkSources(from State, refuse func(string, ...any) error) error {
+// checkSources says what is wrong with the places. Those of merges and parts are the
+// pipeline's to check.
+func (e Extent) checkSources(from State, refuse func(string, ...any) error) error {
 	if len(from.Sources) == 0 {
 		if len(from.Merges) > 0 || len(from.Parts) > 0 || remembers(from.Aggregates) || from.Dropped != 0 || from.Replaced != 0 || from.Batches != 0 || some(from.Errors) {
 			return refuse("it says nothing of its sources")
@@ -156,26 +163,26 @@ func (e extent) checkSources(from State, refuse func(string, ...any) error) erro
 		return nil
 	}
 	for _, name := range appendNames(nil, from.Sources) {
-		if _, ok := e.begin.Sources[name]; !ok {
+		if _, ok := e.Begin.Sources[name]; !ok {
 			return refuse("it has a source %q, which the recipe lacks", name)
 		}
 	}
-	for _, name := range appendNames(nil, e.begin.Sources) {
+	for _, name := range appendNames(nil, e.Begin.Sources) {
 		s, ok := from.Sources[name]
 		if !ok {
 			return refuse("it lacks the source %q", name)
 		}
-		if want := e.begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
+		if want := e.Begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
 			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
 		}
-		share, err := e.splits[name].Over(s.Done)
+		share, err := e.Splits[name].Over(s.Done)
 		if err == nil {
 			err = s.check(share.Len())
 		}
 		if err != nil {
 			return refuse("its %w of the source %q", err, name)
 		}
-		if err := s.checkObject(e.begin.Sources[name].Object != nil); err != nil {
+		if err := s.checkObject(e.Begin.Sources[name].Object != nil); err != nil {
 			return refuse("its place in the source %q: %w", name, err)
 		}
 	}
@@ -185,11 +192,12 @@ func (e extent) checkSources(from State, refuse func(string, ...any) error) erro
 	return e.checkAggregates(from, refuse)
 }
 
-// checkAggregates says what is wrong with what the record says of objects that gather samples.
-func (e extent) checkAggregates(from State, refuse func(string, ...any) error) error {
+// checkAggregates says what is wrong with what the record says of objects that gather
+// samples.
+func (e Extent) checkAggregates(from State, refuse func(string, ...any) error) error {
 	for _, name := range appendNames(nil, from.Aggregates) {
 		m := from.Aggregates[name]
-		if _, ok := e.begin.Aggregates[name]; !ok {
+		if _, ok := e.Begin.Aggregates[name]; !ok {
 			return refuse("it has an aggregate %q, which the recipe lacks", name)
 		}
 		switch {
@@ -201,7 +209,7 @@ func (e extent) checkAggregates(from State, refuse func(string, ...any) error) e
 			return refuse("the state of the object of %q is no JSON of at most %d bytes", name, mostObjectState)
 		}
 	}
-	for _, name := range appendNames(nil, e.begin.Aggregates) {
+	for _, name := range appendNames(nil, e.Begin.Aggregates) {
 		if _, ok := from.Aggregates[name]; !ok && !from.begins() {
 			return refuse("it lacks the aggregate %q", name)
 		}
@@ -253,10 +261,11 @@ func some(errors map[string]int64) bool {
 	return false
 }
 
-// settled is the record as runs give it: whole, each loss once, and the end of an epoch as the beginning of the next. With another setting of fuse there are other stages: what
+// Settled is the record as runs give it: whole, each loss once, and the end of an epoch
+// as the beginning of the next. With another setting of fuse there are other stages: what
 // was counted in those that are not here is forgotten.
-func (e extent) settled(from State) State {
-	s := e.begin
+func (e Extent) Settled(from State) State {
+	s := e.Begin
 	s.Epoch, s.Quarantine, s.Errors = from.Epoch, from.Quarantine, maps.Clone(s.Errors)
 	if e.ended(from) {
 		s.Epoch++
@@ -273,9 +282,9 @@ func (e extent) settled(from State) State {
 	}
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
-		at.Samples = e.begin.Sources[name].Samples
+		at.Samples = e.Begin.Sources[name].Samples
 		if at.Object == nil {
-			at.Object = e.begin.Sources[name].Object
+			at.Object = e.Begin.Sources[name].Object
 		}
 		at.Lost = slices.Compact(slices.Sorted(slices.Values(at.Lost)))
 		s.Sources[name] = at
@@ -284,8 +293,8 @@ func (e extent) settled(from State) State {
 }
 
 // ended tells whether all positions of all sources are finished.
-func (e extent) ended(s State) bool {
-	if s.Batches < e.steps {
+func (e Extent) ended(s State) bool {
+	if s.Batches < e.Steps {
 		return false // it has nothing left, and too little: that is an error to come
 	}
 	some := false
@@ -299,8 +308,8 @@ func (e extent) ended(s State) bool {
 	return some
 }
 
-// resume is where the pipeline goes on. The record is settled.
-func (e extent) resume(s State) pipe.State {
+// Resume is where the pipeline goes on. The record is settled.
+func (e Extent) Resume(s State) pipe.State {
 	p := pipe.State{Version: pipe.StateVersion, Sources: make(map[string]pipe.SourceState, len(s.Sources)), Merges: s.Merges, Parts: s.Parts}
 	for name, at := range s.Sources {
 		p.Sources[name] = pipe.SourceState{Epoch: s.Epoch, Low: at.Position, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
@@ -313,10 +322,10 @@ func (e extent) resume(s State) pipe.State {
 			p.Memories[name] = m
 		}
 	}
-	for name := range e.judges {
+	for name := range e.Judges {
 		if n := s.Errors[name]; n > 0 {
 			if p.Losses == nil {
-				p.Losses = make(map[string]int64, len(e.judges))
+				p.Losses = make(map[string]int64, len(e.Judges))
 			}
 			p.Losses[name] = n
 		}
@@ -324,15 +333,15 @@ func (e extent) resume(s State) pipe.State {
 	return p
 }
 
-// at returns the record of the run at another place.
-func (e extent) at(p pipe.State) State {
-	s := e.begin
+// At returns the record of the run at another place.
+func (e Extent) At(p pipe.State) State {
+	s := e.Begin
 	s.Sources, s.Merges, s.Parts = make(map[string]SourceState, len(p.Sources)), p.Merges, p.Parts
 	for name, at := range p.Sources {
 		s.Epoch = at.Epoch
-		place := SourceState{Samples: e.begin.Sources[name].Samples, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
-		if at.Epoch == e.from.Epoch {
-			place.Done = e.from.Sources[name].Done
+		place := SourceState{Samples: e.Begin.Sources[name].Samples, Position: at.Low, Ahead: at.Ahead, Lost: at.Lost, Open: at.Open}
+		if at.Epoch == e.From.Epoch {
+			place.Done = e.From.Sources[name].Done
 		}
 		s.Sources[name] = place
 	}
@@ -341,30 +350,30 @@ func (e extent) at(p pipe.State) State {
 		s.Aggregates[name] = p.Memories[name]
 	}
 	s.Errors = maps.Clone(s.Errors)
-	for name := range e.judges {
+	for name := range e.Judges {
 		s.Errors[name] = p.Losses[name]
 	}
 	return s
 }
 
 // samples is the number of them in all sources.
-func (e extent) samples() (n int64) {
-	for _, s := range e.splits {
+func (e Extent) samples() (n int64) {
+	for _, s := range e.Splits {
 		n += s.Samples
 	}
 	return n
 }
 
-// lost is the number of samples lost in the epoch. The record is settled.
-func (s State) lost() (n int64) {
+// LostSamples is the number of samples lost in the epoch. The record is settled.
+func (s State) LostSamples() (n int64) {
 	for _, at := range s.Sources {
 		n += int64(len(at.Lost))
 	}
 	return n
 }
 
-// yielded is the number of samples that the epoch had yielded. The record is settled.
-func (s State) yielded() (n int64) {
+// Yielded is the number of samples that the epoch had yielded. The record is settled.
+func (s State) Yielded() (n int64) {
 	for _, at := range s.Sources {
 		n += at.Position
 		for _, r := range at.Ahead {
@@ -379,13 +388,15 @@ func (s State) yielded() (n int64) {
 	return n - s.Dropped
 }
 
-// finished reports whether a position is one that the record counts as finished, besides those that it lists as lost.
+// finished reports whether a position is one that the record counts as finished, besides
+// those that it lists as lost.
 func (s SourceState) finished(pos int64) bool {
 	return pos < s.Position || slices.ContainsFunc(s.Ahead, func(r [2]int64) bool { return r[0] <= pos && pos < r[1] })
 }
 
-// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from batches to errors, but not what was lost. Unlike
-// encoding/json it needs no memory besides.
+// AppendPlace appends what a batch brings of the record after it, as JSON: the keys from
+// batches to errors, but not what was lost. Unlike encoding/json it needs no memory
+// besides.
 func (s State) AppendPlace(dst []byte) []byte {
 	dst = append(dst, `{"sources":{`...)
 	var names [8]string
@@ -456,7 +467,8 @@ func appendNames[V any](dst []string, m map[string]V) []string {
 	return dst
 }
 
-// appendKey appends the name of a step, which has nothing to escape, as the key of member i of an object.
+// appendKey appends the name of a step, which has nothing to escape, as the key of member
+// i of an object.
 func appendKey(dst []byte, i int, name string) []byte {
 	if i > 0 {
 		dst = append(dst, ',')
@@ -492,7 +504,8 @@ func appendList(dst []byte, numbers []int64) []byte {
 // mostObjectState bounds what an object of Python says of itself.
 const mostObjectState = 1 << 20
 
-// checkObject says what is wrong with what the record says of an object. Only where it is iterated over should it.
+// checkObject says what is wrong with what the record says of an object. Only where it is
+// iterated over should it.
 func (s SourceState) checkObject(iterated bool) error {
 	o := s.Object
 	switch {

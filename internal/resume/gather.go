@@ -1,4 +1,4 @@
-package headrace
+package resume
 
 import (
 	"errors"
@@ -12,57 +12,34 @@ import (
 	"headrace/order"
 )
 
-// Gather returns the record with which this loader goes on where a run stood whose ranks saved these records, under whatever world size. Under the
-// same one, that is this rank's own. Otherwise the records of all ranks are needed, in any order; where all ranks have the same batches at every moment
-// and nothing was lost ([State.InStep]), one of them is enough. What the ranks had not finished is divided anew. An [ErrState] says why it cannot be gone
-// on with, and whose records are missing. Records that cannot be of one run are refused, also where one of them is this rank's own. Nothing is changed:
-// [Loader.Start] begins there.
-func (l *Loader) Gather(records []State) (State, error) {
-	if len(records) == 0 {
-		return State{}, fmt.Errorf("%w: there is no record", ErrState)
+// Gather makes the record of a rank of the records of all ranks of another run. Extents
+// are those of any rank.
+func Gather(records []State, own Extent, of func(world, rank int) (Extent, error)) (State, error) {
+	g := gathering{own: own, of: of, world: records[0].WorldSize}
+	if err := g.add(records); err != nil {
+		return State{}, err
 	}
-	g := gathering{loader: l, world: records[0].WorldSize}
-	if own := slices.IndexFunc(records, l.owns); own >= 0 {
-		if err := l.Check(records[own]); err != nil || len(records) == 1 {
-			return records[own], err
-		}
-		if err := g.add(records); err != nil {
-			return State{}, fmt.Errorf("%w: %w", ErrState, err)
-		}
-		return records[own], nil
-	}
-	if s := l.iterated(); s != nil {
-		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.Name)
-	}
-	if !allBegin(records) && l.gathers != nil {
-		return State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", ErrState, l.gathers[0])
-	}
-	err := g.add(records)
-	if err == nil {
-		var s State
-		if s, err = g.join(); err == nil {
-			return s, l.Check(s)
-		}
-	}
-	return State{}, fmt.Errorf("%w: %w", ErrState, err)
+	return g.join()
 }
 
-// owns tells whether a record is one of this rank: one without a world size, a plain epoch number, is everybody's.
-func (l *Loader) owns(s State) bool {
-	return s.WorldSize == 0 || s.WorldSize == l.config.WorldSize && s.Rank == l.config.Rank
+// Together says why records cannot be of one run.
+func Together(records []State, own Extent, of func(world, rank int) (Extent, error)) error {
+	g := gathering{own: own, of: of, world: records[0].WorldSize}
+	return g.add(records)
 }
 
 // gathering joins the records of the ranks of a world.
 type gathering struct {
-	loader *Loader
-	world  int
-	ranks  []ranked
+	own   Extent                                // of the rank that goes on
+	of    func(world, rank int) (Extent, error) // of any rank
+	world int
+	ranks []ranked
 }
 
 // ranked is the record of one rank, settled, and what it is held against.
 type ranked struct {
 	State
-	extent extent
+	extent Extent
 	inStep bool // with the other ranks
 }
 
@@ -75,21 +52,23 @@ func (g *gathering) add(records []State) error {
 		if slices.ContainsFunc(g.ranks, func(other ranked) bool { return other.Rank == r.Rank }) {
 			return fmt.Errorf("there are two records of rank %d: give the one that the run is to go on from", r.Rank)
 		}
-		e, err := g.loader.extentOf(r.WorldSize, r.Rank)
+		e, err := g.of(r.WorldSize, r.Rank)
 		if err == nil {
-			err = e.fits(r)
+			err = e.Fits(r)
 		}
 		if err != nil {
 			return fmt.Errorf("the record of rank %d of %d: %w", r.Rank, r.WorldSize, err)
 		}
-		s := e.settled(r)
+		s := e.Settled(r)
 		s.Decoder, s.Order = r.Decoder, r.Order
-		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.loader.extent.begin.InStep && s.whole()})
+		g.ranks = append(g.ranks, ranked{s, e, r.InStep && g.own.Begin.InStep && s.whole()})
 	}
 	return g.apart()
 }
 
-// apart says which records cannot be of one run: all ranks have as many batches in an epoch, so none is more than one epoch ahead, and all have begun with the same part of it.
+// apart says which records cannot be of one run: all ranks have as many batches in an
+// epoch, so none is more than one epoch ahead, and all have begun with the same part of
+// it.
 func (g *gathering) apart() error {
 	first := g.first()
 	for _, r := range g.ranks {
@@ -110,7 +89,8 @@ func (g *gathering) first() ranked {
 	return slices.MinFunc(g.ranks, func(a, b ranked) int { return a.Epoch - b.Epoch })
 }
 
-// whole tells whether all that the record counts as finished are samples yielded, and there are none beyond its positions.
+// whole tells whether all that the record counts as finished are samples yielded, and
+// there are none beyond its positions.
 func (s State) whole() bool {
 	for _, at := range s.Sources {
 		if len(at.Ahead) > 0 || len(at.Lost) > 0 {
@@ -129,10 +109,10 @@ func (g *gathering) join() (State, error) {
 			return State{}, err
 		}
 	}
-	s := g.loader.extent.begin
+	s := g.own.Begin
 	s.Epoch, s.Sources = first.Epoch, map[string]SourceState{}
 	for name, at := range first.Sources {
-		share := source.ShareOf(first.extent.splits[name], at.Done)
+		share := source.ShareOf(first.extent.Splits[name], at.Done)
 		var err error
 		if together {
 			at.Done, err = after(share, at.Position)
@@ -152,7 +132,7 @@ func (g *gathering) join() (State, error) {
 	}
 	slices.Sort(s.Quarantine)
 	s.Quarantine = slices.Compact(s.Quarantine)
-	s = g.loader.extent.settled(s)
+	s = g.own.Settled(s)
 	s.Decoder, s.Order = first.Decoder, first.Order
 	return s, nil
 }
@@ -193,7 +173,7 @@ func (g *gathering) complete(first ranked) error {
 			missing = append(missing[:20], "…")
 		}
 		return fmt.Errorf("it was saved with world_size %d by rank %d, this is rank %d of %d: to divide anew what is left takes the records of all ranks, and there is none of %s%s",
-			g.world, first.Rank, g.loader.config.Rank, g.loader.config.WorldSize, ranks, strings.Join(missing, ", "))
+			g.world, first.Rank, g.own.Begin.Rank, g.own.Begin.WorldSize, ranks, strings.Join(missing, ", "))
 	}
 	for _, r := range g.ranks {
 		if len(r.Parts) > 0 || r.opens() {
@@ -203,7 +183,8 @@ func (g *gathering) complete(first ranked) error {
 	return nil
 }
 
-func allBegin(records []State) bool {
+// AllBegin reports whether all records are the beginnings of their epochs.
+func AllBegin(records []State) bool {
 	return !slices.ContainsFunc(records, func(s State) bool { return !s.begins() })
 }
 
@@ -227,7 +208,8 @@ func (s State) opens() bool {
 	return false
 }
 
-// finished returns what the ranks have finished of a source together. Who has come to the next epoch has finished its share of this one.
+// finished returns what the ranks have finished of a source together. Who has come to the
+// next epoch has finished its share of this one.
 func (g *gathering) finished(name string, share order.Share, first ranked) ([][2]int64, error) {
 	frontiers := make([]order.Frontier, g.world)
 	for _, r := range g.ranks {
