@@ -61,7 +61,7 @@ func (i *Info) checkScans(src []byte) error {
 		return nil
 	}
 	scans := int64(0)
-	for rest := src[2:]; ; {
+	for rest := src[min(2, len(src)):]; ; {
 		marker, _, after, err := nextSegment(rest)
 		if err != nil {
 			break

@@ -37,7 +37,7 @@ func frugal(t *testing.T, d media.Decoder, files []File) {
 func MemoryOf(t testing.TB, f func()) int64 {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(10)) // garbage that waits for the collector is no need of f's, and its amount is chance
-	runtime.GC() // a pool holds what was put back for one collection more
+	runtime.GC()                                     // a pool holds what was put back for one collection more
 	debug.FreeOSMemory()
 	// 5 sets the largest size so far to the size now.
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {

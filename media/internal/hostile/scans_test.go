@@ -1,4 +1,4 @@
-package media_test
+package hostile
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 
 	"headrace/media"
 	"headrace/media/internal/testjpeg"
-	_ "headrace/media/turbo"
 )
 
 // Each scan costs a pass over all blocks: hundreds of a large image are refused, those of a small one are decoded.
