@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"headrace/internal/batch"
+	"headrace/internal/compile"
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/internal/resume"
@@ -20,6 +21,9 @@ type (
 
 	// InFlight is told which samples are being worked on by C code. Cell is the number of the operation among those that run at once.
 	InFlight = ops.InFlight
+
+	// Stage is what runs as one: it has a line of its own in the statistics, under the same name.
+	Stage = compile.Stage
 
 	// Batch is a number of samples, stacked, in shared memory that its holder owns until [Batch.Release], or until
 	// [Batch.Send] gives it to a consumer in another process.

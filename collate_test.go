@@ -7,14 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 
@@ -537,15 +538,15 @@ func TestCollateIsWrittenIntoTheBatch(t *testing.T) {
 		defer l.Close()
 		var mu sync.Mutex
 		calls := 0
-		do := l.collating.Make
-		l.collating.Make = func(ctx context.Context, a batch.Job) (batch.Made, error) {
+		do := l.compiled.Collating.Make
+		l.compiled.Collating.Make = func(ctx context.Context, a batch.Job) (batch.Made, error) {
 			m, err := do(ctx, a)
 			mu.Lock()
 			defer mu.Unlock()
 			calls++
 			for i, v := range m.Values {
 				if is := record.Overlap(a.Slot, v.Data); is != (len(v.Shape) > 0) {
-					t.Errorf("%s %v is written into the batch: %v", l.collating.Out[i].Name, v.Shape, is)
+					t.Errorf("%s %v is written into the batch: %v", l.compiled.Collating.Out[i].Name, v.Shape, is)
 				}
 			}
 			return m, err

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

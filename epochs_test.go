@@ -3,11 +3,12 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"strings"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 
@@ -156,7 +157,7 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
+		l.compiled.Flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
 			return nil, &sample.Error{Key: it.Key, Err: end}
 		}, pipe.Opts{Name: "fail"})
 		if err := l.Start(resume.State{}, nil); err != nil {

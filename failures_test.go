@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"io/fs"
 	"os"
@@ -14,6 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

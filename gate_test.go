@@ -1,8 +1,9 @@
 package headrace
 
 import (
-	"headrace/internal/resume"
 	"testing"
+
+	"headrace/internal/resume"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"

@@ -3,13 +3,14 @@ package headrace
 import (
 	"errors"
 	"fmt"
-	"headrace/internal/resume"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

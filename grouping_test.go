@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,6 +15,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

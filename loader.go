@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
+	"headrace/internal/compile"
 	"io"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/source"
 
@@ -59,24 +61,24 @@ type Options struct {
 
 // Info is what is known of a loader before it runs.
 type Info struct {
-	Fields          []batch.Field `json:"fields"`
-	Rows            int           `json:"rows"`       // of a full batch; of one that is made whole the samples
-	SlotBytes       int           `json:"slot_bytes"` // of a batch
-	Samples         int64         `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
-	Sources         []Source      `json:"sources"`    // in the order of the recipe
-	SamplesPerEpoch int64         `json:"samples_per_epoch"`
-	BatchesPerEpoch int64         `json:"batches_per_epoch"` // -1: not bounded
-	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
-	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
-	Whole           bool          `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
-	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
-	Epochs          *int          `json:"epochs"`
-	Decoder         string        `json:"decoder"`
-	Workers         int           `json:"workers"`
-	HoldLimit       int64         `json:"hold_limit"`
-	Pipeline        string        `json:"pipeline"` // for people
-	Stages          []Stage       `json:"stages"`   // in the order in which samples pass them
-	State           resume.State  `json:"state"`    // the beginning
+	Fields          []batch.Field   `json:"fields"`
+	Rows            int             `json:"rows"`       // of a full batch; of one that is made whole the samples
+	SlotBytes       int             `json:"slot_bytes"` // of a batch
+	Samples         int64           `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
+	Sources         []Source        `json:"sources"`    // in the order of the recipe
+	SamplesPerEpoch int64           `json:"samples_per_epoch"`
+	BatchesPerEpoch int64           `json:"batches_per_epoch"` // -1: not bounded
+	Exact           bool            `json:"exact"`             // BatchesPerEpoch is a count, not a bound
+	Grouped         bool            `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
+	Whole           bool            `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
+	Classes         []recipe.Path   `json:"classes,omitempty"` // names of labels, where they have any
+	Epochs          *int            `json:"epochs"`
+	Decoder         string          `json:"decoder"`
+	Workers         int             `json:"workers"`
+	HoldLimit       int64           `json:"hold_limit"`
+	Pipeline        string          `json:"pipeline"` // for people
+	Stages          []compile.Stage `json:"stages"`   // in the order in which samples pass them
+	State           resume.State    `json:"state"`    // the beginning
 }
 
 // Source is where samples come from.
@@ -85,13 +87,6 @@ type Source struct {
 	Samples         int64  `json:"samples"`           // in it
 	SamplesPerEpoch int64  `json:"samples_per_epoch"` // of them, this rank's share
 	First           int64  `json:"first"`             // the number of its first sample where those of all sources are numbered, one source behind the other
-}
-
-// Stage is what runs as one: it has a line of its own in the statistics, under the same name.
-type Stage struct {
-	Name    string   `json:"name"`
-	Steps   []string `json:"steps"`   // the recipe's steps that it carries out, by their names; none: it reads files, or waits for memory to decode
-	Workers int      `json:"workers"` // samples in hand at once
 }
 
 // EpochSummary is what became of an epoch. What was finished of it under another world size is not in it.
@@ -110,35 +105,26 @@ type EpochSummary struct {
 // Next and State belong to one goroutine at a time. Stats, SetWorkers, Release and SetWaiting may be called by any, at any time; Start, Stop and Close not
 // while a Next is under way.
 type Loader struct {
-	config  Config
-	options Options
-	recipe  recipe.Recipe
-	info    Info
-	sources []*source.Listing // in the order of the recipe
-	batch   recipe.Batch
-	extent  resume.Extent
-	layout  batch.Layout
-	arena   *arena.Arena
-	writers *extern.Pool // whose workers write into batches; nil: nobody does but the engine
-	budget  *budget.Budget
-	slots   *batch.Slots
-	gate    *Gate
-	flow    pipe.Flow[*batch.Batch]
-	work    ops.Env
+	config   Config
+	options  Options
+	recipe   recipe.Recipe
+	info     Info
+	sources  []*source.Listing // in the order of the recipe
+	batch    recipe.Batch
+	extent   resume.Extent
+	layout   batch.Layout
+	arena    *arena.Arena
+	budget   *budget.Budget
+	slots    *batch.Slots
+	gate     *Gate
+	work     ops.Env
+	compiled *compile.Program
 
-	groups    bool             // samples come into batches by what they are
-	collating *batch.Collating // makes batches; nil: samples are stacked, or packed
-	drops     bool             // some may be left out on purpose, as operations do that are not the engine's own
-	makes     bool             // some may be made into several
-	gathers   []string         // stages that make samples of several
-	spending  spending
-	computing []string       // stages whose workers compute, by name
-	reading   []string       // stages whose workers wait
-	calling   []string       // stages whose workers are Python's
-	workers   map[string]int // guarded by mu: by stage, how many workers were set
+	groups   bool // samples come into batches by what they are
+	spending spending
+	workers  map[string]int // guarded by mu: by stage, how many workers were set
 
-	skipping map[string]bool // by stage, whether bad samples are skipped
-	failure  error           // why Next gives no more; nil: the run knows
+	failure error // why Next gives no more; nil: the run knows
 
 	serial  serial
 	tracing tracing
@@ -174,7 +160,7 @@ func (l *Loader) Check(from resume.State) error {
 	if err := l.extent.Fits(from); err != nil {
 		return err
 	}
-	if err := l.flow.Fits(l.extent.Resume(l.extent.Settled(from))); err != nil {
+	if err := l.compiled.Flow.Fits(l.extent.Resume(l.extent.Settled(from))); err != nil {
 		return fmt.Errorf("%w: %w", resume.ErrState, err)
 	}
 	return nil
@@ -207,7 +193,7 @@ func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
 		return nil // Next says so
 	}
 	l.serial.begin(l.gate, serialUntil)
-	run, err := pipe.Start(context.Background(), l.flow, pipe.Config{
+	run, err := pipe.Start(context.Background(), l.compiled.Flow, pipe.Config{
 		Resume:   l.extent.Resume(from),
 		Epochs:   left,
 		Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
@@ -307,7 +293,7 @@ func (l *Loader) judged(err error) error {
 	if start := (*extern.StartError)(nil); !errors.As(err, &failed) || errors.As(err, &start) || pipe.Stops(err) {
 		return err
 	}
-	skips, known := l.skipping[failed.Stage]
+	skips, known := l.compiled.Skipping[failed.Stage]
 	if !known {
 		skips = l.config.OnError == ops.Skip
 	}
@@ -384,9 +370,9 @@ func (l *Loader) State() resume.State {
 	}
 	s.Replaced = l.count.Replaced
 	l.spending.note(s.Errors)
-	if l.drops {
+	if l.compiled.Drops {
 		s.Dropped = s.Yielded() - l.count.Samples // what is finished and was in no batch
-		if !l.makes {
+		if !l.compiled.Makes {
 			s.Dropped = max(0, s.Dropped)
 		}
 	}

@@ -3,11 +3,12 @@ package headrace
 import (
 	"flag"
 	"fmt"
-	"headrace/internal/resume"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/source"
 

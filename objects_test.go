@@ -5,9 +5,10 @@ package headrace
 import (
 	"encoding/binary"
 	"fmt"
-	"headrace/internal/batch"
 	"strings"
 	"testing"
+
+	"headrace/internal/batch"
 
 	"headrace/internal/leak"
 	"headrace/recipe"

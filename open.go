@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/internal/compile"
+	"os"
+
 	"headrace/internal/batch"
 	"headrace/internal/resume"
-	"math"
-	"os"
 
 	"headrace/internal/source"
 
@@ -65,7 +66,7 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPrograms(r, p); err != nil {
+	if err := compile.CheckCode(r, p); err != nil {
 		return nil, err
 	}
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
@@ -74,7 +75,7 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 	if err := l.list(ctx, p, f); err != nil {
 		return nil, err
 	}
-	l.groups = groups(r, p)
+	l.groups = compile.Groups(r, p)
 	if l.batch = p.Batch; p.Buckets != nil || p.Pack != nil {
 		l.batch = recipe.Batch{Size: 1}
 	}
@@ -86,7 +87,7 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 	if err := l.checkRanks(p); err != nil {
 		return nil, err
 	}
-	forms, err := formsOf(r, p, l.size())
+	forms, err := compile.Sizes(r, p, l.size())
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +110,14 @@ func (f *found) open(ctx context.Context, r recipe.Recipe, schema sample.Schema,
 			l.work.Host.Close()
 		}
 	}()
-	whole, end, err := l.compile(p)
+	l.compiled, err = compile.Compile(p, compile.Target{
+		Env: &l.work, Sources: l.sources, Layout: &l.layout, Slots: l.slots, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
+		Rows: l.size(), Workers: l.info.Workers, Readers: l.readers(), Prefetch: l.config.Prefetch, InOrder: l.config.Order == InputOrder, Groups: l.groups,
+	})
 	if err != nil {
 		return nil, err
 	}
-	if l.flow, err = l.join(whole, end, p); err == nil {
-		err = l.flow.Check()
-	}
-	if err != nil {
-		return nil, err
-	}
-	l.describe(whole, p)
+	l.describe(p)
 	if err := l.limitSteps(); err != nil {
 		return nil, err
 	}
@@ -312,13 +310,18 @@ func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
 // size is how many samples, or rows, a full batch of this rank has.
 func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize() }
 
-func (l *Loader) describe(whole *line, p fuse.Plan) {
+func (l *Loader) describe(p fuse.Plan) {
 	i := &l.info
+	i.Stages = l.compiled.Stages
+	if l.compiled.Relabels {
+		i.Classes = nil
+	}
+	l.spending.own = l.compiled.Replaceable
 	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
 	if i.Whole {
 		i.Rows = l.size()
 	}
-	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.makes, Begin: resume.State{
+	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Begin: resume.State{
 		Version: resume.Version, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]resume.SourceState{},
 	}}
@@ -334,7 +337,7 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 		i.Samples += s.Split.Samples
 	}
 	l.extent.Begin.Errors = l.counted()
-	for _, name := range l.gathers {
+	for _, name := range l.compiled.Gathers {
 		if l.extent.Begin.Aggregates == nil {
 			l.extent.Begin.Aggregates = map[string]pipe.Memory{}
 		}
@@ -348,18 +351,18 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 			l.extent.Begin.Merges[m.Name] = pipe.Progress{}
 		}
 	}
-	i.SamplesPerEpoch, i.Exact = whole.epoch()
+	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
 	rows := int64(i.Rows)
 	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
 		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
 	}
 	switch {
 	case l.groups:
-		i.BatchesPerEpoch, i.Exact, i.Grouped = l.mostBatches(p, i.SamplesPerEpoch), false, true
+		i.BatchesPerEpoch, i.Exact, i.Grouped = compile.MostBatches(&l.layout, p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1:
 		i.BatchesPerEpoch = l.sources[0].Split.Batches()
 	}
-	if l.makes {
+	if l.compiled.Makes {
 		i.BatchesPerEpoch, i.Exact = -1, false
 	}
 	unknown := l.iterated() != nil
@@ -368,12 +371,12 @@ func (l *Loader) describe(whole *line, p fuse.Plan) {
 	}
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
 	_, skips := l.failing().Does(ops.Skip, l.recipe)
-	i.Exact = i.Exact && !skips && (!l.drops || l.config.WorldSize > 1)
+	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1)
 	i.Epochs = l.config.Epochs
 	i.Decoder = l.extent.Begin.Decoder
 	i.Pipeline = l.recipe.String()
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.gathers == nil
+	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.compiled.Gathers == nil
 	i.State = l.extent.Settled(resume.State{})
 }
 
@@ -392,30 +395,9 @@ func (l *Loader) counted() map[string]int64 {
 	return errors
 }
 
-// epoch is how many samples an epoch of the line has, on this rank, when none is lost; where that is not exact, it is the most.
-func (n *line) epoch() (samples int64, exact bool) {
-	if n.source != nil {
-		return n.source.Split.Len(), true
-	}
-	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
-	turns := int64(math.MaxInt64)
-	for i, of := range n.of {
-		s, known := of.epoch()
-		exact = exact && known
-		samples += s
-		if k := int64(len(n.of)); s < math.MaxInt64/k-k { // the first turn for which this one has nothing left
-			turns = min(turns, s*k+int64(i))
-		}
-	}
-	if n.merge.Until == "shortest" && n.merge.Order == "round_robin" {
-		return min(samples, turns), exact
-	}
-	return samples, exact
-}
-
 // extentOf is what records of a rank of another world are held against.
 func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
-	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.makes, Steps: l.extent.Steps}
+	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps}
 	e.Begin.WorldSize, e.Begin.Rank = world, rank
 	for _, s := range l.sources {
 		var err error
@@ -448,10 +430,10 @@ func (l *Loader) announce(s arena.Segment) error {
 			return err
 		}
 	}
-	if l.writers == nil || !s.Pooled {
+	if l.compiled.Writers == nil || !s.Pooled {
 		return nil
 	}
-	return l.writers.Segment(s.FD, s.ID, s.Memory)
+	return l.compiled.Writers.Segment(s.FD, s.ID, s.Memory)
 }
 
 // inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand, or some batches.

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -15,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

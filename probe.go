@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"slices"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/source"
 
@@ -462,7 +463,7 @@ func (f *found) collate(ctx context.Context, r recipe.Recipe, before recipe.Chai
 	if err != nil {
 		return err
 	}
-	args.Collate.Gives.Schema, f.room = l.collating.Found, int(min(2*int64(l.collating.Bytes), batch.MaxSlot))
+	args.Collate.Gives.Schema, f.room = l.compiled.Collating.Found, int(min(2*int64(l.compiled.Collating.Bytes), batch.MaxSlot))
 	return nil
 }
 

@@ -78,7 +78,7 @@ func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pi
 	l.work.Host.Await()
 	opts := pipe.ProfileOpts{Items: probeItems, Workers: []int{1}, Epoch: o.Epoch, Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch)}
 	empty := l.budget.Stats().Used // but for the batches
-	if _, err := pipe.Profile(ctx, l.flow, opts); err != nil {
+	if _, err := pipe.Profile(ctx, l.compiled.Flow, opts); err != nil {
 		return pipe.Report{}, err
 	}
 	each := max(1, (l.budget.Stats().Peak-empty)/probeItems)
@@ -92,7 +92,7 @@ func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pi
 		o.Items = int(min(fits, profileItems))
 	}
 	opts.Items, opts.Workers, opts.Progress = o.Items, o.Workers, o.Progress
-	report, err := pipe.Profile(ctx, l.flow, opts)
+	report, err := pipe.Profile(ctx, l.compiled.Flow, opts)
 	if err == nil && report.Items == 0 {
 		err = errors.New("headrace: there is nothing to profile: the epoch has no samples")
 	}

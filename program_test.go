@@ -7,8 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
+	"headrace/internal/compile"
 	"io"
 	"os"
 	"os/exec"
@@ -21,6 +20,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/source"
 
@@ -231,15 +233,9 @@ func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path 
 		t.Fatal(err)
 	}
 	listed = &source.Listing{Source: record.Source{Draws: 1, Lane: held.Lane(), Key: func(int64) string { return path }, Samples: 10}, Contents: &source.Files{Table: table, Labels: make([]int64, 10)}, Split: order.Split{Samples: 1, Batch: 1, World: 1}}
-	c := compiler{work: w, layout: new(batch.Layout), sources: []*source.Listing{listed}, spending: map[string]int{}, skipping: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}}}
-	whole, err := c.line(p.Samples)
+	ops, err = compile.StageOperations(p, compile.Target{Env: w, Layout: new(batch.Layout), Sources: []*source.Listing{listed}})
 	if err != nil {
 		t.Fatal(err)
-	}
-	c.end(whole, p)
-	w.Room = c.trail.places.Room
-	for _, s := range whole.steps {
-		ops = append(ops, s.stage.op)
 	}
 	return ops, listed
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"headrace/internal/batch"
 	"image"
 	"io"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"headrace/internal/batch"
 
 	"headrace/extern"
 	"headrace/internal/leak"

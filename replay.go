@@ -3,9 +3,10 @@ package headrace
 import (
 	"context"
 	"fmt"
-	"headrace/internal/resume"
 	"io"
 	"slices"
+
+	"headrace/internal/resume"
 
 	"headrace/internal/source"
 
@@ -92,8 +93,8 @@ func (l *Loader) Gather(records []resume.State) (resume.State, error) {
 	if s := l.iterated(); s != nil {
 		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", resume.ErrState, s.Name)
 	}
-	if !resume.AllBegin(records) && l.gathers != nil {
-		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", resume.ErrState, l.gathers[0])
+	if !resume.AllBegin(records) && l.compiled.Gathers != nil {
+		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", resume.ErrState, l.compiled.Gathers[0])
 	}
 	s, err := resume.Gather(records, l.extent, l.extentOf)
 	if err != nil {

@@ -3,11 +3,12 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/resume"
 	"reflect"
 	"slices"
 	"sync"
 	"testing"
+
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

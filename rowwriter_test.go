@@ -4,12 +4,14 @@ package headrace
 
 import (
 	"fmt"
-	"headrace/internal/batch"
+	"headrace/internal/compile"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"headrace/internal/batch"
 
 	"headrace/internal/leak"
 	"headrace/internal/record"
@@ -49,8 +51,8 @@ func TestRowsAreWhatIsStored(t *testing.T) {
 			if len(got) < 40 || strings.Contains(steps, `"drop_last":false`) && len(got) != 58 {
 				t.Errorf("%d samples", len(got))
 			}
-			if (l.writers == nil) != (round%4 == 0) || s.writers != nil {
-				t.Errorf("rows are written by %v, and split by %v", l.writers, s.writers)
+			if (l.compiled.Writers == nil) != (round%4 == 0) || s.compiled.Writers != nil {
+				t.Errorf("rows are written by %v, and split by %v", l.compiled.Writers, s.compiled.Writers)
 			}
 			nothingHeld(t, l)
 			nothingHeld(t, s)
@@ -174,7 +176,7 @@ func TestRowsBeginAgain(t *testing.T) {
 		if rest, _ := batchesOf(t, l); !slices.Equal(rest, whole[cut:]) {
 			t.Fatalf("cut at %d: %v, not %v", cut, rest, whole[cut:])
 		}
-		i := slices.IndexFunc(l.Info().Stages, func(s Stage) bool { return s.Name == "map+batch" })
+		i := slices.IndexFunc(l.Info().Stages, func(s compile.Stage) bool { return s.Name == "map+batch" })
 		if l.Info().Stages[i].Workers != 1+cut%3 {
 			t.Errorf("%+v", l.Info().Stages)
 		}

@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"fmt"
+
 	"headrace/internal/batch"
 	"headrace/internal/resume"
 

@@ -3,10 +3,11 @@ package headrace
 import (
 	"encoding/json"
 	"errors"
-	"headrace/internal/resume"
 	"math"
 	"strings"
 	"testing"
+
+	"headrace/internal/resume"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"

@@ -3,8 +3,9 @@ package headrace
 import (
 	"errors"
 	"fmt"
-	"headrace/internal/resume"
 	"io"
+
+	"headrace/internal/resume"
 )
 
 // ErrShort marks an epoch that came to its end before it had the batches that StepsPerEpoch promises.

@@ -2,12 +2,13 @@ package headrace
 
 import (
 	"errors"
-	"headrace/internal/batch"
-	"headrace/internal/resume"
 	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
 
 	"headrace/internal/ops"
 

@@ -3,9 +3,10 @@ package headrace
 import (
 	"context"
 	"errors"
-	"headrace/internal/batch"
 	"path/filepath"
 	"testing"
+
+	"headrace/internal/batch"
 
 	"headrace/internal/source"
 

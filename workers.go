@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"fmt"
+	"headrace/internal/compile"
 	"slices"
 
 	"headrace/internal/words"
@@ -23,7 +24,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 	stage = l.stageOf(stage)
 	names := []string{stage}
 	if stage == "" {
-		names = l.computing
+		names = l.compiled.Computing
 	} else if err := l.adjustable(stage); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	} else if err := l.work.Host.Refuses(stage, n); err != nil {
@@ -52,8 +53,8 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 
 // stageOf is the name of a stage with workers that has a step of this name; else the name.
 func (l *Loader) stageOf(name string) string {
-	is := func(s Stage) bool { return s.Name == name }
-	has := func(s Stage) bool { return slices.Contains(s.Steps, name) && l.adjustable(s.Name) == nil }
+	is := func(s compile.Stage) bool { return s.Name == name }
+	has := func(s compile.Stage) bool { return slices.Contains(s.Steps, name) && l.adjustable(s.Name) == nil }
 	if slices.ContainsFunc(l.info.Stages, is) {
 		return name
 	}
@@ -65,11 +66,11 @@ func (l *Loader) stageOf(name string) string {
 
 // adjustable is an error for a stage whose number of workers cannot be changed.
 func (l *Loader) adjustable(stage string) error {
-	all := slices.Concat(l.computing, l.reading, l.calling)
+	all := slices.Concat(l.compiled.Computing, l.compiled.Reading, l.compiled.Calling)
 	if slices.Contains(all, stage) {
 		return nil
 	}
-	if slices.ContainsFunc(l.info.Stages, func(s Stage) bool { return s.Name == stage }) {
+	if slices.ContainsFunc(l.info.Stages, func(s compile.Stage) bool { return s.Name == stage }) {
 		return fmt.Errorf("the stage %s has one worker by its nature", stage)
 	}
 	return words.Unknown("stage", stage, all)

@@ -1,7 +1,8 @@
-package headrace
+package compile
 
 import (
 	"context"
+
 	"headrace/internal/batch"
 
 	"headrace/internal/ops"
@@ -11,45 +12,50 @@ import (
 	"headrace/recipe/fuse"
 )
 
-// joiner makes a typed pipeline of lines: positions become files, files become samples, and what is at the end writes into batches.
-type joiner struct{ *Loader }
+// joiner makes a typed pipeline of lines: positions become files, files become samples,
+// and what is at the end writes into batches.
+type joiner struct {
+	*Target
+	*Program
+}
 
-// flow makes the pipeline.
-func (l *Loader) join(whole *line, end *batch.Writer, p fuse.Plan) (pipe.Flow[*batch.Batch], error) {
-	j := joiner{l}
+// join makes the pipeline.
+func (j joiner) join(whole *line, end *batch.Writer, p fuse.Plan) (pipe.Flow[*batch.Batch], error) {
 	samples := j.line(pipe.Flow[*record.Record]{}, whole, end.Replaces)
-	if l.collating = end.Collating; l.collating != nil {
-		return j.collate(samples, l.collating), nil
+	if end.Collating != nil {
+		return j.collate(samples, end.Collating), nil
 	}
 	if end.Grouping != nil {
 		return j.group(samples, end, p)
 	}
-	return pipe.Fill(samples, l.layout.Rows, l.slots, end.Fill, j.filling(end, p, p.Batch.DropLast)), nil
+	return pipe.Fill(samples, j.Layout.Rows, j.Slots, end.Fill, j.filling(end, p, p.Batch.DropLast)), nil
 }
 
 // filling are the settings of the last stage.
 func (j joiner) filling(end *batch.Writer, p fuse.Plan, dropLast bool) pipe.FillOpts {
 	o := pipe.FillOpts{
-		Name: p.Last.Name(), Workers: j.info.Workers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, DropLast: dropLast, Failures: end.Losses,
+		Name: p.Last.Name(), Workers: j.Workers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, DropLast: dropLast, Failures: end.Losses,
 	}
 	if python := end.Function; python != nil {
 		o.Workers, o.Hands, o.Staff = python.Workers, python.PerWorker, python.Pool.SetWorkers
-		j.calling = append(j.calling, o.Name)
+		j.Calling = append(j.Calling, o.Name)
 	} else {
-		o.Gate = j.gate.gate
-		j.computing = append(j.computing, o.Name)
+		o.Gate = j.Gate
+		j.Computing = append(j.Computing, o.Name)
 	}
 	j.note(o.Name, o.Workers, p.Last.Names)
 	return o
 }
 
-// line goes on behind in, in a branch, or begins at a source or a merge. Later says whether samples may have to wait for bytes behind it. As these
-// are given to the oldest first, which must be able to ask for them, nobody overtakes before the last stage that does.
+// line goes on behind in, in a branch, or begins at a source or a merge. Later says
+// whether samples may have to wait for bytes behind it. As these are given to the oldest
+// first, which must be able to ask for them, nobody overtakes before the last stage that
+// does.
 func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flow[*record.Record] {
 	switch {
 	case n.source != nil:
 		j.note(n.source.Name, 1, n.source.Names)
-		in = pipe.Discard(pipe.From(n.source.Name, n.source), j.work.Drop)
+		in = pipe.Discard(pipe.From(n.source.Name, n.source), j.Env.Drop)
 	case n.merge != nil:
 		in = j.merge(n, later || n.asks())
 	}
@@ -67,37 +73,38 @@ func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flo
 	return in
 }
 
-func (j joiner) ordered(later bool) bool { return later || j.config.Order == InputOrder }
+func (j joiner) inOrder(later bool) bool { return later || j.Target.InOrder }
 
-// keptReady is how many samples a stage keeps ready. The engine's own default is for items that
-// cost little; samples may carry decoded images, and each costs far more than handing it on.
+// keptReady is how many samples a stage keeps ready. The engine's own default is for
+// items that cost little; samples may carry decoded images, and each costs far more than
+// handing it on.
 const keptReady = 2
 
 func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.Flow[*record.Record] {
 	if s.aggregate != nil {
 		j.note(s.name, 1, s.steps)
-		return pipe.Discard(pipe.Aggregate(in, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.work.Drop)
+		return pipe.Discard(pipe.Aggregate(in, s.aggregate.Aggregator, pipe.AggregateOpts{Name: s.name, Failures: s.losses}), j.Env.Drop)
 	}
-	o := pipe.Opts{Name: s.name, Workers: j.info.Workers, Buffer: keptReady, Ordered: j.ordered(later), Failures: s.losses}
+	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.inOrder(later), Failures: s.losses}
 	switch {
 	case s.python != nil:
 		o.Workers, o.Hands, o.Staff = s.python.Workers, s.python.PerWorker, s.python.Pool.SetWorkers
-		j.calling = append(j.calling, s.name)
+		j.Calling = append(j.Calling, s.name)
 	case s.waits:
-		o.Workers = j.readers()
-		j.reading = append(j.reading, s.name)
+		o.Workers = j.Readers
+		j.Reading = append(j.Reading, s.name)
 	default:
-		o.Gate = j.gate.gate
-		j.computing = append(j.computing, s.name)
+		o.Gate = j.Gate
+		j.Computing = append(j.Computing, s.name)
 	}
 	if s.buffers {
 		o.Buffer = o.Workers
 	}
 	j.note(s.name, o.Workers, s.steps)
 	if s.flat != nil {
-		return pipe.Discard(pipe.FlatMap(in, s.flat.Expand, o), j.work.Drop)
+		return pipe.Discard(pipe.FlatMap(in, s.flat.Expand, o), j.Env.Drop)
 	}
-	return pipe.Discard(pipe.Map(in, s.op, o), j.work.Drop)
+	return pipe.Discard(pipe.Map(in, s.op, o), j.Env.Drop)
 }
 
 func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
@@ -113,24 +120,24 @@ func (j joiner) merge(n *line, later bool) pipe.Flow[*record.Record] {
 	if n.merge.Until == "shortest" {
 		o.Until = pipe.Shortest
 	}
-	return pipe.Discard(pipe.Merge(flows, o), j.work.Drop)
+	return pipe.Discard(pipe.Merge(flows, o), j.Env.Drop)
 }
 
 var mergeOrders = map[string]pipe.Order{"round_robin": pipe.RoundRobin, "weights": pipe.ByWeight, "arrival": pipe.Arrival}
 
 func (j joiner) route(in pipe.Flow[*record.Record], r *routing, later bool) pipe.Flow[*record.Record] {
-	ordered := j.ordered(later)
+	ordered := j.inOrder(later)
 	j.note(r.name, 1, r.steps)
 	var branches []func(pipe.Flow[*record.Record]) pipe.Flow[*record.Record]
 	for _, b := range r.branches {
 		branches = append(branches, func(in pipe.Flow[*record.Record]) pipe.Flow[*record.Record] { return j.line(in, b, ordered) })
 	}
-	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Buffer: keptReady, Ordered: ordered, Failures: r.losses}), j.work.Drop)
+	return pipe.Discard(pipe.Route(in, r.choose, branches, pipe.RouteOpts{Name: r.name, Buffer: keptReady, Ordered: ordered, Failures: r.losses}), j.Env.Drop)
 }
 
 // note tells people of a stage.
 func (j joiner) note(name string, workers int, steps []string) {
-	j.info.Stages = append(j.info.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
+	j.Stages = append(j.Stages, Stage{Name: name, Steps: append([]string{}, steps...), Workers: workers})
 }
 
 // namedChoice says of an error which sample it is about.

@@ -1,21 +1,23 @@
-package headrace
+package compile
 
 import (
-	"headrace/internal/batch"
 	"slices"
+
+	"headrace/internal/batch"
 
 	"headrace/group"
 	"headrace/internal/record"
 	"headrace/recipe/fuse"
 )
 
-// group appends the stage that measures samples before they are grouped, and makes the steps on an image that come behind.
+// group appends the stage that measures samples before they are grouped, and makes the
+// steps on an image that come behind.
 func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
-	t := &c.trail
+	t := &c.scope
 	p := plan.Last
 	g := &batch.Grouping{Env: c.work, Layout: c.layout}
 	for _, f := range t.schema.Ragged() {
-		g.Sequences = append(g.Sequences, t.places.Of[f.Name])
+		g.Sequences = append(g.Sequences, t.columns.Of[f.Name])
 	}
 	what := "measure "
 	switch {
@@ -25,9 +27,9 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 		g.Limit, g.Overlong = slices.Max(plan.Buckets.Lengths), overlongs[plan.Buckets.Overlong]
 	default:
 		g.Image = imageIn(plan.Schema)
-		g.Picture = t.places.Of[plan.Schema[g.Image].Name]
+		g.Picture = t.columns.Of[plan.Schema[g.Image].Name]
 	}
-	before := t.leg
+	before := t.memory
 	if p.Images != nil {
 		c.beginLeg()
 		if p.Images.Field != "" {
@@ -39,12 +41,12 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 			g.Images, g.Picture = e.Images, e.Images.To
 		}
 		if plan.Buckets == nil {
-			t.leg.Probe = record.Column{} // what measures looks at it
+			t.memory.Probe = record.Column{} // what measures looks at it
 		}
-		t.leg.Parts = append(t.leg.Parts, e.Images)
-		g.Scope, g.Lane = t.leg, c.lane
+		t.memory.Parts = append(t.memory.Parts, e.Images)
+		g.Scope, g.Lane = t.memory, c.lane
 	}
-	t.leg = before
+	t.memory = before
 	c.drops = g.Overlong == group.Drop
 	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})
 	e.Grouping = g

@@ -1,10 +1,11 @@
-package headrace
+package compile
 
 import (
 	"context"
 	"fmt"
-	"headrace/internal/batch"
 	"slices"
+
+	"headrace/internal/batch"
 
 	"headrace/internal/source"
 
@@ -19,8 +20,8 @@ import (
 	"headrace/sample"
 )
 
-// checkPrograms finds steps that are registered without code: those of recipe.Register alone.
-func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
+// CheckCode finds steps that are registered without code: those of recipe.Register alone.
+func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 	for _, part := range p.Parts() {
 		if part.Step == nil {
 			continue
@@ -38,7 +39,8 @@ func checkPrograms(r recipe.Recipe, p fuse.Plan) error {
 	return nil
 }
 
-// line is a flow as stages: from a source, or from several lines that are merged, or, in a branch, from neither.
+// line is a flow as stages: from a source, or from several lines that are merged, or, in
+// a branch, from neither.
 type line struct {
 	source *source.Listing
 	merge  *fuse.Merge
@@ -76,7 +78,8 @@ type routing struct {
 	losses   *pipe.Policy
 }
 
-// asks tells whether stages of the line may have to wait for bytes. They are given to the oldest sample first, which must be able to ask for them.
+// asks tells whether stages of the line may have to wait for bytes. They are given to the
+// oldest sample first, which must be able to ask for them.
 func (n *line) asks() bool { return slices.ContainsFunc(n.steps, step.asks) }
 
 func (s step) asks() bool {
@@ -93,7 +96,7 @@ type compiler struct {
 	lane     *budget.Lane // of samples whose batch is on its way
 	failing  ops.Policies
 	sources  []*source.Listing // those that have no line yet
-	trail    trail
+	scope    scope
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping map[string]bool // by stage, whether it skips
 	judges   map[string]bool // stages that skip, and have a limit of their own
@@ -106,41 +109,13 @@ type compiler struct {
 	relabels bool
 }
 
-// trail is what is known at a place of a line.
-type trail struct {
+// scope is what is known at a place of a line.
+type scope struct {
 	schema  sample.Schema // of samples there
-	places  record.Columns
-	leg     *ops.MemoryScope // nil: none has begun
-	way     []ops.PathStep   // how samples get there, from their beginning or from the last routing around
+	columns record.Columns
+	memory  *ops.MemoryScope // nil: none has begun
+	path    []ops.PathStep   // how samples get there, from their beginning or from the last routing around
 	samples int64            // in an epoch of this rank, at most
-}
-
-// compile makes lines of the plan, and what fills batches at their end.
-func (l *Loader) compile(p fuse.Plan) (*line, *batch.Writer, error) {
-	c := compiler{
-		work: &l.work, layout: &l.layout, lane: l.budget.Lane(), failing: l.failing(), groups: l.groups, rows: l.size(), sources: l.sources,
-		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, trail: trail{places: record.Columns{Table: record.NewTable()}},
-	}
-	whole, err := c.line(p.Samples)
-	if err != nil {
-		return nil, nil, err
-	}
-	end, err := c.end(whole, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	switch {
-	case end.Function != nil:
-		l.writers = end.Function.Pool
-	case end.Collating != nil:
-		l.writers = end.Collating.Pool
-	}
-	l.work.Room, l.spending.own, l.skipping, l.extent.Judges = c.trail.places.Room, c.spending, c.skipping, c.judges
-	l.drops, l.makes, l.gathers = c.programs || c.drops, c.makes, c.gathers
-	if c.relabels {
-		l.info.Classes = nil // other labels than those of the source
-	}
-	return whole, end, nil
 }
 
 // line goes along a flow.
@@ -168,24 +143,24 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 
 // begin gives places to what samples of a source have, and reads them.
 func (c *compiler) begin(n *line, s *fuse.Source) error {
-	t := &c.trail
+	t := &c.scope
 	t.schema = s.Schema()
-	t.places.Of = map[string]record.Column{}
+	t.columns.Of = map[string]record.Column{}
 	for _, f := range t.schema {
-		t.places.PutAny(f.Name, f.Type)
+		t.columns.PutAny(f.Name, f.Type)
 	}
 	source := n.source
 	if t.samples = source.Split.Len(); source.Iterated() {
 		t.samples = 0
 	}
 	c.beginLeg()
-	source.Scope = t.leg
+	source.Scope = t.memory
 	read := &stage{name: "read", waits: true, asks: true, buffers: true}
 	if c.failing.Sources > 1 {
 		read.name = "read " + source.Name
 	}
 	var err error
-	if read.python, err = source.Contents.Link(c.work, s, t.schema, &t.places); err != nil {
+	if read.python, err = source.Contents.Link(c.work, s, t.schema, &t.columns); err != nil {
 		return err
 	}
 	c.push(n, read, s.Failures, source.Read(c.work), c.work.Drop)
@@ -193,13 +168,13 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 }
 
 func (c *compiler) beginLeg() {
-	c.trail.leg = &ops.MemoryScope{Env: c.work}
-	c.trail.places.Fresh = nil
+	c.scope.memory = &ops.MemoryScope{Env: c.work}
+	c.scope.columns.Fresh = nil
 }
 
 // push appends a stage. Undo makes a sample as it was before its operation has failed.
 func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do ops.Op, undo func(*record.Record)) {
-	t := &c.trail
+	t := &c.scope
 	h := c.failing.Of(f, t.samples)
 	if s.python != nil {
 		h.Limit = 0 // they end a worker that takes longer
@@ -207,13 +182,13 @@ func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do ops.Op, undo f
 	s.losses = h.Policy
 	c.limit(s.name, h)
 	s.asks = s.asks || h.Replaces || h.Retries > 0 && h.Limit > 0
-	a := c.work.Guard(do, h, t.way, undo)
+	a := c.work.Guard(do, h, t.path, undo)
 	s.op = a
 	if h.Replaces {
-		s.op = c.work.Replacing(a, s.name, t.way)
+		s.op = c.work.Replacing(a, s.name, t.path)
 	}
 	s.op = ops.Named(s.op)
-	t.way = append(slices.Clip(t.way), ops.PathStep{Do: a, Waits: s.waits || s.python != nil})
+	t.path = append(slices.Clip(t.path), ops.PathStep{Do: a, Waits: s.waits || s.python != nil})
 	n.steps = append(n.steps, step{stage: s})
 }
 
@@ -233,10 +208,10 @@ func (c *compiler) limit(name string, h ops.Handling) {
 func (c *compiler) merge(n *line, m *fuse.Merge) error {
 	n.merge = m
 	ways := map[*record.Source][]ops.PathStep{}
-	begin := c.trail
+	begin := c.scope
 	samples := int64(0)
 	for _, f := range m.Of {
-		c.trail = begin
+		c.scope = begin
 		before := c.sources
 		of, err := c.line(f)
 		if err != nil {
@@ -244,22 +219,23 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 		}
 		n.of = append(n.of, of)
 		for _, s := range before[:len(before)-len(c.sources)] {
-			ways[&s.Source] = c.trail.way
+			ways[&s.Source] = c.scope.path
 		}
-		samples += c.trail.samples
+		samples += c.scope.samples
 	}
-	t := &c.trail
-	t.leg, t.samples = nil, samples
-	t.way = []ops.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+	t := &c.scope
+	t.memory, t.samples = nil, samples
+	t.path = []ops.PathStep{{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		return c.work.Follow(ctx, it, ways[it.Source])
 	}}}
 	return nil
 }
 
-// route divides samples among branches. What they give is alike, so it does not matter with which of them one goes on.
+// route divides samples among branches. What they give is alike, so it does not matter
+// with which of them one goes on.
 func (c *compiler) route(n *line, r *fuse.Route) error {
-	work, before := c.work, c.trail
-	choose, err := chooser(r, before.schema, before.places.Of[r.By])
+	work, before := c.work, c.scope
+	choose, err := chooser(r, before.schema, before.columns.Of[r.By])
 	if err != nil {
 		return err
 	}
@@ -270,23 +246,23 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 		pass := func(_ context.Context, it *record.Record) error { _, err := choose(it); return err }
 		c.push(n, &stage{name: r.Name, steps: next.steps}, r.Failures, pass, func(*record.Record) {})
 		next.name, next.steps, next.losses = r.Name+".branches", nil, nil
-		before = c.trail
+		before = c.scope
 	}
 	ways := make([][]ops.PathStep, len(r.Branches))
 	for i, b := range r.Branches {
-		c.trail = before
-		c.trail.places, c.trail.leg = before.places.Branch(), nil
-		c.trail.way = append(slices.Clip(before.way), ops.PathStep{Do: ops.OnlyBranch(i, choose, work)})
+		c.scope = before
+		c.scope.columns, c.scope.memory = before.columns.Branch(), nil
+		c.scope.path = append(slices.Clip(before.path), ops.PathStep{Do: ops.OnlyBranch(i, choose, work)})
 		branch, err := c.line(b.Flow)
 		if err != nil {
 			return err
 		}
 		next.branches = append(next.branches, branch)
-		ways[i] = c.trail.way[len(before.way)+1:]
+		ways[i] = c.scope.path[len(before.path)+1:]
 	}
-	t := &c.trail
-	t.leg = nil
-	t.way = append(slices.Clip(before.way), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
+	t := &c.scope
+	t.memory = nil
+	t.path = append(slices.Clip(before.path), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		i, err := choose(it)
 		if err != nil {
 			work.Drop(it)
@@ -326,55 +302,56 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if err != nil {
 		return err
 	}
-	c.trail.leg.Parts = append(c.trail.leg.Parts, next)
+	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
 	c.push(n, s, p.Failures, c.work.Carry(next), func(it *record.Record) { it.Values.Sweep() })
 	return nil
 }
 
-// reach sees to it that bytes are reserved for a part: it begins another leg where the one so far cannot foresee it.
+// reach sees to it that bytes are reserved for a part: it begins another leg where the
+// one so far cannot foresee it.
 func (c *compiler) reach(n *line, p fuse.Part) {
-	t := &c.trail
+	t := &c.scope
 	what := "reserve "
 	if p.Images != nil && p.Images.Field != "" {
 		what = "probe "
 	}
-	if t.leg != nil && (what != "probe " || t.leg.Probe.Kind != record.Bytes && !slices.Contains(t.places.Fresh, p.Images.Field)) {
+	if t.memory != nil && (what != "probe " || t.memory.Probe.Kind != record.Bytes && !slices.Contains(t.columns.Fresh, p.Images.Field)) {
 		return
 	}
 	c.beginLeg()
-	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.leg.Reserve, func(*record.Record) {})
+	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.memory.Reserve, func(*record.Record) {})
 }
 
 // program makes a part of a step that brings its code.
 func (c *compiler) program(s recipe.Step) (next ops.Part, err error) {
-	t := &c.trail
-	next, t.schema, err = s.Args.(ops.Program).Link(c.work, s.Name, t.schema, &t.places)
+	t := &c.scope
+	next, t.schema, err = s.Args.(ops.Program).Link(c.work, s.Name, t.schema, &t.columns)
 	c.programs = true
-	c.relabels = c.relabels || slices.Contains(t.places.Fresh, "label")
+	c.relabels = c.relabels || slices.Contains(t.columns.Fresh, "label")
 	return next, err
 }
 
 // images makes a part of steps on an image.
 func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
-	t := &c.trail
+	t := &c.scope
 	next := &ops.ImageSteps{Env: c.work, Steps: p.Images, Names: ops.StepNames(p)}
 	if field := p.Images.Field; field != "" {
-		next.From = t.places.Take(field)
-		t.leg.Probe = next.From
+		next.From = t.columns.Take(field)
+		t.memory.Probe = next.From
 		t.schema = t.schema.Without(field)
 	}
 	form, _ := media.Results(p.Images.Form, p.Images.Steps) // checked with the recipe
 	is := recipe.ImageType(form)
-	next.To = t.places.Put(p.Images.To, is)
+	next.To = t.columns.Put(p.Images.To, is)
 	t.schema = t.schema.With(p.Images.To, is)
 	return next
 }
 
 // array makes a part of a step that reads an array.
 func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
-	t := &c.trail
-	next := &ops.ReadArray{Env: c.work, From: t.places.Take(args.Field), Type: args.Type()}
-	next.To = t.places.PutArray(args.To)
+	t := &c.scope
+	next := &ops.ReadArray{Env: c.work, From: t.columns.Take(args.Field), Type: args.Type()}
+	next.To = t.columns.PutArray(args.To)
 	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
 	return next
 }
@@ -398,15 +375,15 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		c.reach(n, p)
 		e.Images = c.images(p)
 		e.Images.Last = true
-		c.trail.leg.Parts = append(c.trail.leg.Parts, e.Images)
+		c.scope.memory.Parts = append(c.scope.memory.Parts, e.Images)
 	}
-	h := c.failing.Of(p.Failures, c.trail.samples)
+	h := c.failing.Of(p.Failures, c.scope.samples)
 	c.limit(p.Name(), h)
-	e.Handle(p.Name(), h, c.trail.way)
+	e.Handle(p.Name(), h, c.scope.path)
 	if plan.Pack != nil {
-		e.Packed = c.layout.Tracks(*plan.Pack, c.trail.schema, c.trail.places.Of)
+		e.Packed = c.layout.Tracks(*plan.Pack, c.scope.schema, c.scope.columns.Of)
 		return e, nil
 	}
-	e.Lay(c.layout, plan, c.trail.places.Of)
+	e.Lay(c.layout, plan, c.scope.columns.Of)
 	return e, nil
 }

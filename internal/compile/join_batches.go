@@ -1,7 +1,8 @@
-package headrace
+package compile
 
 import (
 	"context"
+
 	"headrace/internal/batch"
 
 	"headrace/group"
@@ -12,23 +13,23 @@ import (
 
 // collate is the flow of batches behind the samples.
 func (j joiner) collate(in pipe.Flow[*record.Record], c *batch.Collating) pipe.Flow[*batch.Batch] {
-	j.slots.Packs = true // a batch is one row
+	j.Slots.Packs = true // a batch is one row
 	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: 1, DropLast: c.DropLast}
 	j.note(together.Name, 1, nil)
 	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: c.Rows} }, together), c.DropAll)
 
 	calls := pipe.FillOpts{
-		Name: c.Name, Workers: c.Workers, Hands: c.PerWorker, Staff: c.Pool.SetWorkers, Buffer: j.config.Prefetch, Ordered: j.config.Order == InputOrder, Failures: c.Losses,
+		Name: c.Name, Workers: c.Workers, Hands: c.PerWorker, Staff: c.Pool.SetWorkers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, Failures: c.Losses,
 	}
-	j.calling = append(j.calling, c.Name)
+	j.Calling = append(j.Calling, c.Name)
 	j.note(c.Name, c.Workers, []string{c.Name})
-	return pipe.Fill(lists, 1, j.slots, c.Into, calls)
+	return pipe.Fill(lists, 1, j.Slots, c.Into, calls)
 }
 
 // group is the flow of batches behind the samples.
 func (j joiner) group(in pipe.Flow[*record.Record], end *batch.Writer, p fuse.Plan) (pipe.Flow[*batch.Batch], error) {
 	step := p.Last.Names[len(p.Last.Names)-1]
-	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.info.Workers}
+	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers}
 	length := func(it *record.Record) int { return it.Length }
 	j.note(together.Name, 1, nil)
 	switch {
@@ -41,39 +42,39 @@ func (j joiner) group(in pipe.Flow[*record.Record], end *batch.Writer, p fuse.Pl
 		if err != nil {
 			return pipe.Flow[*batch.Batch]{}, err
 		}
-		j.slots.Packs = true
+		j.Slots.Packs = true
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
-		return pipe.Fill(rows, j.layout.Rows, j.slots, end.Pack, j.filling(end, p, p.Pack.DropLast)), nil
+		return pipe.Fill(rows, j.Layout.Rows, j.Slots, end.Pack, j.filling(end, p, p.Pack.DropLast)), nil
 	case p.Buckets != nil:
 		together.DropLast = p.Buckets.DropLast
 		o := group.BucketOpts{Lengths: p.Buckets.Lengths, Longest: p.Buckets.PadTo == "longest"}
-		for _, f := range j.layout.Forms {
+		for _, f := range j.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
 		begin, err := group.Buckets(length, o)
 		if err != nil {
 			return pipe.Flow[*batch.Batch]{}, err
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, j.layout.OfLength), nil
+		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, j.Layout.OfLength), nil
 	default:
 		together.DropLast = p.Batch.DropLast
 		shape := func(it *record.Record) (int, error) { return it.Group, nil }
-		begin, err := group.Shapes(shape, group.ShapeOpts{Size: j.layout.Rows, Open: len(j.layout.Forms)})
+		begin, err := group.Shapes(shape, group.ShapeOpts{Size: j.Layout.Rows, Open: len(j.Layout.Forms)})
 		if err != nil {
 			return pipe.Flow[*batch.Batch]{}, err
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, func(i int) *batch.Form { return &j.layout.Forms[i] }), nil
+		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, func(i int) *batch.Form { return &j.Layout.Forms[i] }), nil
 	}
 }
 
 // fillGroups writes samples into the batches that were made for them.
 func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], end *batch.Writer, p fuse.Plan, formOf func(S) *batch.Form) pipe.Flow[*batch.Batch] {
 	type placed = group.Placed[*record.Record, S]
-	drop := func(p placed) { j.work.Drop(p.Item) }
+	drop := func(p placed) { j.Env.Drop(p.Item) }
 	in = pipe.Discard(in, drop)
 	if g := end.Grouping; g.Scope != nil {
 		reserve := func(ctx context.Context, p placed) (placed, error) { return p, g.Reserve(ctx, p.Item) }
-		o := pipe.Opts{Name: "reserve " + p.Last.Names[0], Ordered: true, Buffer: j.info.Workers}
+		o := pipe.Opts{Name: "reserve " + p.Last.Names[0], Ordered: true, Buffer: j.Workers}
 		j.note(o.Name, 1, nil)
 		in = pipe.Discard(pipe.Map(in, reserve, o), drop)
 	}
@@ -81,5 +82,5 @@ func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], 
 		b.Begin(func() *batch.Form { return formOf(p.Shape) })
 		return end.Fill(ctx, p.Item, b, row)
 	}
-	return pipe.FillGroups(in, j.layout.Rows, placed.Last, j.slots, write, j.filling(end, p, false))
+	return pipe.FillGroups(in, j.Layout.Rows, placed.Last, j.Slots, write, j.filling(end, p, false))
 }

@@ -1,4 +1,4 @@
-package headrace
+package compile
 
 import (
 	"encoding/binary"

@@ -1,8 +1,9 @@
-package headrace
+package compile
 
 import (
-	"headrace/internal/batch"
 	"slices"
+
+	"headrace/internal/batch"
 
 	"headrace/internal/ops"
 
@@ -12,8 +13,8 @@ import (
 
 // python makes a part of a step that is a function of Python.
 func (c *compiler) python(s recipe.Step) (*ops.Function, error) {
-	t := &c.trail
-	p, out, err := ops.NewFunction(c.work, s, t.schema, &t.places)
+	t := &c.scope
+	p, out, err := ops.NewFunction(c.work, s, t.schema, &t.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -28,11 +29,12 @@ func (c *compiler) noteFunction(p *ops.Function) {
 	c.relabels = c.relabels || p.Relabels
 }
 
-// flatMap appends the stage of a function that makes several samples of one. Bytes are reserved anew after it, for each of the samples that it makes.
+// flatMap appends the stage of a function that makes several samples of one. Bytes are
+// reserved anew after it, for each of the samples that it makes.
 func (c *compiler) flatMap(n *line, p fuse.Part) error {
 	c.reach(n, p)
-	t := &c.trail
-	next, out, err := ops.NewFlatMap(c.work, p, t.schema, &t.places)
+	t := &c.scope
+	next, out, err := ops.NewFlatMap(c.work, p, t.schema, &t.columns)
 	if err != nil {
 		return err
 	}
@@ -45,17 +47,19 @@ func (c *compiler) flatMap(n *line, p fuse.Part) error {
 		c.limit(s.name, h)
 	}
 	n.steps = append(n.steps, step{stage: s})
-	t.way = append(slices.Clip(t.way), ops.PathStep{Do: next.Again, Waits: true})
-	t.leg = nil
+	t.path = append(slices.Clip(t.path), ops.PathStep{Do: next.Again, Waits: true})
+	t.memory = nil
 	c.drops, c.makes = true, true
 	return nil
 }
 
-// aggregate appends the stage of an object that gathers samples. Bytes are reserved anew after it, for each of the samples that it makes, and none of these can be made again alone.
+// aggregate appends the stage of an object that gathers samples. Bytes are reserved anew
+// after it, for each of the samples that it makes, and none of these can be made again
+// alone.
 func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	c.reach(n, p)
-	t := &c.trail
-	next, out, err := ops.NewAggregate(c.work, p, t.schema, &t.places)
+	t := &c.scope
+	next, out, err := ops.NewAggregate(c.work, p, t.schema, &t.columns)
 	if err != nil {
 		return err
 	}
@@ -66,16 +70,16 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy}
 	c.limit(s.name, h)
 	n.steps = append(n.steps, step{stage: s})
-	t.way = []ops.PathStep{{Do: next.Lose}}
-	t.leg = nil
+	t.path = []ops.PathStep{{Do: next.Lose}}
+	t.memory = nil
 	c.drops, c.makes, c.gathers = true, true, append(c.gathers, s.name)
 	return nil
 }
 
 // collate makes what stands at the end of a recipe whose batches a function makes.
 func (c *compiler) collate(plan fuse.Plan, rows int) (*batch.Collating, error) {
-	t := &c.trail
-	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.schema, &t.places)
+	t := &c.scope
+	next, err := batch.NewCollating(c.work, c.layout, plan, rows, t.schema, &t.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +98,6 @@ func (c *compiler) rowWriter(p fuse.Part) (*batch.RowWriter, error) {
 	}
 	next.Stage = p.Name()
 	r := batch.NewRowWriter(next, c.layout)
-	c.trail.leg.Parts = append(c.trail.leg.Parts, r)
+	c.scope.memory.Parts = append(c.scope.memory.Parts, r)
 	return r, nil
 }

@@ -1,8 +1,9 @@
-package headrace
+package compile
 
 import (
-	"headrace/internal/batch"
 	"slices"
+
+	"headrace/internal/batch"
 
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -10,13 +11,13 @@ import (
 	"headrace/tensor"
 )
 
-// groups tells whether samples come into batches by what they are.
-func groups(r recipe.Recipe, p fuse.Plan) bool {
+// Groups tells whether samples come into batches by what they are.
+func Groups(r recipe.Recipe, p fuse.Plan) bool {
 	return p.Buckets != nil || p.Pack != nil || r.ImageShapes() != nil
 }
 
-// formsOf are what a batch may be. Rows is the size of one that is made of any samples.
-func formsOf(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err error) {
+// Sizes are what a batch may be. Rows is the size of one that is made of any samples.
+func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err error) {
 	switch {
 	case p.Pack != nil:
 		return []batch.Size{{Rows: p.Pack.Size}}, nil
@@ -57,10 +58,11 @@ func imageIn(s sample.Schema) int {
 	return slices.IndexFunc(s, func(f sample.Field) bool { return f.Type.Axes != "" })
 }
 
-// mostBatches bounds the batches that n samples come into: full ones of the smallest kind, and one of each kind that is not full.
-func (l *Loader) mostBatches(p fuse.Plan, n int64) int64 {
-	fewest, dropLast, kinds := int64(l.layout.Rows), p.Batch.DropLast, int64(len(l.layout.Forms))
-	for _, f := range l.layout.Forms {
+// MostBatches bounds the batches that n samples come into: full ones of the smallest
+// kind, and one of each kind that is not full.
+func MostBatches(l *batch.Layout, p fuse.Plan, n int64) int64 {
+	fewest, dropLast, kinds := int64(l.Rows), p.Batch.DropLast, int64(len(l.Forms))
+	for _, f := range l.Forms {
 		fewest = min(fewest, int64(f.Rows))
 	}
 	switch {
