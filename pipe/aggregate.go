@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"headrace/pipe/internal/progress"
 )
 
 // An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
@@ -45,7 +47,7 @@ func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o Agg
 	}
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		st := op.newStage(n, below)
-		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast, saved: op.partsOf(n.name), memory: op.config.Resume.Memories[n.name]}
+		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), memory: op.config.Resume.Memories[n.name]}
 		a.out = newRing[Out](st, 1+n.buffer)
 		op.run(st, a.work)
 		return a.out
@@ -58,7 +60,7 @@ type aggregateStage[In, Out any] struct {
 	out      *ring[Out]
 	begin    func() Aggregator[In, Out]
 	dropLast bool
-	saved    *parts
+	saved    *progress.Unfinished
 	memory   Memory // of the epoch that the run goes on in
 }
 
@@ -99,7 +101,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		if agg == nil {
 			fail := func(err error) {
 				s.in.discardMsg(m)
-				e.fail(fatal, m.ticket, err)
+				e.fail(fatal, m.lineage, err)
 			}
 			var err error
 			if agg, err = s.start(e, h.segment.epoch, fail); err != nil {
@@ -109,16 +111,16 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		}
 		if m.kind == item {
 			w.in.Add(1)
-			w.takes(&m.ticket, h.segment.epoch)
+			w.takes(&m.lineage, h.segment.epoch)
 			if w.tracer != nil {
-				w.tracer.begin(m.val, &m.ticket, h.segment.epoch)
+				w.tracer.begin(m.val, &m.lineage, h.segment.epoch)
 			}
 			v := e.hold(m)
 			added := func(err error) {
 				if err != nil {
 					w.failed(err)
 				}
-				e.added(v, m.ticket, err)
+				e.added(v, m.lineage, err)
 				w.timeOp(true)
 			}
 			added(w.attempt(func() error { return agg.Add(w.ctx, v, e) }, added))
@@ -127,7 +129,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		if m.kind == mark {
 			if !s.dropLast {
 				if w.tracer != nil {
-					w.tracer.begin(nil, new(ticket), h.segment.epoch)
+					w.tracer.begin(nil, new(progress.Lineage), h.segment.epoch)
 					w.tracer.of.Items-- // of no item
 				}
 				e.flushed(w.attempt(func() error { return agg.Flush(w.ctx, e) }, e.flushed))
@@ -138,17 +140,17 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 			e.dropAll()
 			agg = nil
 			if err := s.missing(h.segment.epoch); err != nil {
-				e.fail(fatal, m.ticket, err)
+				e.fail(fatal, m.lineage, Fatal(err))
 				return
 			}
 		}
 		if m.kind == gone || m.kind == failed {
-			if err := s.saved.spoilt(&m.ticket, h.segment.epoch); err != nil {
-				e.fail(fatal, m.ticket, err)
+			if err := s.saved.Spoilt(&m.lineage, h.segment.epoch); err != nil {
+				e.fail(fatal, m.lineage, Fatal(err))
 				return
 			}
 		}
-		e.send(msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news})
+		e.send(msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news})
 	}
 }
 
@@ -157,7 +159,7 @@ func (s *aggregateStage[In, Out]) missing(epoch int) error {
 	if s.saved == nil || epoch > 0 || s.cutShort(epoch) {
 		return nil
 	}
-	return s.saved.missing()
+	return s.saved.Missing()
 }
 
 // An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what is held.
@@ -172,14 +174,14 @@ type Emitter[In, Out any] struct {
 	misuse  error
 
 	epoch  int
-	line   *familyLine
+	line   *progress.OutputOrder
 	groups int64 // outputs that were opened in this epoch, those of the run before included
 	open   int   // of which are not closed
 }
 
 // begin begins an epoch, of which so many outputs were finished.
 func (e *Emitter[In, Out]) begin(epoch int, groups int64) {
-	e.epoch, e.groups, e.open, e.line = epoch, groups, 0, &familyLine{ended: groups}
+	e.epoch, e.groups, e.open, e.line = epoch, groups, 0, &progress.OutputOrder{Ended: groups}
 }
 
 // Emit hands on an output that was made of these items. It waits while the queue is full.
@@ -187,7 +189,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 	m := msg[Out]{kind: item, val: v}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			held.joinTo(&m.ticket, e.stage.apart)
+			held.joinTo(&m.lineage, e.stage.apart)
 		}
 	}
 	if len(of) == 0 {
@@ -210,7 +212,7 @@ func (e *Emitter[In, Out]) Drop(of ...Held[In]) {
 		if held, ok := e.release(h); ok {
 			e.stage.in.discard(held.val)
 			e.worker.skipped.Add(1)
-			e.send(msg[Out]{kind: gone, ticket: held.ticket})
+			e.send(msg[Out]{kind: gone, lineage: held.lineage})
 		}
 	}
 }
@@ -236,7 +238,7 @@ func (e *Emitter[In, Out]) release(h Held[In]) (one holding[In], ok bool) {
 }
 
 // added deals with what became of an item.
-func (e *Emitter[In, Out]) added(v Held[In], t ticket, err error) {
+func (e *Emitter[In, Out]) added(v Held[In], t progress.Lineage, err error) {
 	switch stillHeld := e.held.find(v.number) >= 0; {
 	case e.misuse != nil:
 		e.fail(fatal, t, e.misuse)
@@ -262,8 +264,8 @@ func failureOf(err error) kind {
 }
 
 func (e *Emitter[In, Out]) flushed(err error) {
-	var all ticket
-	e.held.each(func(h holding[In]) { all.add(h.ticket) })
+	var all progress.Lineage
+	e.held.each(func(h holding[In]) { all.Add(h.lineage) })
 	if err == nil && e.open > 0 && !e.over && e.worker.ctx.Err() == nil {
 		e.wrong("outputs that it has not closed")
 	}
@@ -278,11 +280,11 @@ func (e *Emitter[In, Out]) flushed(err error) {
 }
 
 // fail sends a failure. After the end of the run nothing follows.
-func (e *Emitter[In, Out]) fail(k kind, t ticket, err error) {
+func (e *Emitter[In, Out]) fail(k kind, t progress.Lineage, err error) {
 	if k == fatal || e.stage.raises {
 		e.stage.haltAbove()
 	}
-	e.send(msg[Out]{kind: k, ticket: t, news: &news{stage: e.stage.stage, err: err}})
+	e.send(msg[Out]{kind: k, lineage: t, news: &news{stage: e.stage.stage, err: err}})
 	e.over = e.over || k == fatal || e.stage.raises
 }
 
@@ -305,10 +307,10 @@ func (e *Emitter[In, Out]) send(m msg[Out]) bool {
 
 // tellLosses tells of items that are lost and came into no output. All that is held is finished with them: an aggregator that is resumed is given all of it or nothing.
 func (e *Emitter[In, Out]) tellLosses() {
-	var all ticket
-	e.held.each(func(h holding[In]) { all.add(h.told()) })
-	if all.rest != nil && len(all.rest.losses) > 0 {
-		e.send(msg[Out]{kind: gone, ticket: all})
+	var all progress.Lineage
+	e.held.each(func(h holding[In]) { all.Add(h.told()) })
+	if len(all.Within()) > 0 {
+		e.send(msg[Out]{kind: gone, lineage: all})
 	}
 }
 

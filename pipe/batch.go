@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // BatchOpts are the settings of a Batch.
@@ -58,7 +60,7 @@ type batchStage[T any] struct {
 	dropLast bool
 
 	batch  []T // in the making
-	ticket ticket
+	ticket progress.Lineage
 	before int // how many items the batch before had
 
 	within time.Duration
@@ -97,7 +99,7 @@ func (b *batchStage[T]) work(w *worker) {
 				return
 			}
 			if traced && h.msgs[i].kind == item {
-				w.tracer.about(Operation, h.msgs[i].val, &h.msgs[i].ticket, h.segment.epoch)
+				w.tracer.about(Operation, h.msgs[i].val, &h.msgs[i].lineage, h.segment.epoch)
 			}
 			placed = b.accept(w, &h.msgs[i])
 		}
@@ -144,7 +146,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 			}
 		}
 		b.batch = append(b.batch, m.val)
-		b.ticket.join(m.ticket, b.apart)
+		b.ticket.Join(m.lineage, b.apart)
 		if len(b.batch) < b.n {
 			return true
 		}
@@ -160,15 +162,15 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 		w.skipped.Add(int64(len(b.batch)))
 		b.discardBatch()
 	}
-	b.out.put(&msg[[]T]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}, w.last)
+	b.out.put(&msg[[]T]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news}, w.last)
 	return false
 }
 
 func (b *batchStage[T]) emit(w *worker) {
 	w.out.Add(1)
-	b.out.put(&msg[[]T]{kind: item, val: b.batch, ticket: b.ticket}, w.last)
+	b.out.put(&msg[[]T]{kind: item, val: b.batch, lineage: b.ticket}, w.last)
 	b.before = len(b.batch)
-	b.batch, b.ticket = nil, ticket{}
+	b.batch, b.ticket = nil, progress.Lineage{}
 }
 
 // discardBatch disposes of an unfinished batch.
@@ -176,5 +178,5 @@ func (b *batchStage[T]) discardBatch() {
 	for _, v := range b.batch {
 		b.in.discard(v)
 	}
-	b.batch, b.ticket = nil, ticket{}
+	b.batch, b.ticket = nil, progress.Lineage{}
 }

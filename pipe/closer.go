@@ -1,15 +1,17 @@
 package pipe
 
+import "headrace/pipe/internal/progress"
+
 // A closer deals with the entries that leave the line. It is one worker's role at a time: the one that settles the head while
 // nobody else closes. What is behind the head waits in the line meanwhile, and the role's holder goes on until the head
 // is not settled.
 type closer[B any] struct {
 	closing  bool
-	gathered []seat[B] // survivors that make the next batch
-	usual    int       // how many made the one before
-	ticket   ticket    // and what they were made of
-	of       int       // their epoch
-	judge    *tally    // counts by the stage's own policy; nil: the consumer does, by the run's
+	gathered []seat[B]        // survivors that make the next batch
+	usual    int              // how many made the one before
+	ticket   progress.Lineage // and what they were made of
+	of       int              // their epoch
+	judge    *tally           // counts by the stage's own policy; nil: the consumer does, by the run's
 }
 
 // close does what there is to do at the head of the line. The lock is held, and given up meanwhile where that takes long.
@@ -40,7 +42,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			f.gatherSlot(w, e)
 		}
 		if f.judge != nil && !f.judge.pass(1) {
-			f.send(w, msg[B]{kind: fatal, ticket: f.judge.last, news: f.judge.verdict()})
+			f.send(w, msg[B]{kind: fatal, lineage: f.judge.last, news: f.judge.verdict()})
 		}
 		return
 	case gone:
@@ -55,7 +57,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			e.kind = fatal
 		} else if f.judge != nil {
 			e.news.final = true
-			if !f.judge.lose(1, 1, e.ticket, e.news) {
+			if !f.judge.lose(1, 1, e.lineage, e.news) {
 				e.kind, e.news = fatal, f.judge.verdict()
 			}
 		}
@@ -65,7 +67,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 	case mark:
 		f.endEpoch(w)
 	}
-	f.send(w, msg[B]{kind: e.kind, last: e.last, ticket: e.ticket, news: e.news})
+	f.send(w, msg[B]{kind: e.kind, last: e.last, lineage: e.lineage, news: e.news})
 }
 
 // hole forgets the row of an item that is lost or dropped.
@@ -78,7 +80,7 @@ func (f *filler[In, B]) hole(e entry[B]) {
 // gather adds a row to the next batch.
 func (f *filler[In, B]) gather(w *worker, e entry[B]) {
 	f.gathered = append(f.gathered, e.seat)
-	f.ticket.join(e.ticket, f.apart)
+	f.ticket.Join(e.lineage, f.apart)
 	f.of = e.epoch
 	if len(f.gathered) == f.n && f.ends == nil {
 		f.emit(w)
@@ -91,9 +93,9 @@ func (f *filler[In, B]) within(w *worker, e entry[B]) bool {
 	if f.ends == nil || e.seat.slot == nil {
 		return false
 	}
-	f.ticket.aside(e.ticket, f.apart)
+	f.ticket.Aside(e.lineage, f.apart)
 	if e.news != nil {
-		f.ticket.lose(trouble{e.news, e.ticket})
+		f.ticket.Lose(progress.LostInput{Of: e.lineage, Why: e.news})
 	}
 	f.end(w, e)
 	return true
@@ -110,9 +112,9 @@ func (f *filler[In, B]) end(w *worker, e entry[B]) {
 func (f *filler[In, B]) endBatch(w *worker) {
 	if len(f.gathered) > 0 {
 		f.emit(w)
-	} else if _, some := f.ticket.first(); some {
-		m := msg[B]{kind: gone, ticket: f.ticket}
-		f.ticket = ticket{}
+	} else if _, some := f.ticket.First(); some {
+		m := msg[B]{kind: gone, lineage: f.ticket}
+		f.ticket = progress.Lineage{}
 		f.send(w, m)
 	}
 }
@@ -141,7 +143,7 @@ func (f *filler[In, B]) endEpoch(w *worker) {
 	for _, s := range f.gathered {
 		s.slot.live--
 	}
-	f.gathered, f.ticket = f.gathered[:0], ticket{}
+	f.gathered, f.ticket = f.gathered[:0], progress.Lineage{}
 }
 
 // emit makes a batch of what was gathered, and hands it on. It lies in the slot of the first row; no row of that slot is still
@@ -179,7 +181,7 @@ func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) 
 	w.tick(&w.busy)
 	w.nothing()
 	if err == nil {
-		m := msg[B]{kind: item, val: b, ticket: f.ticket}
+		m := msg[B]{kind: item, val: b, lineage: f.ticket}
 		if f.out.reserve(w) {
 			w.out.Add(1)
 			f.out.put(&m, w.last)
@@ -197,10 +199,10 @@ func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) 
 		s.slot.live--
 	}
 	broken := f.ticket
-	f.gathered, f.ticket = f.gathered[:0], ticket{}
+	f.gathered, f.ticket = f.gathered[:0], progress.Lineage{}
 	if err != nil {
 		f.haltAbove()
-		f.send(w, msg[B]{kind: fatal, ticket: broken, news: &news{stage: f.stage, err: err}})
+		f.send(w, msg[B]{kind: fatal, lineage: broken, news: &news{stage: f.stage, err: err}})
 	}
 }
 
@@ -232,7 +234,7 @@ func (f *filler[In, B]) compact(w *worker) bool {
 	f.mu.Lock()
 	if err != nil {
 		f.haltAbove()
-		f.send(w, msg[B]{kind: fatal, ticket: f.ticket, news: &news{stage: f.stage, err: err}})
+		f.send(w, msg[B]{kind: fatal, lineage: f.ticket, news: &news{stage: f.stage, err: err}})
 		return true
 	}
 	for k := range f.gathered {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // An engine is the part of a run that has no types: its stages, its goroutines, its clock.
@@ -121,7 +123,7 @@ func (e *engine) complain(err error) {
 }
 
 // note remembers a failure that stops the run, if that is read before another one does.
-func (e *engine) note(why *news, what ticket) {
+func (e *engine) note(why *news, what progress.Lineage) {
 	if why == nil {
 		return // of what ends because another has failed
 	}
@@ -131,8 +133,8 @@ func (e *engine) note(why *news, what ticket) {
 		if f.news.stage != why.stage {
 			continue
 		}
-		if at, ok := what.first(); ok {
-			if before, ok := f.ticket.first(); !ok || at < before {
+		if at, ok := what.First(); ok {
+			if before, ok := f.lineage.First(); !ok || at < before {
 				e.failures[i] = trouble{why, what}
 			}
 		}

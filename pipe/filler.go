@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A filler is a running Fill: here is what its workers do; what happens at the head of the line is in closer.go.
@@ -27,18 +29,18 @@ type filler[In, B any] struct {
 	mu        sync.Mutex
 	turn      sync.Cond // there may be a row, or nothing to wait for
 	line      line[B]
-	slots     []*slot[B] // reserved, and neither sealed nor dropped
-	slot      *slot[B]   // of them the newest, which gives out rows; may be nil
-	spare     []*lot[B]  // reserved, and in no slot yet
-	reserving bool       // a worker waits for the store
-	owed      bool       // what is reserved next is for a slot that was given out
-	impatient func()     // ends the wait for the store; may be nil
-	over      bool       // nothing more is taken
-	halted    bool       // and nothing more is closed
-	epoch     int        // of the items that are taken, counted from 0
-	claim     int        // rows of this epoch that are written or may yet be
-	waiting   int        // rows that are written or may yet be, and are in no batch that was handed on
-	taken     ticket     // of the item that was taken last
+	slots     []*slot[B]       // reserved, and neither sealed nor dropped
+	slot      *slot[B]         // of them the newest, which gives out rows; may be nil
+	spare     []*lot[B]        // reserved, and in no slot yet
+	reserving bool             // a worker waits for the store
+	owed      bool             // what is reserved next is for a slot that was given out
+	impatient func()           // ends the wait for the store; may be nil
+	over      bool             // nothing more is taken
+	halted    bool             // and nothing more is closed
+	epoch     int              // of the items that are taken, counted from 0
+	claim     int              // rows of this epoch that are written or may yet be
+	waiting   int              // rows that are written or may yet be, and are in no batch that was handed on
+	taken     progress.Lineage // of the item that was taken last
 
 	closer[B]
 	scatter[B]
@@ -89,7 +91,7 @@ func (f *filler[In, B]) work(w *worker) {
 			return
 		}
 		if w.tracer != nil {
-			w.tracer.begin(in, &at.ticket, at.epoch)
+			w.tracer.begin(in, &at.lineage, at.epoch)
 		}
 		err, ok := f.write(w, in, &at)
 		if !ok {
@@ -134,12 +136,12 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 			if m.kind == item {
 				last, err := f.last(w, m)
 				if err == nil {
-					return m.val, f.place(m.ticket, last), true
+					return m.val, f.place(m.lineage, last), true
 				}
 				f.refuse(w, m, err)
 				continue
 			}
-			f.pass(w, entry[B]{settled: true, kind: m.kind, last: m.last, epoch: f.epoch, ticket: m.ticket, news: m.news})
+			f.pass(w, entry[B]{settled: true, kind: m.kind, last: m.last, epoch: f.epoch, lineage: m.lineage, news: m.news})
 		}
 	}
 	return in, at, false
@@ -186,7 +188,7 @@ func (f *filler[In, B]) last(w *worker, m msg[In]) (ends bool, err error) {
 // refuse ends the run at an item.
 func (f *filler[In, B]) refuse(w *worker, m msg[In], err error) {
 	f.haltAbove()
-	f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: m.ticket, news: &news{stage: f.stage, err: err}})
+	f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, lineage: m.lineage, news: &news{stage: f.stage, err: err}})
 	f.mu.Unlock() // only now: others take what comes behind the item
 	f.in.discardMsg(m)
 	f.mu.Lock()
@@ -241,10 +243,10 @@ func (f *filler[In, B]) begin(s *slot[B]) {
 }
 
 // place gives an item a row.
-func (f *filler[In, B]) place(t ticket, ends bool) placing[B] {
+func (f *filler[In, B]) place(t progress.Lineage, ends bool) placing[B] {
 	f.waiting++
 	f.taken = t
-	at := placing[B]{entry: entry[B]{kind: item, epoch: f.epoch, ticket: t, ends: ends}}
+	at := placing[B]{entry: entry[B]{kind: item, epoch: f.epoch, lineage: t, ends: ends}}
 	if !f.ordered {
 		f.flying++
 		at.seat = f.roomySlot().freeRow()
@@ -299,7 +301,7 @@ func (f *filler[In, B]) reserve(w *worker) {
 	}
 	fail := func(err error) {
 		f.haltAbove()
-		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, ticket: f.behind(), news: &news{stage: f.stage, err: err}})
+		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, lineage: f.behind(), news: &news{stage: f.stage, err: err}})
 	}
 	err := f.ask(w, fail)
 	switch {
@@ -312,11 +314,11 @@ func (f *filler[In, B]) reserve(w *worker) {
 }
 
 // behind is what a failure between two items is about: the item that would come next.
-func (f *filler[In, B]) behind() ticket {
-	if at, ok := f.taken.first(); ok && f.taken.lo == f.taken.hi {
-		return one(at)
+func (f *filler[In, B]) behind() progress.Lineage {
+	if at, ok := f.taken.First(); ok && f.taken.Lo == f.taken.Hi {
+		return progress.Single(at)
 	}
-	return one(f.taken.hi)
+	return progress.Single(f.taken.Hi)
 }
 
 // write operates on an item. ok is false when the stage has been stopped.
@@ -327,7 +329,7 @@ func (f *filler[In, B]) write(w *worker, in In, at *placing[B]) (err error, ok b
 	}
 	defer w.leave()
 	w.in.Add(1)
-	w.takes(&at.ticket, at.epoch)
+	w.takes(&at.lineage, at.epoch)
 	err = w.attempt(func() error { return f.op(w.ctx, in, at.seat) }, func(err error) {
 		w.leave()
 		f.settled(w, *at, err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // FlatMap makes any number of items of each: f returns their sequence, and every one is handed on when it is yielded, before the
@@ -26,7 +28,7 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
 		st := op.newStage(n, below)
 		out := newRing[Out](st, n.buffer)
-		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.partsOf(n.name), lanes: newLanes(st, out)}
+		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), lanes: newLanes(st, out)}
 		op.runAll(st, s.work, func(workers int) {
 			s.lanes.widen(workers)
 			s.in.rouse()
@@ -39,7 +41,7 @@ type flatStage[In, Out any] struct {
 	*stage
 	in    *ring[In]
 	f     func(context.Context, In) iter.Seq2[Out, error]
-	saved *parts
+	saved *progress.Unfinished
 	*lanes[Out]
 }
 
@@ -65,18 +67,18 @@ func (s *flatStage[In, Out]) work(w *worker) {
 		}
 		if m.kind == mark && s.saved != nil && at.epoch == 0 {
 			s.await(w, at) // until then another worker may not have claimed its item
-			if err := s.saved.missing(); err != nil && !s.cutShort(at.epoch) {
-				s.refuse(w, at, ticket{}, err)
+			if err := s.saved.Missing(); err != nil && !s.cutShort(at.epoch) {
+				s.refuse(w, at, progress.Lineage{}, Fatal(err))
 				return
 			}
 		}
 		if m.kind == gone || m.kind == failed {
-			if err := s.saved.spoilt(&m.ticket, at.epoch); err != nil {
-				s.refuse(w, at, m.ticket, err)
+			if err := s.saved.Spoilt(&m.lineage, at.epoch); err != nil {
+				s.refuse(w, at, m.lineage, Fatal(err))
 				return
 			}
 		}
-		if !s.pass(w, at, msg[Out]{ticket: m.ticket, kind: m.kind, last: m.last, news: m.news}) {
+		if !s.pass(w, at, msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news}) {
 			return
 		}
 	}
@@ -94,20 +96,20 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		w.leave()
 		return false
 	}
-	w.takes(&in.ticket, at.epoch)
+	w.takes(&in.lineage, at.epoch)
 	if w.tracer != nil {
-		w.tracer.begin(in.val, &in.ticket, at.epoch)
+		w.tracer.begin(in.val, &in.lineage, at.epoch)
 	}
 	before := w.busyTime()
-	done, err := s.saved.claim(&in.ticket, at.epoch)
+	done, err := s.saved.Claim(&in.lineage, at.epoch)
 	if err != nil {
 		s.in.discard(in.val)
 		s.sequenceEnded()
 		w.leave()
 		w.has()
-		return s.refuse(w, at, in.ticket, err)
+		return s.refuse(w, at, in.lineage, Fatal(err))
 	}
-	brood := brood{stage: s.name, parent: in.ticket, skip: done}
+	brood := progress.FanOut{Stage: s.name, Parent: in.lineage, Skip: done}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
 			if err != nil {
@@ -115,8 +117,8 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 			}
 			made++
 			w.pace.unread++ // what it took to make is no waiting
-			child, ok := brood.next()
-			m := msg[Out]{kind: item, val: v, ticket: child}
+			child, ok := brood.Next()
+			m := msg[Out]{kind: item, val: v, lineage: child}
 			if !ok {
 				s.out.discardMsg(m)
 			} else if !s.hand(w, at, m) {
@@ -133,7 +135,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 }
 
 // ended is what becomes of an item whose sequence has ended. It reports whether the stage goes on.
-func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *brood, before time.Duration, err error) bool {
+func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *progress.FanOut, before time.Duration, err error) bool {
 	s.sequenceEnded()
 	w.leave()
 	w.has()
@@ -144,18 +146,18 @@ func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *brood, before time
 	w.tellSpans()
 	s.times.add(w.busyTime() - before)
 	if err == nil || errors.Is(err, Skip) {
-		if bad := brood.unmade(); bad != nil {
-			err = bad
+		if bad := brood.Unmade(); bad != nil {
+			err = Fatal(bad)
 		}
 	}
-	end := msg[Out]{kind: gone, ticket: brood.end()}
+	end := msg[Out]{kind: gone, lineage: brood.End()}
 	switch {
 	case err == nil:
 	case w.ctx.Err() != nil:
 		return false // what fails because the run was stopped has not failed
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
-	case brood.ended() && !untolerable(err): // it was lost before the run was resumed
+	case brood.Ended() && !untolerable(err): // it was lost before the run was resumed
 	default:
 		end.kind, end.news = failed, &news{stage: s.stage, err: err, stops: untolerable(err)}
 		if s.raises || end.news.stops {
@@ -166,9 +168,9 @@ func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *brood, before time
 }
 
 // refuse ends the run, because it cannot go on from the state that it was resumed from. It returns false.
-func (s *flatStage[In, Out]) refuse(w *worker, at turn, what ticket, why error) bool {
+func (s *flatStage[In, Out]) refuse(w *worker, at turn, what progress.Lineage, why error) bool {
 	s.haltAbove()
-	s.pass(w, at, msg[Out]{kind: fatal, ticket: what, news: &news{stage: s.stage, err: why}})
+	s.pass(w, at, msg[Out]{kind: fatal, lineage: what, news: &news{stage: s.stage, err: why}})
 	return false
 }
 

@@ -1,5 +1,7 @@
 package pipe
 
+import "headrace/pipe/internal/progress"
+
 // A Flow describes a pipeline whose last stage makes items of type T. It holds nothing of a run, so it can be started any
 // number of times, also at once. The items of a flow are taken by one stage. The zero Flow is refused by Start.
 type Flow[T any] struct {
@@ -15,7 +17,7 @@ func (f Flow[T]) Check() error {
 
 // Fits says why a run of this flow cannot go on from a state, or nil. Start does the same.
 func (f Flow[T]) Fits(s State) error {
-	return s.check(f.node)
+	return progress.CheckState(s, f.node.stages())
 }
 
 // String draws the description, from the last stage up to the sources.

@@ -1,6 +1,10 @@
 package pipe
 
-import "slices"
+import (
+	"slices"
+
+	"headrace/pipe/internal/progress"
+)
 
 // holdings are the items in an aggregator's hands. Any of them may be released next, in a time that hardly grows with their
 // number: there may be thousands in rows that are being packed.
@@ -10,15 +14,15 @@ type holdings[In any] struct {
 }
 
 type holding[In any] struct {
-	val    In
-	ticket ticket
-	number int64
-	held   bool
-	loss   *news // it has failed, which is told with what it is held with; nil: it has not
+	val     In
+	lineage progress.Lineage
+	number  int64
+	held    bool
+	loss    *news // it has failed, which is told with what it is held with; nil: it has not
 }
 
 func (h *holdings[In]) add(number int64, m msg[In]) {
-	h.all = append(h.all, holding[In]{val: m.val, ticket: m.ticket, number: number, held: true})
+	h.all = append(h.all, holding[In]{val: m.val, lineage: m.lineage, number: number, held: true})
 	h.left++
 }
 

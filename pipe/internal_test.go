@@ -5,70 +5,7 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
-
-// A ledger against a set.
-func TestLedgerIsASet(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		l := newLedger(SourceState{Epoch: 3})
-		set := make(map[int64]bool)
-		for range rapid.IntRange(0, 30).Draw(rt, "steps") {
-			lo := rapid.Int64Range(0, 40).Draw(rt, "from")
-			hi := lo + rapid.Int64Range(0, 6).Draw(rt, "length")
-			l.finish(span{lo, hi})
-			for i := lo; i < hi; i++ {
-				set[i] = true
-			}
-			for i := range int64(50) {
-				if l.has(i) != set[i] {
-					rt.Fatalf("after [%d, %d): position %d: %v; %+v", lo, hi, i, l.has(i), l)
-				}
-			}
-			if l.finished() != int64(len(set)) {
-				rt.Fatalf("%d are finished, %+v", len(set), l)
-			}
-			s := l.state()
-			at := s.Low
-			for _, r := range s.Ahead {
-				if r[0] <= at || r[1] <= r[0] {
-					rt.Fatalf("ranges touch or are empty: %+v", s)
-				}
-				at = r[1]
-			}
-			if again := newLedger(s); !slices.Equal(again.ahead, l.ahead) || again.low != l.low || again.epoch != 3 {
-				rt.Fatalf("%+v becomes %+v", l, again)
-			}
-		}
-	})
-}
-
-// A ticket against a list.
-func TestTicketIsAList(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		var sum ticket
-		var list []int64
-		for range rapid.IntRange(0, 10).Draw(rt, "tickets") {
-			var part ticket
-			for range rapid.IntRange(1, 4).Draw(rt, "items") {
-				pos := rapid.Int64Range(0, 6).Draw(rt, "position")
-				part.add(one(pos))
-				list = append(list, pos)
-			}
-			sum.add(part)
-		}
-		var got []int64
-		sum.each(func(s span) {
-			for i := s.lo; i < s.hi; i++ {
-				got = append(got, i)
-			}
-		})
-		if !slices.Equal(got, list) || sum.size() != int64(len(list)) {
-			rt.Fatalf("%v, wanted %v", got, list)
-		}
-	})
-}
 
 func TestHistogramBuckets(t *testing.T) {
 	for i := range histogramSize - 1 {

@@ -1,5 +1,7 @@
 package pipe
 
+import "headrace/pipe/internal/progress"
+
 // A batchJoin puts batches together again. It knows which branches have a part of the next batch, and every part that goes into a branch
 // comes out of it as one message, also one that is dropped or lost: so nothing can slip into another batch.
 type batchJoin[T any] struct {
@@ -33,7 +35,7 @@ type part[T any] struct {
 // gather is what becomes of a batch: it is whole, or lost, or the end.
 func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool) {
 	var parts []part[T]
-	var members []ticket
+	var members []progress.Lineage
 	for i, branch := range set.parts {
 		in := j.inputs[branch]
 		m, ok := j.take(w, in)
@@ -55,14 +57,14 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 			m.news.stage.lost.Add(1) // with the batch, which is lost already
 		}
 	}
-	whole.kind, whole.ticket = gone, set.ticket
+	whole.kind, whole.lineage = gone, set.ticket
 	switch {
 	case whole.news != nil:
 		discardParts(parts)
 	case len(parts) > 0 || len(set.parts) == 0: // an empty batch is a batch
 		whole.kind, whole.val = item, joinParts(parts)
 		if set.members != nil {
-			whole.ticket = whole.ticket.of(members)
+			whole.lineage = whole.lineage.WithMembers(members)
 		}
 	}
 	return whole, true

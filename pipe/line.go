@@ -1,5 +1,7 @@
 package pipe
 
+import "headrace/pipe/internal/progress"
+
 // A line is the input of a fill in its order, from the oldest entry that is not settled, or not dealt with yet. Entries are
 // numbered from 0 on.
 type line[B any] struct {
@@ -16,7 +18,7 @@ type entry[B any] struct {
 	ends    bool // of an item: its batch ends behind it
 	epoch   int
 	seat    seat[B]
-	ticket  ticket
+	lineage progress.Lineage
 	news    *news
 }
 

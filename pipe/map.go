@@ -93,9 +93,9 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 			m.in.discardAll(h.msgs[i:])
 			return false
 		}
-		w.takes(&in.ticket, h.segment.epoch)
+		w.takes(&in.lineage, h.segment.epoch)
 		if w.tracer != nil && in.kind == item {
-			w.tracer.begin(in.val, &in.ticket, h.segment.epoch)
+			w.tracer.begin(in.val, &in.lineage, h.segment.epoch)
 		}
 		var result msg[Out]
 		at = i
@@ -124,12 +124,12 @@ func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int) {
 	m.in.discardAll(h.msgs[at+1:])
 	m.haltAbove()
 	if w.ctx.Err() == nil {
-		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{ticket: h.msgs[at].ticket, kind: failed, news: &news{stage: m.stage, err: why, stops: true}}, w.last)
+		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{lineage: h.msgs[at].lineage, kind: failed, news: &news{stage: m.stage, err: why, stops: true}}, w.last)
 	}
 }
 
 func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
-	out.ticket, out.kind, out.last, out.news = in.ticket, in.kind, in.last, in.news
+	out.lineage, out.kind, out.last, out.news = in.lineage, in.kind, in.last, in.news
 	if in.kind != item {
 		return
 	}

@@ -83,8 +83,7 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 			}
 			return m.out
 		}
-		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), custom: o.Order == ByPick, turns: newTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
-		op.books.turns[n.name] = t.turns
+		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), custom: o.Order == ByPick, turns: op.progress.AddTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
 		op.run(st, t.work)
 		return m.out
 	}}
@@ -261,7 +260,7 @@ func (m *mergeStage[T]) note(in *mergeInput[T], v msg[T]) {
 	case v.news == nil:
 	case m.cut:
 		m.late = append(m.late, v)
-	case !slices.ContainsFunc(m.broken, func(b msg[T]) bool { return b.news.stage == v.news.stage && b.ticket.span == v.ticket.span }):
+	case !slices.ContainsFunc(m.broken, func(b msg[T]) bool { return b.news.stage == v.news.stage && b.lineage.Range == v.lineage.Range }):
 		m.broken = append(m.broken, v)
 	}
 }

@@ -1,21 +1,23 @@
 package pipe
 
+import "headrace/pipe/internal/progress"
+
 // A msg is what travels in a queue: an item, or news about items that travel no further.
 type msg[T any] struct {
-	val    T
-	ticket ticket
-	kind   kind
-	last   bool // of a mark: no epoch follows
-	news   *news
+	val     T
+	lineage progress.Lineage
+	kind    kind
+	last    bool // of a mark: no epoch follows
+	news    *news
 }
 
 type kind uint8
 
 const (
 	none   kind = iota // an empty place
-	item               // val was made of the source items in ticket
-	gone               // the source items in ticket are finished: dropped on purpose, or lost when there are news
-	failed             // an operation failed for ticket; whoever takes it decides by the stage's policy whether it is gone or the end
+	item               // val was made of the source items in lineage
+	gone               // the source items in lineage are finished: dropped on purpose, or lost when there are news
+	failed             // an operation failed for lineage; whoever takes it decides by the stage's policy whether it is gone or the end
 	mark               // the epoch is over
 	fatal              // the run ends here, because of news
 )
@@ -31,9 +33,20 @@ type news struct {
 
 // A trouble is another failure, of a flow beside.
 type trouble struct {
-	news   *news
-	ticket ticket
+	news    *news
+	lineage progress.Lineage
 }
+
+// CountedBy tells the run's tracker whose policy has counted a loss.
+func (n *news) CountedBy() (stage string) {
+	if n.final {
+		return n.stage.name
+	}
+	return ""
+}
+
+// troubleOf is the trouble that became a part of something.
+func troubleOf(l progress.LostInput) trouble { return trouble{l.Why.(*news), l.Of} }
 
 // joinFailures makes one end of a run of several.
 func joinFailures[T any](all []msg[T]) msg[T] {
@@ -41,7 +54,7 @@ func joinFailures[T any](all []msg[T]) msg[T] {
 	joined := *first.news
 	first.news = &joined
 	for _, m := range all[1:] {
-		joined.also = append(joined.also, trouble{m.news, m.ticket})
+		joined.also = append(joined.also, trouble{m.news, m.lineage})
 	}
 	return first
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A node is the plain face of a stage: what is known about it without its types. Nodes make a graph, from the last stage up
@@ -157,8 +159,8 @@ func (n *node) check() error {
 			users[up] = at
 		}
 	}
-	if sources > maxSources {
-		all = append(all, fmt.Errorf("pipe: the flow has %d sources: it must have at most %d", sources, maxSources))
+	if sources > progress.MaxSources {
+		all = append(all, fmt.Errorf("pipe: the flow has %d sources: it must have at most %d", sources, progress.MaxSources))
 	}
 	return errors.Join(all...)
 }

@@ -1,12 +1,14 @@
 package pipe
 
+import "headrace/pipe/internal/progress"
+
 // Outputs are several that an aggregator makes of the same items: each is an item of its own, which is handed on at once, and the items are finished when all of them
 // are, behind Close. A state may lie between two: after a resume the items come again, and those that are finished are dropped.
 type Outputs[In, Out any] struct {
 	emitter *Emitter[In, Out]
-	brood   brood
+	fanOut  progress.FanOut
 	newest  holding[In]
-	losses  []trouble // told with the end
+	losses  []progress.LostInput // told with the end
 }
 
 // Open begins outputs that are made of these items together. They need not be closed before others are opened, but before Flush returns.
@@ -14,7 +16,7 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 	o := &Outputs[In, Out]{emitter: e}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			held.joinTo(&o.brood.parent, true)
+			held.joinTo(&o.fanOut.Parent, true)
 			o.newest = held
 		}
 	}
@@ -22,13 +24,12 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 		e.wrong("outputs that are made of no item")
 	}
 	s := e.stage
-	done, err := s.saved.claim(&o.brood.parent, e.epoch)
+	done, err := s.saved.Claim(&o.fanOut.Parent, e.epoch)
 	if err != nil {
-		e.fail(fatal, o.brood.parent, err)
+		e.fail(fatal, o.fanOut.Parent, Fatal(err))
 	}
-	o.brood.stage, o.brood.skip = s.name, done
-	o.brood.begin()
-	o.brood.family.line, o.brood.family.number = e.line, e.groups
+	o.fanOut.Stage, o.fanOut.Skip = s.name, done
+	o.fanOut.BeginInLine(e.line, e.groups)
 	e.groups++
 	e.open++
 	return o
@@ -37,13 +38,13 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 // Emit hands on an output. It waits while the queue is full.
 func (o *Outputs[In, Out]) Emit(v Out) {
 	e := o.emitter
-	child, ok := o.brood.next()
+	child, ok := o.fanOut.Next()
 	if !ok || e.misuse != nil {
 		e.stage.out.discardMsg(msg[Out]{kind: item, val: v})
 		return
 	}
 	e.worker.interrupt()
-	if e.send(msg[Out]{kind: item, val: v, ticket: child}) {
+	if e.send(msg[Out]{kind: item, val: v, lineage: child}) {
 		e.worker.out.Add(1)
 		e.emitted++
 	}
@@ -51,28 +52,25 @@ func (o *Outputs[In, Out]) Emit(v Out) {
 
 // Close ends the outputs. State is what the aggregator knows from now on, for [Memory].
 func (o *Outputs[In, Out]) Close(state string) {
-	o.brood.family.state = state
-	end := o.brood.end()
-	if o.brood.count == 0 {
-		o.losses = append(o.brood.losses, o.losses...)
-	}
-	if !o.brood.ended() {
-		for _, l := range o.losses {
-			end.lose(l)
+	o.fanOut.Remember(state)
+	end := o.fanOut.End()
+	if !o.fanOut.Ended() {
+		for _, l := range append(o.fanOut.Untold(), o.losses...) {
+			end.Lose(l)
 		}
 	}
 	o.emitter.open--
-	o.emitter.send(msg[Out]{kind: gone, ticket: end})
+	o.emitter.send(msg[Out]{kind: gone, lineage: end})
 }
 
 // Fail ends them because of an error, after which more was to come. What was handed on stays, and of each of the items something is lost.
 func (o *Outputs[In, Out]) Fail(err error) {
-	if o.brood.ended() || o.emitter.over || o.emitter.worker.ctx.Err() != nil { // it was lost before the run was resumed; or what fails is the end of the run
+	if o.fanOut.Ended() || o.emitter.over || o.emitter.worker.ctx.Err() != nil { // it was lost before the run was resumed; or what fails is the end of the run
 		o.Close("")
 		return
 	}
 	o.emitter.open--
-	o.emitter.fail(failureOf(err), o.brood.end(), err)
+	o.emitter.fail(failureOf(err), o.fanOut.End(), err)
 }
 
 // Lose is for an item that is held and has failed, where the aggregator may remember it all the same: the loss is told with the output that is made of it, with those that are held with it, or at
@@ -87,7 +85,7 @@ func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 		e.wrong("an item before it says that this is lost")
 	case e.stage.raises || untolerable(err):
 		held, _ := e.release(v)
-		e.fail(failureOf(err), held.ticket, err)
+		e.fail(failureOf(err), held.lineage, err)
 	default:
 		e.held.all[i].loss = &news{stage: e.stage.stage, err: err}
 	}
@@ -96,12 +94,12 @@ func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 // Lose is that of the emitter, for the newest of the items that these outputs are made of.
 func (o *Outputs[In, Out]) Lose(err error) {
 	e := o.emitter
-	switch t := o.newest.ticket; {
+	switch t := o.newest.lineage; {
 	case e.idle(err):
 	case e.stage.raises || untolerable(err):
 		e.fail(failureOf(err), t, err)
 	default:
-		o.losses = append(o.losses, trouble{&news{stage: e.stage.stage, err: err}, t})
+		o.losses = append(o.losses, progress.LostInput{Of: t, Why: &news{stage: e.stage.stage, err: err}})
 	}
 }
 
@@ -112,57 +110,25 @@ func (e *Emitter[In, Out]) idle(err error) bool {
 }
 
 // joinTo makes an item that is used now a member of what is made of it, or notes that it is lost.
-func (h *holding[In]) joinTo(t *ticket, apart bool) {
+func (h *holding[In]) joinTo(t *progress.Lineage, apart bool) {
 	if h.loss == nil {
-		t.join(h.ticket, apart)
+		t.Join(h.lineage, apart)
 	} else {
-		t.aside(h.told(), apart)
+		t.Aside(h.told(), apart)
 	}
 }
 
-// told is the ticket of an item that is used now, with its loss where it is lost.
-func (h *holding[In]) told() ticket {
+// told is the lineage of an item that is used now, with its loss where it is lost.
+func (h *holding[In]) told() progress.Lineage {
 	if h.loss == nil {
-		return h.ticket
+		return h.lineage
 	}
-	var t ticket
-	t.add(h.ticket)
-	t.lose(trouble{h.loss, h.ticket})
+	var t progress.Lineage
+	t.Add(h.lineage)
+	t.Lose(progress.LostInput{Of: h.lineage, Why: h.loss})
 	return t
-}
-
-// A Memory is what an aggregator knows besides the items that it holds, as [Outputs.Close] was told, when the last of its outputs is finished.
-type Memory struct {
-	Groups int64  `json:"groups"` // of outputs that are finished in this epoch, all of them
-	State  string `json:"state"`  // after the last of these
 }
 
 // A Resumer is an aggregator that remembers something of items of which it has emitted outputs. Resume is called before the first Add of an epoch of which such outputs are finished, in the run before. Outputs are finished in their order here: a
 // state in which later ones were handed on, and not all of the earlier, counts these alone.
 type Resumer interface{ Resume(Memory) error }
-
-// A familyLine has the families of an aggregator end in their order. Only the run's books change it.
-type familyLine struct {
-	ended int64 // how many have
-	early map[int64]*family
-}
-
-// wait tells whether a family that is complete has to wait for others before it.
-func (l *familyLine) wait(f *family) bool {
-	if f.number == l.ended {
-		return false
-	}
-	if l.early == nil {
-		l.early = make(map[int64]*family)
-	}
-	l.early[f.number] = f
-	return true
-}
-
-// next is the family that waited for the one that has ended; nil: there is none.
-func (l *familyLine) next() *family {
-	l.ended++
-	f := l.early[l.ended]
-	delete(l.early, l.ended)
-	return f
-}

@@ -3,6 +3,8 @@ package pipe
 import (
 	"errors"
 	"fmt"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A Policy says what a failed item means. The zero Policy stops the run at the first failure. With Skip, failed items are lost
@@ -58,7 +60,7 @@ type tally struct {
 	policy Policy
 	seen   int64
 	lost   int64
-	last   ticket // what was lost last, and why
+	last   progress.Lineage // what was lost last, and why
 	why    *news
 }
 
@@ -74,7 +76,7 @@ func (t *tally) pass(n int64) bool {
 }
 
 // lose counts failed items, of those seen now. It reports whether they are tolerated.
-func (t *tally) lose(lost, seen int64, what ticket, why *news) bool {
+func (t *tally) lose(lost, seen int64, what progress.Lineage, why *news) bool {
 	t.seen += seen
 	t.lost += lost
 	t.last, t.why = what, why
@@ -119,14 +121,15 @@ func (e *LossError) Error() string {
 
 func (e *LossError) Unwrap() error { return e.Err }
 
-// resume counts what the books already hold. It reports whether that is tolerated: a state can be saved between the item at
+// resume counts what the tracker already hold. It reports whether that is tolerated: a state can be saved between the item at
 // which a share is judged and the failure.
-func (t *tally) resume(b *books, sources []*stage) bool {
-	for i, l := range b.all {
-		t.seen += l.finished()
-		t.lost += int64(len(l.lost))
-		if n := len(l.lost); n > 0 {
-			t.last = one(place(i, l.lost[n-1]))
+func (t *tally) resume(b *progress.Tracker, sources []*stage) bool {
+	for i := range sources {
+		finished, lost, last := b.Resumed(i)
+		t.seen += finished
+		t.lost += lost
+		if lost > 0 {
+			t.last = progress.Single(last)
 			t.why = &news{stage: sources[i], err: errLostBefore}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A ring is the queue between two stages, and the one place where order is kept.
@@ -412,13 +414,13 @@ func (r *ring[T]) giveBack() {
 
 // pass judges a message that leaves the ring. It reports whether it is the end of a failed run.
 func (r *ring[T]) pass(m *msg[T]) (broken bool) {
-	if r.judge != nil && m.ticket.rest != nil {
-		r.passLosses(m.ticket.rest.losses)
+	if r.judge != nil {
+		r.passLosses(m.lineage.Within())
 	}
 	switch m.kind {
 	case item:
 		if r.judge != nil && !r.judge.pass(1) {
-			r.doom = &msg[T]{kind: fatal, ticket: r.judge.last, news: r.judge.verdict()}
+			r.doom = &msg[T]{kind: fatal, lineage: r.judge.last, news: r.judge.verdict()}
 		}
 	case failed:
 		m.kind = gone
@@ -426,7 +428,7 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 			m.kind = fatal
 		} else if r.judge != nil {
 			m.news.final = true
-			if !r.judge.lose(1, 1, m.ticket, m.news) {
+			if !r.judge.lose(1, 1, m.lineage, m.news) {
 				m.kind, m.news = fatal, r.judge.verdict()
 			}
 		}
@@ -443,14 +445,15 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 }
 
 // passLosses judges what an aggregator has lost in the making of an output.
-func (r *ring[T]) passLosses(all []trouble) {
-	for _, l := range all {
+func (r *ring[T]) passLosses(all []progress.LostInput) {
+	for _, lost := range all {
+		l := troubleOf(lost)
 		if l.news.stage != r.owner || l.news.final {
 			continue
 		}
 		l.news.final = true
-		if !r.judge.lose(1, 1, l.ticket, l.news) {
-			r.doom = &msg[T]{kind: fatal, ticket: l.ticket, news: r.judge.verdict()}
+		if !r.judge.lose(1, 1, l.lineage, l.news) {
+			r.doom = &msg[T]{kind: fatal, lineage: l.lineage, news: r.judge.verdict()}
 		}
 	}
 }
@@ -476,7 +479,7 @@ func (r *ring[T]) arrive(place int64, m *msg[T], now time.Duration) {
 		return
 	}
 	if m.kind == fatal || m.kind == failed && (r.owner.raises || m.news.stops) {
-		r.owner.engine.note(m.news, m.ticket)
+		r.owner.engine.note(m.news, m.lineage)
 	}
 	if int64(now) > r.observed.Load() {
 		r.mu.Lock()

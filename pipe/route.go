@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"headrace/pipe/internal/progress"
 )
 
 // RouteOpts are the settings of a Route.
@@ -210,9 +212,9 @@ func (r *routeStage[In]) work(w *worker) {
 		buf[0] = msg[In]{}
 		if m.kind == item {
 			w.in.Add(1)
-			w.takes(&m.ticket, h.segment.epoch)
+			w.takes(&m.lineage, h.segment.epoch)
 			if w.tracer != nil {
-				w.tracer.begin(m.val, &m.ticket, h.segment.epoch)
+				w.tracer.begin(m.val, &m.lineage, h.segment.epoch)
 			}
 			m = r.give(w, m)
 		}
@@ -272,7 +274,7 @@ func (r *routeStage[In]) unpicked(w *worker, m *msg[In], err error) msg[In] {
 	w.failed(err)
 	w.timeOp(true)
 	r.in.discard(m.val)
-	return r.refuse(w, m.ticket, err)
+	return r.refuse(w, m.lineage, err)
 }
 
 // there is an error for a branch that is not there.
@@ -286,15 +288,15 @@ func (r *routeStage[In]) there(branch int) error {
 // passed counts an item that went well. over is true when the losses before are too many now.
 func (r *routeStage[In]) passed(w *worker) (end msg[In], over bool) {
 	if r.judge != nil && !r.judge.pass(1) {
-		return msg[In]{kind: fatal, ticket: r.judge.last, news: r.judge.verdict()}, true
+		return msg[In]{kind: fatal, lineage: r.judge.last, news: r.judge.verdict()}, true
 	}
 	w.out.Add(1)
 	return end, false
 }
 
 // refuse is what becomes of an item that goes to no branch.
-func (r *routeStage[In]) refuse(w *worker, t ticket, err error) msg[In] {
-	out := msg[In]{kind: gone, ticket: t}
+func (r *routeStage[In]) refuse(w *worker, t progress.Lineage, err error) msg[In] {
+	out := msg[In]{kind: gone, lineage: t}
 	if errors.Is(err, Skip) {
 		w.skipped.Add(1)
 		return out

@@ -3,6 +3,8 @@ package pipe
 import (
 	"context"
 	"errors"
+
+	"headrace/pipe/internal/progress"
 )
 
 // RouteBatchOpts are the settings of a RouteBatch.
@@ -41,10 +43,10 @@ func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int,
 // A branchSet is what the router tells the join about a message.
 type branchSet struct {
 	divided bool
-	parts   []int      // the branches that a batch was divided among
-	ticket  ticket     // of that batch
-	members [][]ticket // and what the parts are made of; nil: nobody needs to know, or can
-	through int        // where it went as it was, or allBranches
+	parts   []int                // the branches that a batch was divided among
+	ticket  progress.Lineage     // of that batch
+	members [][]progress.Lineage // and what the parts are made of; nil: nobody needs to know, or can
+	through int                  // where it went as it was, or allBranches
 }
 
 // giveParts divides a batch.
@@ -58,7 +60,7 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 		r.in.discard(m.val)
 		return end
 	}
-	set := branchSet{divided: true, ticket: m.ticket}
+	set := branchSet{divided: true, ticket: m.lineage}
 	for to, part := range parts {
 		if len(part) > 0 {
 			set.parts = append(set.parts, to)
@@ -69,12 +71,12 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 	}
 	if set.parts == nil && len(m.val) > 0 {
 		w.skipped.Add(1)
-		return msg[[]In]{kind: gone, ticket: m.ticket}
+		return msg[[]In]{kind: gone, lineage: m.lineage}
 	}
 	sets.add(set)
 	for _, to := range set.parts {
 		b := r.branches[to]
-		part := msg[[]In]{kind: item, val: parts[to], ticket: m.ticket}
+		part := msg[[]In]{kind: item, val: parts[to], lineage: m.lineage}
 		if b.reserve(w) {
 			b.put(&part, w.last)
 		} else {
@@ -85,7 +87,7 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 }
 
 // divideBatch picks a branch for every element. An error leaves the batch as it is.
-func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]ticket, err error) {
+func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]progress.Lineage, err error) {
 	batch := m.val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
@@ -111,10 +113,10 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func
 		}
 		parts[to[i]] = append(parts[to[i]], v)
 	}
-	if r.apart && int64(len(batch)) == m.ticket.count() {
-		members = make([][]ticket, len(r.branches))
+	if r.apart && int64(len(batch)) == m.lineage.Count() {
+		members = make([][]progress.Lineage, len(r.branches))
 		i := 0
-		m.ticket.all(func(t *ticket) {
+		m.lineage.All(func(t *progress.Lineage) {
 			if at := to[i]; at >= 0 {
 				members[at] = append(members[at], *t)
 			}

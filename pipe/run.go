@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A Run is a flow that runs. It has one consumer, who calls Next or All; State, Stats and Close may be called by anyone at
@@ -19,12 +21,12 @@ type Run[T any] struct {
 	hooks    Hooks
 	given    context.Context // to Start
 
-	mu      sync.Mutex
-	busy    bool // a call of Next waits, or has come upon something else than an item
-	books   *books
-	hand    hand[T]
-	yielded int64
-	loop    loop
+	mu       sync.Mutex
+	busy     bool // a call of Next waits, or has come upon something else than an item
+	progress *progress.Tracker
+	hand     hand[T]
+	yielded  int64
+	loop     loop
 
 	// What follows belongs to Next.
 	tally tally
@@ -43,10 +45,10 @@ func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 		hooks:    o.config.Hooks,
 		given:    ctx,
 		tally:    tally{policy: o.config.Failures},
-		books:    o.books,
+		progress: o.progress,
 	}
 	r.engine.rest = r.discard
-	if !r.tally.resume(r.books, o.sources) {
+	if !r.tally.resume(r.progress, o.sources) {
 		r.setDoom()
 	}
 	return r
@@ -69,7 +71,7 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	if r.consumer.tracer == nil { // who may want the lock
 		r.consumer.timeItem()
 		if v, ok := r.ready(ctx); ok {
-			due := r.books.takeDue()
+			due := r.progress.TakePending()
 			r.busy = due != nil
 			r.mu.Unlock()
 			if due != nil {
@@ -95,7 +97,7 @@ func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
 		return v, false
 	}
 	v = m.val
-	if !r.tally.pass(r.books.finish(&m.ticket)) {
+	if !r.tally.pass(r.progress.Finish(&m.lineage)) {
 		r.setDoom()
 	}
 	r.hand.drop()
@@ -123,14 +125,14 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 		case item:
 			r.mu.Lock()
 			v, ok := r.ready(ctx)
-			due := r.books.takeDue()
+			due := r.progress.TakePending()
 			r.mu.Unlock()
 			if !ok {
 				continue
 			}
 			r.loseBefore(v, due)
 			if t := r.consumer.tracer; t != nil {
-				t.handOver(v, &m.ticket, r.epoch()-r.engine.epoch)
+				t.handOver(v, &m.lineage, r.epoch()-r.engine.epoch)
 			}
 			return v, nil
 		case gone:
@@ -144,7 +146,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			}
 			return v, io.EOF
 		case fatal:
-			r.fail(trouble{m.news, m.ticket})
+			r.fail(trouble{m.news, m.lineage})
 		}
 	}
 	r.Leave()
@@ -200,7 +202,7 @@ func (r *Run[T]) All() iter.Seq2[T, error] {
 func (r *Run[T]) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.books.state()
+	return r.progress.State()
 }
 
 // Stats are the run's numbers so far.
@@ -288,18 +290,19 @@ func (r *Run[T]) finish(m *msg[T]) {
 }
 
 // loseWithin deals with what was lost of something that is finished. One loss too many is the end, but behind what it was a part of.
-func (r *Run[T]) loseWithin(all []dueLoss) {
+func (r *Run[T]) loseWithin(all []progress.PendingLoss) {
 	for _, l := range all {
-		if !l.news.final && !r.tally.lose(l.newly, 0, l.ticket, l.news) {
+		lost := troubleOf(l.LostInput)
+		if !lost.news.final && !r.tally.lose(l.Newly, 0, lost.lineage, lost.news) {
 			r.setDoom()
 		}
-		r.tellLoss(l.trouble)
+		r.tellLoss(lost)
 	}
 }
 
 // loseBefore is loseWithin before an item is handed on, which is disposed of where the hook ends
 // the consumer's goroutine.
-func (r *Run[T]) loseBefore(v T, all []dueLoss) {
+func (r *Run[T]) loseBefore(v T, all []progress.PendingLoss) {
 	told := false
 	defer func() {
 		if !told {
@@ -310,14 +313,14 @@ func (r *Run[T]) loseBefore(v T, all []dueLoss) {
 	told = true
 }
 
-func (r *Run[T]) record(m *msg[T]) (finished int64, within []dueLoss) {
+func (r *Run[T]) record(m *msg[T]) (finished int64, within []progress.PendingLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.books.finish(&m.ticket), r.books.takeDue()
+	return r.progress.Finish(&m.lineage), r.progress.TakePending()
 }
 
 func (r *Run[T]) setDoom() {
-	r.doom = &msg[T]{kind: fatal, ticket: r.tally.last, news: r.tally.verdict()}
+	r.doom = &msg[T]{kind: fatal, lineage: r.tally.last, news: r.tally.verdict()}
 }
 
 // lose deals with items that were dropped or lost.
@@ -326,24 +329,24 @@ func (r *Run[T]) lose(m *msg[T]) {
 		r.finish(m)
 		return
 	}
-	whole := m.ticket.size()
-	if !m.news.final && !r.tally.lose(r.books.newlyLost(&m.ticket), whole, m.ticket, m.news) {
+	whole := m.lineage.Size()
+	if !m.news.final && !r.tally.lose(r.progress.NewlyLost(&m.lineage), whole, m.lineage, m.news) {
 		m.news = r.tally.verdict()
-		r.fail(trouble{m.news, m.ticket})
+		r.fail(trouble{m.news, m.lineage})
 		return
 	}
 	finished, within := r.recordLost(m)
 	if !m.news.final {
 		finished -= whole // they are counted
 		for i := range within {
-			within[i].newly = 0 // and so are these
+			within[i].Newly = 0 // and so are these
 		}
 	}
 	r.loseWithin(within)
 	if !r.tally.pass(finished) {
 		r.setDoom()
 	}
-	r.tellLoss(trouble{m.news, m.ticket})
+	r.tellLoss(trouble{m.news, m.lineage})
 }
 
 // tellLoss tells the hook of every source item of a loss, but for those that were lost in the making of what is lost now.
@@ -352,11 +355,11 @@ func (r *Run[T]) tellLoss(l trouble) {
 	if r.hooks.Lost == nil {
 		return
 	}
-	known := l.ticket.lost()
-	l.ticket.origins(func(s span) {
-		for at := s.lo; at < s.hi && r.err == nil; at++ {
-			if !slices.ContainsFunc(known, func(s span) bool { return s.lo <= at && at < s.hi }) {
-				r.tell(l, Loss{Stage: l.news.stage.name, Source: r.books.names[sourceOf(at)], Epoch: r.epoch(), Pos: posOf(at), Err: l.news.err})
+	known := l.lineage.Lost()
+	l.lineage.Origins(func(s progress.Range) {
+		for at := s.Lo; at < s.Hi && r.err == nil; at++ {
+			if !slices.ContainsFunc(known, func(s progress.Range) bool { return s.Lo <= at && at < s.Hi }) {
+				r.tell(l, Loss{Stage: l.news.stage.name, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at), Err: l.news.err})
 			}
 		}
 	})
@@ -364,28 +367,28 @@ func (r *Run[T]) tellLoss(l trouble) {
 
 func (r *Run[T]) tell(of trouble, l Loss) {
 	fail := func(err error) {
-		r.fail(trouble{&news{stage: of.news.stage, err: &HookError{err}}, of.ticket})
+		r.fail(trouble{&news{stage: of.news.stage, err: &HookError{err}}, of.lineage})
 	}
 	if err := r.consumer.attempt(func() error { r.hooks.Lost(l); return nil }, fail); err != nil {
 		fail(err)
 	}
 }
 
-func (r *Run[T]) recordLost(m *msg[T]) (finished int64, within []dueLoss) {
+func (r *Run[T]) recordLost(m *msg[T]) (finished int64, within []progress.PendingLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	finished, within = r.books.finish(&m.ticket), r.books.takeDue()
-	r.books.lose(&trouble{m.news, m.ticket})
+	finished, within = r.progress.Finish(&m.lineage), r.progress.TakePending()
+	r.progress.Lose(progress.LostInput{Of: m.lineage, Why: m.news})
 	return finished, within
 }
 
 // epoch is the one that is being read. All sources are in the same.
-func (r *Run[T]) epoch() int { return r.books.all[0].epoch }
+func (r *Run[T]) epoch() int { return r.progress.Epoch() }
 
 func (r *Run[T]) nextEpoch(last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.books.next()
+	r.progress.NextEpoch()
 	r.tally.reset()
 	if last {
 		r.err = ErrDone
@@ -397,7 +400,7 @@ func (r *Run[T]) fail(t trouble) {
 	all = append(all, r.engine.others(all)...)
 	errs := make([]error, len(all))
 	for i := range all {
-		errs[i] = r.failure(all[i].news, &all[i].ticket)
+		errs[i] = r.failure(all[i].news, &all[i].lineage)
 	}
 	if r.err = errs[0]; len(errs) > 1 {
 		r.err = errors.Join(errs...)
@@ -405,10 +408,10 @@ func (r *Run[T]) fail(t trouble) {
 	r.engine.halt()
 }
 
-func (r *Run[T]) failure(why *news, what *ticket) error {
+func (r *Run[T]) failure(why *news, what *progress.Lineage) error {
 	e := &StageError{Stage: why.stage.name, Epoch: r.epoch(), Pos: -1, Err: why.err}
-	if at, ok := what.first(); ok {
-		e.Source, e.Pos = r.books.names[sourceOf(at)], posOf(at)
+	if at, ok := what.First(); ok {
+		e.Source, e.Pos = r.progress.Source(at), progress.PositionOf(at)
 	}
 	return e
 }

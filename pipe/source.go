@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A Source yields the items of an epoch from position pos on: the i-th that Items yields has position pos+i. The same epoch
@@ -59,7 +61,7 @@ func (s *sourceStage[T]) work(w *worker) {
 	if !s.reserve(w) {
 		return
 	}
-	done := newLedger(s.plan.saved)
+	done := progress.NewPositionSet(s.plan.saved)
 	for k := 0; s.plan.epochs < 0 || k < s.plan.epochs; k++ {
 		if !s.epoch(w, s.plan.saved.Epoch+k, done) {
 			return
@@ -110,13 +112,13 @@ func (s *sourceStage[T]) send(w *worker, m *msg[T]) {
 }
 
 // epoch reads one epoch. It reports whether the run goes on.
-func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
+func (s *sourceStage[T]) epoch(w *worker, epoch int, done *progress.PositionSet) (on bool) {
 	var pos int64
 	if done != nil {
-		pos = done.low
+		pos = done.Low
 	}
 	broken := func(err error) {
-		s.send(w, &msg[T]{kind: fatal, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err}})
+		s.send(w, &msg[T]{kind: fatal, lineage: s.ticket(pos), news: &news{stage: s.stage, err: err}})
 	}
 	if err := w.attempt(func() error { on = s.read(w, epoch, &pos, done); return nil }, broken); err != nil {
 		broken(err)
@@ -126,7 +128,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *ledger) (on bool) {
 }
 
 // read hands on the items of an epoch from pos on, and follows them with pos.
-func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *ledger) (on bool) {
+func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.PositionSet) (on bool) {
 	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
 	asks := func() {
@@ -161,7 +163,7 @@ func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *ledger) (o
 }
 
 // unfinished are the source's items from pos on, but for those that were finished before the run was resumed. Pos is that of the item at hand.
-func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, pos *int64, done *ledger) iter.Seq2[T, error] {
+func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, pos *int64, done *progress.PositionSet) iter.Seq2[T, error] {
 	if done == nil {
 		return s.items(w, ctx, epoch, *pos)
 	}
@@ -169,14 +171,14 @@ func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, p
 		for again := true; again; {
 			again = false
 			for v, err := range s.items(w, ctx, epoch, *pos) {
-				if ctx.Err() != nil || !done.has(*pos) {
+				if ctx.Err() != nil || !done.Has(*pos) {
 					if !yield(v, err) {
 						return
 					}
 					continue
 				}
 				s.out.discardMsg(s.message(v, err, *pos))
-				if to := done.end(*pos); to-*pos > maxDiscard {
+				if to := done.End(*pos); to-*pos > maxDiscard {
 					*pos, again = to, true
 					break
 				}
@@ -217,11 +219,13 @@ func (s *sourceStage[T]) from(ctx context.Context, epoch int, pos int64) iter.Se
 	return s.source.Items(ctx, epoch, pos)
 }
 
-func (s *sourceStage[T]) ticket(pos int64) ticket { return one(place(s.number, pos)) }
+func (s *sourceStage[T]) ticket(pos int64) progress.Lineage {
+	return progress.Single(progress.Place(s.number, pos))
+}
 
 func (s *sourceStage[T]) message(v T, err error, pos int64) msg[T] {
 	if err == nil {
-		return msg[T]{kind: item, val: v, ticket: s.ticket(pos)}
+		return msg[T]{kind: item, val: v, lineage: s.ticket(pos)}
 	}
-	return msg[T]{kind: failed, ticket: s.ticket(pos), news: &news{stage: s.stage, err: err, stops: untolerable(err)}}
+	return msg[T]{kind: failed, lineage: s.ticket(pos), news: &news{stage: s.stage, err: err, stops: untolerable(err)}}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A Span is a part of the life of a worker, or of the consumer: one operation, or one time of waiting. A worker's spans follow one another.
@@ -72,7 +74,7 @@ func (w *worker) traced(number int) *worker {
 }
 
 // seal says that the worker makes a batch whole.
-func (t *tracer) seal(batch any, of *ticket, epoch int) {
+func (t *tracer) seal(batch any, of *progress.Lineage, epoch int) {
 	if t.worker.pace.unread > 0 {
 		t.worker.settle() // fast operations before
 	}
@@ -82,7 +84,7 @@ func (t *tracer) seal(batch any, of *ticket, epoch int) {
 }
 
 // begin says what the worker works on from now on. Operations that end before the clock is read are counted.
-func (t *tracer) begin(v any, of *ticket, epoch int) {
+func (t *tracer) begin(v any, of *progress.Lineage, epoch int) {
 	if w := t.worker; w.pace.unread == 0 && w.stage.engine.now()-w.last > fastOp {
 		w.tick(&w.busy) // it took long to come here, and is no part of the operation
 	}
@@ -90,11 +92,11 @@ func (t *tracer) begin(v any, of *ticket, epoch int) {
 }
 
 // about says what the worker has worked on since the clock was read, and goes on with.
-func (t *tracer) about(kind SpanKind, v any, of *ticket, epoch int) {
+func (t *tracer) about(kind SpanKind, v any, of *progress.Lineage, epoch int) {
 	t.kind, t.known = kind, true
 	t.of = Span{Items: t.of.Items + 1, Item: v, Epoch: t.worker.stage.engine.epoch + epoch}
-	if at, ok := of.first(); ok {
-		t.of.Source, t.of.Pos = t.worker.stage.engine.origins[sourceOf(at)], posOf(at)
+	if at, ok := of.First(); ok {
+		t.of.Source, t.of.Pos = t.worker.stage.engine.origins[progress.SourceOf(at)], progress.PositionOf(at)
 	}
 }
 
@@ -140,7 +142,7 @@ func (t *tracer) failed(err error) {
 
 // handOver says that the consumer gets an item. The item may not have been there yet when the clock was read last, at the beginning of Next: the time since is a wait, so that no
 // hand-over begins before its item is made.
-func (t *tracer) handOver(v any, of *ticket, epoch int) {
+func (t *tracer) handOver(v any, of *progress.Lineage, epoch int) {
 	if t.worker.pace.unread == 0 {
 		t.worker.tick(&t.worker.starved)
 	}

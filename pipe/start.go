@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"headrace/pipe/internal/progress"
 )
 
 // Config says how a flow is run. The zero Config runs epoch 0, and stops at the first failure.
@@ -45,11 +47,11 @@ func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 
 func (c Config) check(n *node) error {
 	var all []error
-	if c.Epoch < 0 || c.Epoch > maxPos {
-		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d: it must be from 0 to %d", c.Epoch, maxPos))
+	if c.Epoch < 0 || c.Epoch > progress.MaxPos {
+		all = append(all, fmt.Errorf("pipe: Config.Epoch is %d: it must be from 0 to %d", c.Epoch, progress.MaxPos))
 	}
-	if c.Until < 0 || c.Until > maxPos {
-		all = append(all, fmt.Errorf("pipe: Config.Until is %d: it must be from 1 to %d, or 0 for the number of Epochs", c.Until, maxPos))
+	if c.Until < 0 || c.Until > progress.MaxPos {
+		all = append(all, fmt.Errorf("pipe: Config.Until is %d: it must be from 1 to %d, or 0 for the number of Epochs", c.Until, progress.MaxPos))
 	}
 	if c.Until > 0 && c.Epochs != 0 {
 		all = append(all, fmt.Errorf("pipe: Config has Epochs %d and Until %d: give one of them", c.Epochs, c.Until))
@@ -57,22 +59,22 @@ func (c Config) check(n *node) error {
 	for _, err := range c.Failures.mistakes() {
 		all = append(all, fmt.Errorf("pipe: Config.Failures: %w", err))
 	}
-	return errors.Join(append(all, c.Stall.check(), c.Resume.check(n))...)
+	return errors.Join(append(all, c.Stall.check(), progress.CheckState(c.Resume, n.stages()))...)
 }
 
 // An opening is a run in the making: stages are opened from the consumer's end up, and start when all are there.
 type opening struct {
 	*engine
-	config  Config
-	starts  []func()
-	sources []*stage
-	books   *books
-	routes  map[*node]any // the router of each Route, for its branches, which know its type
-	trial                 // of a stage, for Profile
+	config   Config
+	starts   []func()
+	sources  []*stage
+	progress *progress.Tracker
+	routes   map[*node]any // the router of each Route, for its branches, which know its type
+	trial                  // of a stage, for Profile
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx, c), config: c, books: newBooks(c.Resume), routes: make(map[*node]any)}
+	return &opening{engine: newEngine(ctx, c), config: c, progress: progress.NewTracker(c.Resume), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
@@ -105,7 +107,7 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 func (o *opening) lostBefore(n *node) tally {
 	t := tally{policy: *n.policy, lost: o.config.Resume.Losses[n.name]}
 	for _, saved := range o.config.Resume.Sources {
-		t.seen += newLedger(saved).finished()
+		t.seen += progress.NewPositionSet(saved).Finished()
 	}
 	return t
 }
@@ -153,14 +155,11 @@ func (o *opening) newSource(s *stage) (number int, p plan) {
 	}
 	p.saved = saved
 	o.sources = append(o.sources, s)
-	o.books.names = append(o.books.names, s.name)
-	o.books.salts = append(o.books.salts, saltOf(s.name))
-	o.books.all = append(o.books.all, newLedger(saved))
-	return len(o.sources) - 1, p
+	return o.progress.AddSource(s.name, saved), p
 }
 
 func (o *opening) start(ctx context.Context) {
-	o.epoch, o.origins = o.firstEpoch(), o.books.names
+	o.epoch, o.origins = o.firstEpoch(), o.progress.Names
 	o.watch(ctx)
 	o.beginStages()
 	for _, start := range o.starts {

@@ -3,6 +3,8 @@ package pipe
 import (
 	"fmt"
 	"math"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing but its number, so a state needs only the numbers of
@@ -11,10 +13,10 @@ import (
 type turnMerge[T any] struct {
 	*mergeStage[T]
 	pick   func(epoch int, turn int64) int
-	custom bool    // it is the caller's
-	turns  *family // of this epoch
-	skip   ledger  // turns that were finished before the run was resumed
-	epoch  int     // as the sources count them
+	custom bool                 // it is the caller's
+	turns  *progress.Children   // of this epoch
+	skip   progress.PositionSet // turns that were finished before the run was resumed
+	epoch  int                  // as the sources count them
 }
 
 func (o MergeOpts) picker(inputs int) func(epoch int, turn int64) int {
@@ -43,12 +45,12 @@ func (o MergeOpts) picker(inputs int) func(epoch int, turn int64) int {
 
 // unit is a number in [0, 1) that depends on its arguments alone.
 func unit(key ...uint64) float64 {
-	return float64(mixed(key...)>>11) / (1 << 53)
+	return float64(progress.Hash(key...)>>11) / (1 << 53)
 }
 
 // work takes turn after turn. It has a free place whenever it takes an item.
 func (t *turnMerge[T]) work(w *worker) {
-	t.skip = ledger{low: t.turns.done.low, ahead: append([]span(nil), t.turns.done.ahead...)}
+	t.skip = t.turns.Finished()
 	for t.out.reserve(w) {
 		end, ok := t.takeTurns(w)
 		if !ok {
@@ -59,17 +61,17 @@ func (t *turnMerge[T]) work(w *worker) {
 			return
 		}
 		t.epoch++
-		t.turns, t.skip = newTurns(t.name, Progress{}), ledger{}
+		t.turns, t.skip = progress.NewTurns(t.name, Progress{}), progress.PositionSet{}
 	}
 }
 
 // takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
 func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
-	void := t.skip.low // the first turn that the next item stands for
+	void := t.skip.Low // the first turn that the next item stands for
 	idle := 0          // turns of inputs whose epoch is over, one after the other
 	for turn := void; turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
-		if t.skip.has(turn) {
-			turn = t.skip.end(turn) - 1
+		if t.skip.Has(turn) {
+			turn = t.skip.End(turn) - 1
 			void = turn + 1
 			continue
 		}
@@ -102,7 +104,7 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 			}
 			continue
 		}
-		m.ticket = t.withTurn(m.ticket, span{void, turn + 1})
+		m.lineage = m.lineage.WithTurns(t.turns, void, turn+1)
 		void = turn + 1
 		w.out.Add(1)
 		w.timeItem()
@@ -180,15 +182,4 @@ func (t *turnMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
 		}
 	}
 	return t.endEpoch(), true
-}
-
-// withTurn adds turns to an item's ticket.
-func (t *turnMerge[T]) withTurn(of ticket, turns span) ticket {
-	with := ticket{span: of.span, rest: new(rest)}
-	if of.rest != nil {
-		with.rest.spans, with.rest.losses, with.rest.members = of.rest.spans, of.rest.losses, of.rest.members
-		with.rest.shares = append(with.rest.shares, of.rest.shares...)
-	}
-	with.rest.shares = append(with.rest.shares, share{family: t.turns, span: turns})
-	return with
 }

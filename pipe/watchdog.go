@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A pulse is what a worker tells those who watch for stalls.
@@ -21,12 +23,12 @@ type pulse struct {
 	known int64        // what epoch is
 }
 
-func (p *pulse) take(t *ticket, epoch int) {
+func (p *pulse) take(t *progress.Lineage, epoch int) {
 	if int64(epoch) != p.known {
 		p.known = int64(epoch)
 		p.epoch.Store(p.known)
 	}
-	at, ok := t.first()
+	at, ok := t.First()
 	if !ok {
 		at = -1
 	}
@@ -154,7 +156,7 @@ func (d *watchdog) stalled(s *stage, now time.Duration) StalledStage {
 				o.For = now - before.at
 			}
 			if at := w.pulse.at.Load() - 1; at >= 0 {
-				o.Source, o.Pos, o.Epoch = d.origins[sourceOf(at)], posOf(at), d.epoch+int(w.pulse.epoch.Load())
+				o.Source, o.Pos, o.Epoch = d.origins[progress.SourceOf(at)], progress.PositionOf(at), d.epoch+int(w.pulse.epoch.Load())
 			}
 			t.Operations = append(t.Operations, o)
 		case &w.starved:

@@ -6,6 +6,8 @@ import (
 	"runtime/trace"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/progress"
 )
 
 // A worker is one goroutine of a stage, with its context and its share of the stage's counters. Only that goroutine
@@ -161,7 +163,7 @@ func (w *worker) clock(account *atomic.Int64) time.Duration {
 }
 
 // takes notes what the worker works on from now on.
-func (w *worker) takes(t *ticket, epoch int) {
+func (w *worker) takes(t *progress.Lineage, epoch int) {
 	if w.pulse != nil {
 		w.pulse.take(t, epoch)
 	}

@@ -24,6 +24,7 @@ var arrows = []arrow{
 	{"internal/leak", "arena", "tests end with no segment open"},
 	{"internal/leak", "go.uber.org/goleak", "and with no goroutine"},
 
+	{"pipe", "pipe/internal/progress", "what of a run is finished, and how a state says it"},
 	{"pipe/pipetest", "pipe", "the suite that every source has to pass"},
 
 	{"group", "pipe", "what it makes are aggregators of the engine"},

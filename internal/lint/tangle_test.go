@@ -19,7 +19,7 @@ const mostTangled = 1900
 // line.
 var allowances = map[string]int{
 	".":      2500, // 2,429 of 3,183 lines; issue 17 divides it into rooms
-	"pipe":   9600, // 9,212 of 10,999; the same
+	"pipe":   8300, // 8,149 of 9,900; the same
 	"extern": 2800, // 2,626 of 3,324
 	"serve":  2400, // 2,248 of 2,686
 }

@@ -1,4 +1,4 @@
-package pipe
+package progress
 
 import (
 	"cmp"
@@ -9,30 +9,35 @@ import (
 	"strings"
 )
 
-// A Composition says what an item was put together of: how many members it had, a hash of what and where each of them was, and all that it had of the
-// sources. After a resume an item that has anything of it has to be the same again.
+// A Composition says what an item was put together of: how many members it had, a hash of
+// what and where each of them was, and all that it had of the sources. After a resume an
+// item that has anything of it has to be the same again.
 type Composition struct {
 	Members int64       `json:"members"`
 	Hash    string      `json:"hash"` // of the members, in order
 	Items   []ItemRange `json:"items"`
 }
 
-// An ItemRange is a half-open range of positions of a source; with Item, of outputs of that item, which is named as in a [PartState].
+// An ItemRange is a half-open range of positions of a source; with Item, of outputs of
+// that item, which is named as in a [PartState].
 type ItemRange struct {
 	Source string   `json:"source"`
 	Item   []int64  `json:"item,omitempty"`
 	Range  [2]int64 `json:"range"`
 }
 
-// composition is what a state says of a parent; nil: it is one item, which its name says all about.
-func (b *books) composition(t *ticket) *Composition {
+// composition is what a state says of a parent; nil: it is one item, which its name says
+// all about.
+func (b *Tracker) composition(t *Lineage) *Composition {
 	if !t.joined() {
 		return nil
 	}
-	c := &Composition{Members: t.count(), Hash: fmt.Sprintf("%016x", b.identity(t))}
-	b.leaves(t, func(source string, item []int64, s span) {
-		c.Items = append(c.Items, ItemRange{source, item, [2]int64{s.lo, s.hi}})
+	c := &Composition{Members: t.Count(), Hash: fmt.Sprintf("%016x", b.identity(t))}
+	b.leaves(t, func(source string, item []int64, s Range) {
+		c.Items = append(c.Items, ItemRange{source, item, [2]int64{s.Lo, s.Hi}})
 	})
+
+	// In an order that does not depend on the run, with neighbours as one range.
 	slices.SortFunc(c.Items, func(x, y ItemRange) int {
 		return cmp.Or(cmp.Compare(x.Source, y.Source), slices.Compare(x.Item, y.Item), cmp.Compare(x.Range[0], y.Range[0]))
 	})
@@ -49,28 +54,31 @@ func (b *books) composition(t *ticket) *Composition {
 	return c
 }
 
-// leaves calls f with all that an item has of the sources, and of items that were made into several.
-func (b *books) leaves(t *ticket, f func(source string, item []int64, s span)) {
-	t.each(func(s span) { f(b.names[sourceOf(s.lo)], nil, span{posOf(s.lo), posOf(s.lo) + s.positions()}) })
-	t.own(func(s share) {
-		if source, item := s.family.parent.path(); source >= 0 {
-			f(b.names[source], item, s.span)
+// leaves calls f with all that an item has of the sources, and of items that were made
+// into several.
+func (b *Tracker) leaves(t *Lineage, f func(source string, item []int64, s Range)) {
+	t.each(func(s Range) {
+		f(b.Names[SourceOf(s.Lo)], nil, Range{PositionOf(s.Lo), PositionOf(s.Lo) + s.positions()})
+	})
+	t.own(func(s childRange) {
+		if source, item := s.of.parent.path(); source >= 0 {
+			f(b.Names[source], item, s.Range)
 		}
 	})
 }
 
 // identity is a hash of what an item is, that lasts from run to run.
-func (b *books) identity(t *ticket) uint64 {
+func (b *Tracker) identity(t *Lineage) uint64 {
 	if !t.joined() {
-		if t.lo < t.hi {
-			return mixed(b.salts[sourceOf(t.lo)], uint64(posOf(t.lo)))
+		if t.Lo < t.Hi {
+			return Hash(b.salts[SourceOf(t.Lo)], uint64(PositionOf(t.Lo)))
 		}
 		h := uint64(0)
-		t.own(func(s share) { h = mixed(h+1, b.identity(&s.family.parent), uint64(s.lo)) })
+		t.own(func(s childRange) { h = Hash(h+1, b.identity(&s.of.parent), uint64(s.Lo)) })
 		return h
 	}
-	h := mixed(uint64(t.count()))
-	t.all(func(m *ticket) { h = mixed(h, b.identity(m)) })
+	h := Hash(uint64(t.Count()))
+	t.All(func(m *Lineage) { h = Hash(h, b.identity(m)) })
 	return h
 }
 
@@ -81,8 +89,8 @@ func saltOf(name string) uint64 {
 	return h.Sum64()
 }
 
-// mixed is a hash of numbers, with the steps of SplitMix64.
-func mixed(numbers ...uint64) (h uint64) {
+// Hash is a hash of numbers, with the steps of SplitMix64.
+func Hash(numbers ...uint64) (h uint64) {
 	for _, n := range numbers {
 		h += n + 0x9e3779b97f4a7c15
 		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
@@ -115,14 +123,15 @@ func (c *Composition) text() string {
 // check says what is wrong with the composition of an item.
 func (c *Composition) check(p PartState) error {
 	var all []error
-	// An aggregator may make something of items that were all lost: it has no members, but their ranges.
-	if c.Members < 0 || c.Members > maxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
+	// An aggregator may make something of items that were all lost: it has no members,
+	// but their ranges.
+	if c.Members < 0 || c.Members > MaxPos || len(c.Hash) != 16 || len(c.Items) == 0 {
 		all = append(all, fmt.Errorf("%d members, of %d ranges, with the hash %q", c.Members, len(c.Items), c.Hash))
 	}
 	last, mine := len(p.Item)-1, false
 	for _, r := range c.Items {
 		mine = mine || r.Source == p.Source && slices.Equal(r.Item, p.Item[:last]) && r.Range[0] <= p.Item[last] && p.Item[last] < r.Range[1]
-		if r.Range[0] < 0 || r.Range[0] >= r.Range[1] || r.Range[1] > maxPos {
+		if r.Range[0] < 0 || r.Range[0] >= r.Range[1] || r.Range[1] > MaxPos {
 			all = append(all, fmt.Errorf("the range [%d, %d)", r.Range[0], r.Range[1]))
 		}
 		if len(r.Item) > 0 && slices.Min(r.Item) < 0 {

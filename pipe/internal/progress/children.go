@@ -1,0 +1,112 @@
+package progress
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Children are what one item was made into, numbered from 0 on, with a message after the
+// last one that says there are no more. The item is finished when all of these are. Only
+// the tracker changes children that others know.
+//
+// The turns of a merge are children too, without a parent and without an end.
+type Children struct {
+	stage  string
+	parent Lineage
+	done   PositionSet // of the numbers of its children
+	total  int64       // how many there are, the message behind the last included; 0: not known yet
+	turns  bool        // of a merge
+
+	order  *OutputOrder // of an aggregator's outputs: they end in order; nil: of others
+	number int64        // in it
+	state  string       // of the aggregator behind them
+
+	known bool // a state has told what the parent was put together of, and it is that
+
+	open   bool // some of it is finished, and not all
+	stale  bool // more of it is finished than the tracker say
+	source int  // the path of the parent, while it is open
+	item   []int64
+}
+
+// Finished are the numbers that are, so far.
+func (f *Children) Finished() PositionSet { return f.done.clone() }
+
+// WithTurns is an item's lineage with turns of a merge.
+func (t Lineage) WithTurns(turns *Children, lo, hi int64) Lineage {
+	with := Lineage{Range: t.Range, extra: new(extra)}
+	if t.extra != nil {
+		with.extra.spans, with.extra.losses, with.extra.members = t.extra.spans, t.extra.losses, t.extra.members
+		with.extra.children = append(with.extra.children, t.extra.children...)
+	}
+	with.extra.children = append(with.extra.children, childRange{of: turns, Range: Range{lo, hi}})
+	return with
+}
+
+// A childRange is some of the children of an item.
+type childRange struct {
+	of *Children
+	Range
+	closes bool // the last of them is the message behind the last child
+}
+
+// child is the lineage of one child.
+func (f *Children) child(number int64, closes bool) Lineage {
+	return Lineage{extra: &extra{children: []childRange{{of: f, Range: Range{number, number + 1}, closes: closes}}}}
+}
+
+// path names an item in a way that lasts: the first source item that it was made of, and
+// the numbers of the children on the way.
+func (t *Lineage) path() (source int, numbers []int64) {
+	if t.Lo < t.Hi {
+		return SourceOf(t.Lo), []int64{PositionOf(t.Lo)}
+	}
+	if t.extra != nil {
+		for _, s := range t.extra.children {
+			if !s.of.turns {
+				source, numbers = s.of.parent.path()
+				return source, append(numbers, s.Lo)
+			}
+		}
+	}
+	return -1, nil
+}
+
+// before is the order of open groups of children: that of their items.
+func (f *Children) before(g *Children) int {
+	return cmp.Or(cmp.Compare(f.source, g.source), slices.Compare(f.item, g.item), cmp.Compare(f.stage, g.stage))
+}
+
+// NewTurns goes on with the turns of a merge.
+func NewTurns(merge string, saved Progress) *Children {
+	return &Children{stage: merge, done: saved.positionSet(), turns: true}
+}
+
+// An OutputOrder has the outputs of an aggregator end in their order. Only the tracker
+// changes it.
+type OutputOrder struct {
+	Ended int64 // how many have
+	early map[int64]*Children
+}
+
+// wait tells whether a group of children that is complete has to wait for others before
+// it.
+func (l *OutputOrder) wait(f *Children) bool {
+	if f.number == l.Ended {
+		return false
+	}
+	if l.early == nil {
+		l.early = make(map[int64]*Children)
+	}
+	l.early[f.number] = f
+	return true
+}
+
+// next is the group of children that waited for the one that has ended; nil: there is
+// none.
+func (l *OutputOrder) next() *Children {
+	l.Ended++
+	f := l.early[l.Ended]
+	delete(l.early, l.Ended)
+	return f
+}

@@ -1,0 +1,239 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// A FanOut numbers what is made of one item. Its children begin with the first: an item
+// of which nothing is made needs none.
+type FanOut struct {
+	Stage    string
+	Parent   Lineage
+	Skip     *PositionSet // the children that were finished before the run was resumed; nil: none
+	children *Children
+	losses   []LostInput
+	count    int64
+}
+
+// Next is the lineage of the next child; ok is false for one that was finished in an
+// earlier run.
+func (b *FanOut) Next() (child Lineage, ok bool) {
+	if b.children == nil {
+		b.begin()
+	}
+	number := b.count
+	b.count++
+	if b.Skip != nil && b.Skip.Has(number) {
+		return Lineage{}, false
+	}
+	child = b.children.child(number, false)
+	if number == 0 {
+		child.extra.losses = b.losses
+	}
+	return child, true
+}
+
+func (b *FanOut) begin() {
+	parent := b.Parent
+	if parent.extra != nil && parent.extra.losses != nil {
+		b.losses = parent.extra.losses
+		parent.extra = &extra{spans: parent.extra.spans, children: parent.extra.children, members: parent.extra.members}
+	}
+	b.children = &Children{stage: b.Stage, parent: parent, known: b.Skip != nil}
+	if b.Skip != nil {
+		b.children.done = b.Skip.clone()
+	}
+}
+
+// BeginInLine begins outputs of an aggregator, which end in order.
+func (b *FanOut) BeginInLine(line *OutputOrder, number int64) {
+	b.begin()
+	b.children.order, b.children.number = line, number
+}
+
+// Remember notes what the aggregator knows behind its outputs.
+func (b *FanOut) Remember(state string) { b.children.state = state }
+
+// Untold are the losses of the parent, which come with its first child, where it has
+// none.
+func (b *FanOut) Untold() []LostInput {
+	if b.count > 0 {
+		return nil
+	}
+	return b.losses
+}
+
+// Ended tells whether the message behind the last child was finished in an earlier run.
+func (b *FanOut) Ended() bool { return b.Skip != nil && b.Skip.Has(b.count) }
+
+// Unmade is an error where more outputs were finished than are made now.
+func (b *FanOut) Unmade() error {
+	if b.Skip == nil || b.Skip.top() <= b.count+1 {
+		return nil
+	}
+	return fmt.Errorf("more outputs of this item were finished before the run was resumed than the %d that are made of it now: it has to be made into the same in every run", b.count)
+}
+
+// End is the lineage of the message behind the last child.
+func (b *FanOut) End() Lineage {
+	if b.children == nil {
+		return b.Parent
+	}
+	return b.children.child(b.count, true)
+}
+
+// Unfinished are the items of a stage of which the state that a run was resumed from has
+// some outputs, and not all.
+type Unfinished struct {
+	tracker *Tracker
+	mu      sync.Mutex
+	left    map[string]PartState
+	leaves  map[string][]leaf // all that these have of the sources and of other items, by those, in order
+}
+
+// A leaf is a range that belongs to one of the parts.
+type leaf struct {
+	Range
+	part string
+}
+
+func partKey(source string, item []int64) string { return fmt.Sprint(source, item) }
+
+// UnfinishedOf are those of one stage, or nil.
+func (b *Tracker) UnfinishedOf(stage string, all []PartState) *Unfinished {
+	var p *Unfinished
+	for _, part := range all {
+		if part.Stage != stage {
+			continue
+		}
+		if p == nil {
+			p = &Unfinished{tracker: b, left: make(map[string]PartState), leaves: make(map[string][]leaf)}
+		}
+		key := partKey(part.Source, part.Item)
+		p.left[key] = part
+		for _, r := range part.items() {
+			of := partKey(r.Source, r.Item)
+			p.leaves[of] = append(p.leaves[of], leaf{Range{r.Range[0], r.Range[1]}, key})
+		}
+	}
+	if p != nil {
+		for _, all := range p.leaves {
+			slices.SortFunc(all, func(a, b leaf) int { return cmp.Compare(a.Lo, b.Lo) })
+		}
+	}
+	return p
+}
+
+// items are all that an item has of the sources, and of items that were made into
+// several.
+func (p PartState) items() []ItemRange {
+	if p.Of != nil {
+		return p.Of.Items
+	}
+	last := len(p.Item) - 1
+	return []ItemRange{{p.Source, p.Item[:last], [2]int64{p.Item[last], p.Item[last] + 1}}}
+}
+
+// Claim returns which children of an item are finished, or nil. They are of the epoch
+// that the run was resumed in. It is an error when an item has something of one of which
+// outputs are finished, and is not that one: to hand on anything of it would be to hand
+// that on twice, or to lose something else.
+func (p *Unfinished) Claim(t *Lineage, epoch int) (*PositionSet, error) {
+	if p == nil || epoch > 0 {
+		return nil, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key, some := p.touches(t)
+	if !some {
+		return nil, nil
+	}
+	part := p.left[key]
+	if err := p.differs(part, t); err != nil {
+		return nil, err
+	}
+	delete(p.left, key)
+	done := part.positionSet()
+	return &done, nil
+}
+
+// Spoilt is an error where something is gone without which an item cannot come again of
+// which outputs are finished.
+func (p *Unfinished) Spoilt(t *Lineage, epoch int) error {
+	if p == nil || epoch > 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if key, some := p.touches(t); some {
+		return p.left[key].absent(": something that it was made of is lost or dropped now, and was not in the run before")
+	}
+	return nil
+}
+
+// touches finds a part that has something in common with an item.
+func (p *Unfinished) touches(t *Lineage) (part string, some bool) {
+	if len(p.left) == 0 {
+		return "", false
+	}
+	p.tracker.leaves(t, func(source string, item []int64, s Range) {
+		all := p.leaves[partKey(source, item)]
+		from := sort.Search(len(all), func(i int) bool { return all[i].Hi > s.Lo })
+		for _, l := range all[from:] {
+			if some || l.Lo >= s.Hi {
+				return
+			}
+			if _, left := p.left[l.part]; left {
+				part, some = l.part, true
+			}
+		}
+	})
+	return part, some
+}
+
+// differs says why an item is not the one that the state has outputs of.
+func (p *Unfinished) differs(part PartState, t *Lineage) error {
+	now := p.tracker.composition(t)
+	switch {
+	case part.Of == nil && now != nil:
+		return part.absent(fmt.Sprintf(": now there is one of %s, and the state does not say of which it was made. States of earlier versions never do; go on from one that was saved between two such items", now.text()))
+	case part.Of != nil && (now == nil || now.Members != part.Of.Members || now.Hash != part.Of.Hash):
+		is := "one item alone"
+		if now != nil {
+			is = now.text()
+		}
+		return part.absent(fmt.Sprintf(": it was made of %s, and what comes instead is made of %s, or of these in another order. Resume with the settings that the state was saved with and with stages before %s that keep order, or from a state that was saved between two such items", part.Of.text(), is, part.Stage))
+	}
+
+	// What the item was taken out of has to be known, too.
+	var err error
+	var visit func(childRange)
+	visit = func(s childRange) {
+		if s.of.parent.joined() && !s.of.known {
+			err = part.absent(": it is an output of an item of several, and the state does not say of which that was made. States of earlier versions never do; go on from one that was saved between two such items")
+		}
+		s.of.parent.own(visit)
+	}
+	t.own(visit)
+	return err
+}
+
+// Missing is an error when the epoch ends and an item did not come again of which outputs
+// are finished.
+func (p *Unfinished) Missing() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, part := range p.left {
+		return part.absent("")
+	}
+	return nil
+}
+
+// absent is the error of an item that does not come again.
+func (p PartState) absent(why string) error {
+	return fmt.Errorf("outputs of item %v of source %s were finished before the run was resumed, and the item did not come again%s", p.Item, p.Source, why)
+}
