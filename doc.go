@@ -19,9 +19,10 @@
 //
 // # Reading
 //
-// open.go puts the parts together, and compile.go makes stages of a recipe: a source (source.go, read by work.go), then steps on images that are
-// one plan (images.go) and operations of a program (operation.go, program.go) as they come, and what writes into the batch (row.go,
-// batch.go). values.go says where samples keep their fields meanwhile, leg.go how their memory is reserved. loader.go is the life of a run.
+// open.go puts the rooms together, and loader.go is the life of a run. The rooms are internal/source,
+// where records come from, internal/ops, what steps do to them, internal/batch, how they become
+// rows, and internal/compile, which makes a pipeline of all of it. docs/architecture.md
+// follows one sample through them.
 //
 // # Operations of one's own
 //
