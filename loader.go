@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/compile"
 	"io"
 	"iter"
 	"slices"
 	"strings"
 	"sync"
+
+	"headrace/internal/compile"
 
 	"headrace/internal/batch"
 	"headrace/internal/resume"
@@ -57,6 +58,12 @@ type Options struct {
 
 	Python *extern.Interpreter // for the functions of Python that a recipe has; nil: the one that extern.Default finds
 	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
+}
+
+// trial is what a loader is opened for that is profiled: it has memory without end, and slots as if it had not, for as many workers as are tried.
+type trial struct {
+	memory  int64
+	workers int
 }
 
 // Info is what is known of a loader before it runs.

@@ -36,6 +36,11 @@ type found struct {
 	guesses  []guess                  // extents that first samples have told
 }
 
+// materials are what a loader is made of with what was found out.
+func (f *found) materials(probes bool) materials {
+	return materials{config: f.config, options: f.options, files: f.files, room: f.roomFor(f.config.withDefaults()), probes: probes}
+}
+
 // files lists a source, once.
 func (f *found) files(ctx context.Context, s *fuse.Source) (*source.Files, error) {
 	if known, ok := f.listed[s.Name]; ok {
@@ -196,7 +201,7 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 	if err != nil {
 		return nil, err
 	}
-	l, err := only.open(ctx, prefix, schema, true)
+	l, err := assemble(ctx, prefix, schema, only.materials(true))
 	if err != nil {
 		return nil, err
 	}
@@ -256,6 +261,9 @@ func (p *probing) Held() any { return p.held }
 
 // MarshalJSON implements recipe.Holder.
 func (p *probing) MarshalJSON() ([]byte, error) { return json.Marshal(p.held) }
+
+// CallsPython says that it is a function of Python.
+func (p *probing) CallsPython() {}
 
 // Check implements recipe.Args.
 func (p *probing) Check(in sample.Schema) (sample.Schema, error) {

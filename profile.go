@@ -62,12 +62,6 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 	return l.profile(ctx, limit, o)
 }
 
-// trial is what a loader is opened for that is profiled: it has memory without end, and slots as if it had not, for as many workers as are tried.
-type trial struct {
-	memory  int64
-	workers int
-}
-
 const (
 	profileItems = 256
 	probeItems   = 8 // that tell what a sample takes

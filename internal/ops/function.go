@@ -257,3 +257,10 @@ func IsPython(args recipe.Args) bool {
 	}
 	return false
 }
+
+// NeedsWorkers reports whether a step needs the workers of a [Host]. Steps that are neither of the
+// catalogue nor a function say so with a method CallsPython.
+func NeedsWorkers(args recipe.Args) bool {
+	_, calls := args.(interface{ CallsPython() })
+	return calls || IsPython(args)
+}

@@ -1,0 +1,439 @@
+package headrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"headrace/internal/compile"
+	"os"
+
+	"headrace/internal/batch"
+	"headrace/internal/resume"
+
+	"headrace/internal/source"
+
+	"headrace/internal/ops"
+
+	"headrace/arena"
+	"headrace/budget"
+	"headrace/extern"
+	"headrace/internal/machine"
+	"headrace/internal/record"
+	"headrace/internal/scratch"
+	"headrace/order"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// materials are what a loader is made of, besides its recipe.
+type materials struct {
+	config  Config
+	options Options
+	files   func(context.Context, *fuse.Source) (*source.Files, error) // lists a source, once
+	room    int                                                        // bytes of a slot, if a function makes batches of any size
+	probes  bool                                                       // nothing runs but for a first sample
+}
+
+// assemble makes the loader of a recipe whose rows have this schema.
+func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m materials) (_ *Loader, wrong error) {
+	c, o := m.config, m.options
+	plan := fuse.Fuse
+	if c.Fuse != nil && !*c.Fuse {
+		plan = fuse.Separate
+	}
+	p, err := plan(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := compile.CheckCode(r, p); err != nil {
+		return nil, err
+	}
+	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
+	l.tracing.elsewhere = o.Announce != nil
+	l.usage = openUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
+	if err := l.list(ctx, p, m.files); err != nil {
+		return nil, err
+	}
+	l.groups = compile.Groups(r, p)
+	if l.batch = p.Batch; p.Buckets != nil || p.Pack != nil {
+		l.batch = recipe.Batch{Size: 1}
+	}
+	for _, s := range l.sources {
+		if s.Split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.checkRanks(p); err != nil {
+		return nil, err
+	}
+	forms, err := compile.Sizes(r, p, l.size())
+	if err != nil {
+		return nil, err
+	}
+	if p.Batch.Collate != nil {
+		l.layout, err = batch.NewWhole(schema, m.room)
+	} else {
+		l.layout, err = batch.NewLayout(schema, forms...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := l.makeMemory(p); err != nil {
+		return nil, err
+	}
+	if err := l.makeWork(m.probes); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if wrong != nil {
+			l.work.Host.Close()
+		}
+	}()
+	l.compiled, err = compile.Compile(p, compile.Target{
+		Env: &l.work, Sources: l.sources, Layout: &l.layout, Slots: l.slots, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
+		Rows: l.size(), Workers: l.info.Workers, Readers: l.readers(), Prefetch: l.config.Prefetch, InOrder: l.config.Order == InputOrder, Groups: l.groups,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.describe(p)
+	if err := l.limitSteps(); err != nil {
+		return nil, err
+	}
+	if err := l.openDeadLetters(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Gate == nil {
+		o.Gate = NewGate()
+	}
+	if o.Held == nil {
+		o.Held = func(*arena.HeldError) {}
+	}
+	if o.Warn == nil {
+		o.Warn = func(string, string) {}
+	}
+	if o.Log == nil {
+		o.Log = extern.Print(os.Stderr)
+	}
+	return o
+}
+
+// list makes the sources of the recipe.
+func (l *Loader) list(ctx context.Context, p fuse.Plan, listed func(context.Context, *fuse.Source) (*source.Files, error)) error {
+	var parents []*source.Files
+	unnamed := false
+	first := int64(0)
+	for _, f := range p.Samples.Sources() {
+		s := &source.Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
+		if f.Shuffle != nil {
+			s.Shuffled, s.Seed = true, f.ShuffleSeed
+		}
+		if f.Object == nil {
+			files, err := listed(ctx, f)
+			if err != nil {
+				return err
+			}
+			s.Contents = files
+			unnamed = unnamed || f.Files.Pairs != nil || f.Files.Columns != nil && f.Files.Label == ""
+			if f.Files.Label == "parent" {
+				parents = append(parents, files)
+			}
+		} else {
+			s.Contents = source.NewObject(f.Object, s, l.config.Rank, l.config.WorldSize)
+			unnamed = true
+			if s.Iterated() && l.config.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
+				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
+			}
+		}
+		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
+		first += s.Samples
+		l.sources = append(l.sources, s)
+	}
+	if classes := source.LabelByParent(parents); !unnamed {
+		l.info.Classes = classes
+	}
+	return nil
+}
+
+// split is a rank's share of the epoch of a source. One source is cut into global batches. Several are dealt to the ranks sample by sample, so that they are equally long
+// on all of them, and merges take the same turns.
+func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, error) {
+	s := l.globalBatch(world, rank)
+	s.Samples = from.Contents.Len()
+	err := s.Check()
+	if len(l.sources) > 1 && err == nil {
+		if s.Batch%int64(world) != 0 {
+			err = fmt.Errorf("a global batch of %d rows of several sources and %d ranks: takes as many rows for each", s.Batch, world)
+		}
+	}
+	if len(l.sources) > 1 || l.groups {
+		s.Batch, s.DropLast = int64(world), false
+	}
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if from.Iterated() { // each rank has one of its own
+		return order.Split{Samples: source.Endless, Batch: 1, World: 1}, nil
+	}
+	return s, nil
+}
+
+// globalBatch is how ranks share batches.
+func (l *Loader) globalBatch(world, rank int) order.Split {
+	global := int64(l.batch.GlobalSize)
+	if global == 0 {
+		global = int64(l.batch.Size) * int64(world)
+	}
+	return order.Split{Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
+}
+
+// checkRanks refuses what could make ranks yield different numbers of batches.
+func (l *Loader) checkRanks(p fuse.Plan) error {
+	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
+		return nil
+	}
+	if l.groups {
+		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
+			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
+	}
+	if name, ok := l.failing().Does(ops.Skip, l.recipe); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, ops.Skip, name, l.config.WorldSize, ops.Replace)
+	}
+	for _, s := range l.recipe.All() {
+		switch s.Args.(type) {
+		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ErrConfig, s.Op, s.Name, l.config.WorldSize)
+		}
+	}
+	for _, m := range p.Samples.Merges() {
+		if m.Order == "arrival" && m.Until == "shortest" {
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ErrConfig, m.Name, l.config.WorldSize)
+		}
+	}
+	return nil
+}
+
+// makeMemory sets the byte budget, and in it the pool: what is ready for the consumer, one batch that fills, and two that the consumer holds, for while it
+// asks for the next it has the last. More that fill take no more than half of the budget, which samples need, too.
+func (l *Loader) makeMemory(p fuse.Plan) error {
+	here := machine.Here()
+	limit, hold := here.Budget(l.config.LocalWorldSize), here.HoldLimit(l.config.LocalWorldSize)
+	if l.config.Memory != nil {
+		limit = *l.config.Memory
+	}
+	if l.config.HoldLimit != nil {
+		hold = *l.config.HoldLimit
+	}
+	l.info.HoldLimit = hold
+	l.budget = budget.New(limit)
+	count := l.config.Prefetch + 1 + 2
+	count += max(0, min(l.inHand(p), int(l.half(limit)/arena.Stride(l.layout.Bytes))-count))
+	var err error
+	l.arena, err = arena.New(arena.Options{
+		Slots: count, SlotBytes: l.layout.Bytes, Apart: l.layout.Whole, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
+	})
+	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
+		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
+			ErrConfig, limit, l.layout.Rows, small.Need)
+	}
+	_, notes := l.failing().Does(ops.Replace, l.recipe)
+	l.slots = &batch.Slots{Layout: &l.layout, Arena: l.arena, Held: l.held, Notes: notes, Ledger: l.options.Ledger}
+	return err
+}
+
+// half is that of the budget, or of what it would be if nothing were profiled.
+func (l *Loader) half(limit int64) int64 {
+	if l.options.trial != nil {
+		limit = l.options.trial.memory
+	}
+	return limit / 2
+}
+
+func (l *Loader) makeWork(probes bool) (err error) {
+	share := l.share()
+	l.info.Workers = min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
+	if l.config.Workers != nil {
+		l.info.Workers = *l.config.Workers
+	}
+	l.gate = l.options.Gate
+	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
+	l.work = ops.Env{
+		Seed:  l.recipe.Seed,
+		Ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, Ledger: l.options.Ledger, Gate: l.gate.gate,
+		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
+	}
+	for _, s := range l.sources {
+		s.Lane = l.budget.Lane()
+	}
+	for _, s := range l.recipe.All() {
+		if l.work.Host == nil && ops.NeedsWorkers(s.Args) {
+			l.work.Host, err = ops.NewHost(l.options.Python, l.options.Log, l.options.Look, share, probes)
+		}
+	}
+	if l.work.Host != nil {
+		l.work.Share(l.work.Host.Heap)
+	}
+	return err
+}
+
+// share is how many cores are the loader's to use.
+func (l *Loader) share() int { return min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers) }
+
+// readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
+func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
+
+// size is how many samples, or rows, a full batch of this rank has.
+func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize() }
+
+func (l *Loader) describe(p fuse.Plan) {
+	i := &l.info
+	i.Stages = l.compiled.Stages
+	if l.compiled.Relabels {
+		i.Classes = nil
+	}
+	l.spending.own = l.compiled.Replaceable
+	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
+	if i.Whole {
+		i.Rows = l.size()
+	}
+	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Begin: resume.State{
+		Version: resume.Version, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
+		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]resume.SourceState{},
+	}}
+	for _, s := range l.sources {
+		l.extent.Splits[s.Name] = s.Split
+		if s.Iterated() {
+			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
+			l.extent.Begin.Sources[s.Name] = resume.SourceState{Object: &source.ObjectState{}}
+			continue
+		}
+		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Split.Samples, SamplesPerEpoch: s.Split.Len(), First: s.First})
+		l.extent.Begin.Sources[s.Name] = resume.SourceState{Samples: s.Split.Samples}
+		i.Samples += s.Split.Samples
+	}
+	l.extent.Begin.Errors = l.counted()
+	for _, name := range l.compiled.Gathers {
+		if l.extent.Begin.Aggregates == nil {
+			l.extent.Begin.Aggregates = map[string]pipe.Memory{}
+		}
+		l.extent.Begin.Aggregates[name] = pipe.Memory{}
+	}
+	for _, m := range p.Samples.Merges() {
+		if m.Order != "arrival" {
+			if l.extent.Begin.Merges == nil {
+				l.extent.Begin.Merges = map[string]pipe.Progress{}
+			}
+			l.extent.Begin.Merges[m.Name] = pipe.Progress{}
+		}
+	}
+	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
+	rows := int64(i.Rows)
+	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
+		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
+	}
+	switch {
+	case l.groups:
+		i.BatchesPerEpoch, i.Exact, i.Grouped = compile.MostBatches(&l.layout, p, i.SamplesPerEpoch), false, true
+	case len(l.sources) == 1:
+		i.BatchesPerEpoch = l.sources[0].Split.Batches()
+	}
+	if l.compiled.Makes {
+		i.BatchesPerEpoch, i.Exact = -1, false
+	}
+	unknown := l.iterated() != nil
+	if unknown {
+		i.Samples, i.SamplesPerEpoch, i.BatchesPerEpoch, i.Exact = -1, -1, -1, false
+	}
+	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
+	_, skips := l.failing().Does(ops.Skip, l.recipe)
+	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1)
+	i.Epochs = l.config.Epochs
+	i.Decoder = l.extent.Begin.Decoder
+	i.Pipeline = l.recipe.String()
+	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
+	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.compiled.Gathers == nil
+	i.State = l.extent.Settled(resume.State{})
+}
+
+// counted has a zero for each stage with a limit of its own; nil: there is none.
+func (l *Loader) counted() map[string]int64 {
+	errors := map[string]int64{}
+	for stage := range l.extent.Judges {
+		errors[stage] = 0
+	}
+	for stage := range l.spending.own {
+		errors[stage] = 0
+	}
+	if len(errors) == 0 {
+		return nil
+	}
+	return errors
+}
+
+// extentOf is what records of a rank of another world are held against.
+func (l *Loader) extentOf(world, rank int) (resume.Extent, error) {
+	e := resume.Extent{Begin: l.extent.Begin, Splits: map[string]order.Split{}, Judges: l.extent.Judges, Makes: l.compiled.Makes, Steps: l.extent.Steps}
+	e.Begin.WorldSize, e.Begin.Rank = world, rank
+	for _, s := range l.sources {
+		var err error
+		if e.Splits[s.Name], err = l.split(s, world, rank); err != nil {
+			return resume.Extent{}, err
+		}
+	}
+	return e, nil
+}
+
+func (l *Loader) failing() ops.Policies {
+	return ops.Policies{OnError: l.config.OnError, MaxErrors: l.config.MaxErrors, Sources: len(l.sources)}
+}
+
+// iterated is a source of the loader of which nobody knows how many samples it has; nil: there is none.
+func (l *Loader) iterated() *source.Listing {
+	for _, s := range l.sources {
+		if s.Iterated() {
+			return s
+		}
+	}
+	return nil
+}
+
+// announce tells of the memory of batches: a consumer in another process, and workers that write into it. These are told of the pool alone. A segment of one batch comes and goes
+// while a consumer holds many, and each worker would have to map it; what lies there is copied.
+func (l *Loader) announce(s arena.Segment) error {
+	if l.options.Announce != nil {
+		if err := l.options.Announce(s); err != nil {
+			return err
+		}
+	}
+	if l.compiled.Writers == nil || !s.Pooled {
+		return nil
+	}
+	return l.compiled.Writers.Segment(s.FD, s.ID, s.Memory)
+}
+
+// inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand, or some batches.
+func (l *Loader) inHand(p fuse.Plan) int {
+	said := func(workers *int) int {
+		switch {
+		case l.options.trial != nil:
+			return l.options.trial.workers
+		case workers != nil:
+			return *workers
+		}
+		return l.share()
+	}
+	if c := p.Batch.Collate; c != nil {
+		return said(c.Workers)*batch.JobsPerWorker - 1 // each has a slot to itself
+	}
+	if p.Last.Step == nil {
+		return 0
+	}
+	args := p.Last.Step.Args.(*recipe.Map)
+	return (said(args.Workers)*ops.PerWorkerFor(nil, args.Gives.Schema) - 1) / l.layout.Rows
+}
