@@ -35,4 +35,3 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	}
 	return assemble(ctx, r, schema, f.materials(false))
 }
-
