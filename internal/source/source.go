@@ -35,10 +35,10 @@ type Listing struct {
 type Contents interface {
 	Len() int64
 	Key(index int64) string // a name for people
-	// link is told where the values of its fields go. It returns the function whose
+	// Link is told where the values of its fields go. It returns the function whose
 	// workers read them; nil: the engine reads.
 	Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error)
-	// fetch gives a sample its first values, and tells how many bytes it has read. It may
+	// Fetch gives a sample its first values, and tells how many bytes it has read. It may
 	// wait.
 	Fetch(ctx context.Context, w *ops.Env, it *record.Record) (read int64, err error)
 }
