@@ -28,10 +28,7 @@ type Options struct {
 
 // engine is what the sessions of one process share.
 type engine struct {
-	gate     *headrace.Gate
-	larder   larder
-	page     *page
-	cpus     int
+	images
 	parent   int    // the process that started this one; 0: nobody watches
 	client   string // the client's version, if it said one
 	trainer  int    // the client's process; 0: it did not say
@@ -50,7 +47,7 @@ func Serve(ctx context.Context, o Options) error {
 	if parent == 0 {
 		parent = os.Getppid() // which is another process already, if the one that started this one has ended
 	}
-	e := &engine{gate: headrace.NewGate(), cpus: machine.Here().Cores, parent: parent}
+	e := &engine{images: images{gate: headrace.NewGate(), cpus: machine.Here().Cores}, parent: parent}
 	if err := watch(parent, e.exit); err != nil && os.Getppid() == parent {
 		return err
 	}

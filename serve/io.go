@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"headrace"
+
 	"golang.org/x/sys/unix"
 
 	"headrace/arena"
@@ -32,7 +34,7 @@ import (
 
 // errands is a session without a loader: it does one thing on media after the other.
 type errands struct {
-	engine *engine
+	images *images
 	conn   *wire.Conn
 	number uint32
 	inbox  int // descriptor of the file in which the client puts what it has in memory
@@ -51,8 +53,16 @@ type errands struct {
 // files keeps memory for compressed inputs, of all sessions.
 var files = scratch.Pool{Brief: true}
 
+// images is what sessions of single files share with each other and with loaders.
+type images struct {
+	gate   *headrace.Gate
+	larder larder
+	page   *page // nil: nothing is noted
+	cpus   int
+}
+
 // serveIO serves a session that IO has begun, until it ends.
-func (e *engine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {
+func (e *images) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {
 	defer unix.Close(f.Descriptor)
 	var asked wire.IO
 	if err := parse(f, &asked); err != nil {
@@ -66,7 +76,7 @@ func (e *engine) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f 
 		cores = min(cores, asked.Cores)
 	}
 	e.gate.Widen(cores)
-	s := &errands{engine: e, conn: conn, number: number, inbox: f.Descriptor, cores: cores}
+	s := &errands{images: e, conn: conn, number: number, inbox: f.Descriptor, cores: cores}
 	s.plans = make([]media.Plan, handsPerCore*cores)
 	s.shelf.announce = s.announce
 	defer s.shelf.close()
@@ -409,7 +419,7 @@ func (s *errands) look(ctx context.Context, i int, p *picture, h hand) error {
 	}
 	p.grant.Release()
 	p.grant = nothing
-	if l := &s.engine.larder; l.keep(int64(len(*p.data))) {
+	if l := &s.images.larder; l.keep(int64(len(*p.data))) {
 		p.kept = l
 	} else {
 		p.input.forget()
@@ -433,7 +443,7 @@ func (s *errands) fetch(ctx context.Context, i int, p *picture, h hand) error {
 		return fmt.Errorf("%w: it is %s: takes %s", media.ErrFormat, p.info.Format, f)
 	}
 	var err error
-	if p.grant, err = s.engine.larder.ask(ctx, s.needs(p, h)); err != nil {
+	if p.grant, err = s.images.larder.ask(ctx, s.needs(p, h)); err != nil {
 		return err
 	}
 	if err := s.reading(ctx, p, h, (*input).finish); err != nil {
@@ -536,7 +546,7 @@ func (s *errands) draw(ctx context.Context, i int, p *picture, h hand, dst []byt
 	if p.data == nil {
 		err = s.fetch(ctx, i, p, h)
 	} else {
-		p.grant, err = s.engine.larder.ask(ctx, s.needs(p, h)-int64(len(*p.data)))
+		p.grant, err = s.images.larder.ask(ctx, s.needs(p, h)-int64(len(*p.data)))
 	}
 	if err != nil {
 		return err
@@ -545,13 +555,13 @@ func (s *errands) draw(ctx context.Context, i int, p *picture, h hand, dst []byt
 		return s.drawLimited(ctx, i, p, dst, form)
 	}
 	decode := s.decoding(i, &p.input, &s.plans[h.number], dst, form)
-	waited := s.engine.gate.Do(ctx, func(permit int) { err = decode(permit) })
+	waited := s.images.gate.Do(ctx, func(permit int) { err = decode(permit) })
 	return cmp.Or(waited, err)
 }
 
 // decoding returns what decodes an input to dst.
 func (s *errands) decoding(i int, in *input, plan *media.Plan, dst []byte, form media.Form) func(permit int) error {
-	key, engine, number, what := fmt.Sprintf("input %d", i), s.engine, s.number, &s.what
+	key, images, number, what := fmt.Sprintf("input %d", i), s.images, s.number, &s.what
 	if in.path != "" {
 		key = in.path
 	}
@@ -567,13 +577,13 @@ func (s *errands) decoding(i int, in *input, plan *media.Plan, dst []byte, form 
 		if got := plan.Form(); got != form {
 			return fmt.Errorf("serve: the picture comes out as %v, not %v", got, form)
 		}
-		defer engine.inFlight(number, permit, i, key)()
+		defer images.inFlight(number, permit, i, key)()
 		return decoder.DecodeInto(dst, form.RowBytes(), *in.data, &in.info, plan)
 	}
 }
 
 // inFlight notes that C code works on an input, until the function that it returns is called.
-func (e *engine) inFlight(session uint32, permit, i int, key string) (end func()) {
+func (e *images) inFlight(session uint32, permit, i int, key string) (end func()) {
 	if e.page == nil {
 		return func() {}
 	}
@@ -590,7 +600,7 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	in, pixels := s.input(0), s.what.pixels
 	in.size = int64(in.place.Length)
 	// The pixels, the file that is made of them, and what the encoder has in between.
-	grant, err := s.engine.larder.ask(ctx, 3*in.size)
+	grant, err := s.images.larder.ask(ctx, 3*in.size)
 	if err != nil {
 		return nil, err
 	}
@@ -603,8 +613,8 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	pixels.Data = *in.data
 	var file []byte
 	var failed error
-	err = s.engine.gate.Do(ctx, func(permit int) {
-		defer s.engine.inFlight(s.number, permit, 0, "input 0")()
+	err = s.images.gate.Do(ctx, func(permit int) {
+		defer s.images.inFlight(s.number, permit, 0, "input 0")()
 		failed = guarded(func() (err error) {
 			file, err = media.Encode(nil, pixels, s.what.encoding)
 			return err

@@ -126,7 +126,7 @@ func count(t *testing.T, slow time.Duration) (most *atomic.Int64) {
 // Images that each take more than there is are decoded one after the other; small ones beside each other.
 func TestDecodersWaitForMemory(t *testing.T) {
 	most := count(t, 5*time.Millisecond)
-	e := &engine{gate: headrace.NewGate(), cpus: 8}
+	e := &engine{images: images{gate: headrace.NewGate(), cpus: 8}}
 	e.larder.most = 1 << 20
 	h := startWith(t, e)
 	large := bitmap(800, 500)

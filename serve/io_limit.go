@@ -68,7 +68,7 @@ func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte
 		grant.Release()
 	}
 	decode := s.decoding(i, &in, &plan, own, form)
-	gate := s.engine.gate
+	gate := s.images.gate
 	var failed error
 	err := p.clock.run(ctx, func(begun func()) {
 		failed = guarded(func() (err error) {

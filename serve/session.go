@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"headrace"
 	"headrace/arena"
@@ -70,13 +66,6 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 		slog.Error("session ended", "session", number, "error", err, "report", deaf)
 	}
 }
-
-// vanished tells whether err is only the client's going away, in whatever way its end of the socket was closed.
-func vanished(err error) bool {
-	return errors.Is(err, errVanished) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-var errVanished = errors.New("serve: the client went away")
 
 func (s *session) serve(ctx context.Context) error {
 	f, err := s.conn.Receive()
@@ -234,14 +223,6 @@ func (s *session) obey(ctx context.Context, f wire.Frame) (done bool, err error)
 	}
 }
 
-// refuse is the error of a frame that has no business where it came. What it brought is let go of.
-func refuse(f wire.Frame, where string) error {
-	if f.Descriptor >= 0 {
-		unix.Close(f.Descriptor)
-	}
-	return fmt.Errorf("%w: %v %s", wire.ErrProtocol, f.Kind, where)
-}
-
 // gather answers what a run of another world size comes to here. That it does not fit is an answer, too: nothing has begun with it.
 func (s *session) gather(f wire.Frame) error {
 	var asked wire.Gather
@@ -352,14 +333,6 @@ func (s *session) lost(l headrace.Lost) {
 
 func (s *session) note(code, message string) {
 	s.conn.SendJSON(wire.KindNote, s.stream.Load(), wire.Note{Code: code, Message: message})
-}
-
-// parse reads a JSON payload.
-func parse(f wire.Frame, v any) error {
-	if err := json.Unmarshal(f.Payload, v); err != nil {
-		return fmt.Errorf("%w: %v: %v", wire.ErrProtocol, f.Kind, err)
-	}
-	return nil
 }
 
 func parseState(b []byte) (*headrace.State, error) {

@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"headrace/wire"
+)
+
+// vanished tells whether err is only the client's going away, in whatever way its end of the socket was closed.
+func vanished(err error) bool {
+	return errors.Is(err, errVanished) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+var errVanished = errors.New("serve: the client went away")
+
+// refuse is the error of a frame that has no business where it came. What it brought is let go of.
+func refuse(f wire.Frame, where string) error {
+	if f.Descriptor >= 0 {
+		unix.Close(f.Descriptor)
+	}
+	return fmt.Errorf("%w: %v %s", wire.ErrProtocol, f.Kind, where)
+}
+
+// parse reads a JSON payload.
+func parse(f wire.Frame, v any) error {
+	if err := json.Unmarshal(f.Payload, v); err != nil {
+		return fmt.Errorf("%w: %v: %v", wire.ErrProtocol, f.Kind, err)
+	}
+	return nil
+}
