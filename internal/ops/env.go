@@ -16,15 +16,15 @@ import (
 	"headrace/sample"
 )
 
-// Env is what the stages of a loader share.
+// Env is what all parts of a loader share.
 type Env struct {
 	Seed          uint64
-	Ranks         bool // others run the same recipe, and have to yield as many batches
-	record.Memory      // of samples
-	Ledger        bool // of what steps drew for each sample
+	Ranks         bool // other ranks run the same recipe, and must yield as many batches
+	record.Memory      // of all records
+	Ledger        bool // note what steps drew for each sample
 
 	Epoch      int     // the run's first
-	Quarantine []int64 // sorted numbers of samples that are not tried
+	Quarantine []int64 // sorted indices of samples that are not tried
 	inFlight   InFlight
 	tools      sync.Pool // of *tool
 
@@ -34,8 +34,8 @@ type Env struct {
 	Host *Host      // of Python's functions; nil: the recipe has none
 }
 
-// InFlight is told which samples are in the hands of C code. Cell is the number of the
-// operation among those at work at once.
+// InFlight is told which samples C code is working on. Cell is the number of the operation
+// among those that run at once.
 type InFlight interface {
 	Begin(cell int, id sample.ID, key string)
 	End(cell int)
@@ -43,26 +43,25 @@ type InFlight interface {
 
 // Part is a part of a recipe that runs as one stage.
 type Part interface {
-	// run works on a sample. What it makes is stored in the sample's values.
+	// Run works on a record, and stores what it makes in the record's values.
 	Run(ctx context.Context, it *record.Record, t *Tool) error
-	// foresee returns how many bytes run will need besides the pictures that are stored
-	// before it. It is told their forms in t, and puts there what will be stored after
-	// it; the zero Form where that is not known.
+	// Foresee returns how many bytes Run will need besides the images that are stored
+	// before it. t.Forms has the forms of these; Foresee changes it to what is stored
+	// after Run, with the zero Form if that is not known.
 	Foresee(it *record.Record, t *Tool) int64
 }
 
-// Tool is what one operation needs besides its sample; it is used again by the next.
+// Tool is what one operation needs besides its record. The next operation uses it again.
 type Tool struct {
 	Plan   media.Plan
 	chance order.Key
-	forms  []media.Form // of the pictures that a sample will have
+	Forms  []media.Form // of the images that the record will have, by column
 }
 
 // The purposes for which bytes are reserved.
 const (
 	ForFiles   budget.Purpose = "files"
 	ForDecoder budget.Purpose = "decoder"
-	forBatches budget.Purpose = "batches"
 )
 
 // ErrQuarantined is why a sample is not tried: it has crashed an engine.
@@ -84,7 +83,7 @@ func (w *Env) Quarantined(source *record.Source, index int64) bool {
 	return bad
 }
 
-// Carry carries out a part.
+// Carry returns the operation of a part.
 func (w *Env) Carry(p Part) Op {
 	return func(ctx context.Context, it *record.Record) error {
 		t := w.Tool(it)
@@ -93,8 +92,8 @@ func (w *Env) Carry(p Part) Op {
 	}
 }
 
-// Catch makes a panic an operation's error. The engine would do so too, but nothing would
-// then name the sample, or let go of what it holds.
+// Catch makes a panic an operation's error. The engine would do that as well, but then
+// nothing would name the sample or give back what it holds.
 func Catch(err *error) {
 	if v := recover(); v != nil {
 		*err = &pipe.PanicError{Value: v, Stack: debug.Stack()}
@@ -111,7 +110,7 @@ func (w *Env) Age(id sample.ID) uint64 { return uint64(id.Epoch-w.Epoch)<<40 | u
 func (w *Env) Tool(it *record.Record) *Tool {
 	t, _ := w.tools.Get().(*Tool)
 	if t == nil {
-		t = &Tool{forms: make([]media.Form, w.Room.Images)}
+		t = &Tool{Forms: make([]media.Form, w.Room.Images)}
 	}
 	t.chance = w.RandomKey(it)
 	return t
@@ -120,8 +119,8 @@ func (w *Env) Tool(it *record.Record) *Tool {
 // Done takes a tool back.
 func (w *Env) Done(t *Tool) { w.tools.Put(t) }
 
-// RandomKey gives the sample's random draws. Each of several samples that were made of
-// one has its own.
+// RandomKey returns the key of the sample's random draws. Each of several samples that were
+// made of one has its own.
 func (w *Env) RandomKey(it *record.Record) order.Key {
 	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Made)
 }
@@ -134,8 +133,8 @@ func (w *Env) chanceOf(s *record.Source, epoch int, index int64, made []int64) o
 	return key
 }
 
-// watched makes a call that may end in C code. Whoever looks after a crash finds the
-// sample's name.
+// watched makes a call that may crash in C code. The sample's name is noted for whoever
+// looks after the crash.
 func (w *Env) watched(ctx context.Context, it *record.Record, call func() error) error {
 	if w.inFlight != nil {
 		cell := pipe.Permit(ctx)

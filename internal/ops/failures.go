@@ -19,18 +19,19 @@ import (
 // Op is what an operation does to a sample.
 type Op func(context.Context, *record.Record) error
 
-// Guarded is an operation that has come to its end with a sample: it returns the sample,
-// or another object for it, where it has succeeded. Otherwise the sample holds nothing
-// any more, or whatever an abandoned operation still works on, which lets go of it.
+// Guarded is an operation with all that is done about its failures. It returns the record,
+// or another one in its place. If it fails, the record holds nothing any more, except
+// what an abandoned operation still works on and gives back itself.
 type Guarded func(context.Context, *record.Record) (*record.Record, error)
 
-// PathStep is a step on the way of samples, for one that is taken there by itself.
+// PathStep is a step of the path that leads to an operation. A record that is read again,
+// or in the place of another, follows it by itself.
 type PathStep struct {
 	Do    Guarded
 	Waits bool // rather than works
 }
 
-// Named says of an error which sample has failed.
+// Named puts the sample's name into the operation's errors.
 func Named(a Guarded) Guarded {
 	return func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		out, err := a(ctx, it)
@@ -41,7 +42,7 @@ func Named(a Guarded) Guarded {
 	}
 }
 
-// Blame names the sample that failed, where it is the sample that did.
+// Blame puts the sample's name into an error, unless the sample is not to blame.
 func Blame(it *record.Record, err error) error {
 	if start := (*extern.StartError)(nil); errors.As(err, &start) {
 		return stopping(err)
@@ -53,8 +54,8 @@ func Blame(it *record.Record, err error) error {
 	return &sample.Error{Key: it.Key, Index: it.ID.Index, Output: it.ID.Output, Err: err}
 }
 
-// stopping ends the run where an error is the machine's, and no sample's: whatever the
-// policy, nothing is skipped, replaced or listed as bad for it.
+// stopping makes an error of the machine one that ends the run: whatever the policy, no
+// sample is skipped, replaced or listed as bad for it.
 func stopping(err error) error {
 	if err == nil {
 		return nil

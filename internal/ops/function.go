@@ -215,12 +215,12 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 	before := make([]media.Form, len(p.Out))
 	for i, s := range p.Out {
 		if s.Column.Kind == record.Images {
-			before[i] = t.forms[s.Column.At]
+			before[i] = t.Forms[s.Column.At]
 		}
 	}
 	for _, at := range p.taken {
 		if at.Kind == record.Images {
-			t.forms[at.At] = media.Form{}
+			t.Forms[at.At] = media.Form{}
 		}
 	}
 	for i, s := range p.Out {
@@ -242,7 +242,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 		} else {
 			bytes += record.StoredBytes(after)
 		}
-		t.forms[s.Column.At] = after
+		t.Forms[s.Column.At] = after
 	}
 	return bytes
 }

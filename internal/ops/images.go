@@ -94,8 +94,8 @@ func (p *ImageSteps) draw(ctx context.Context, it *record.Record, t *Tool, dst [
 // Foresee implements part. It is an upper estimate of what the decoder takes, and of all
 // pictures on the way to the result.
 func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
-	before := t.forms[p.To.At]
-	t.forms[p.To.At] = media.Form{}
+	before := t.Forms[p.To.At]
+	t.Forms[p.To.At] = media.Form{}
 	if !p.Decodes() && before.Height <= 0 || p.Plan(it, t, before, false) != nil {
 		return 0 // nothing is known of the picture, or the operation will fail before it needs any
 	}
@@ -105,7 +105,7 @@ func (p *ImageSteps) Foresee(it *record.Record, t *Tool) (bytes int64) {
 		bytes = t.Plan.WorkingBytes(nil, nil)
 	}
 	if !p.Last {
-		t.forms[p.To.At] = t.Plan.Form()
+		t.Forms[p.To.At] = t.Plan.Form()
 		bytes += record.StoredBytes(t.Plan.Form())
 	}
 	return bytes

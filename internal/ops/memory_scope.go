@@ -7,13 +7,13 @@ import (
 	"headrace/media"
 )
 
-// MemoryScope is as many parts of a recipe as can be foreseen at once: up to the next
-// picture that is decoded from bytes which are not there yet. Before its first part a
-// sample waits for the bytes that all of them take. An operation cannot wait for them
-// itself, since others wait for it to be over.
+// MemoryScope is as many parts of a recipe as can be foreseen at once: up to the next image
+// that is decoded from bytes which are not there yet. Before the first part, a record
+// waits for the bytes that all of them take. An operation cannot wait for bytes itself,
+// because others wait for it to end.
 type MemoryScope struct {
 	Env   *Env
-	Probe record.Column // of the bytes from which its picture is decoded; nowhere: no part decodes
+	Probe record.Column // the bytes that are decoded; the zero Column: no part decodes
 	Parts []Part
 }
 
@@ -35,12 +35,12 @@ func (g *MemoryScope) Reserve(ctx context.Context, it *record.Record) (err error
 func (g *MemoryScope) Most(it *record.Record) (most int64) {
 	t := g.Env.Tool(it)
 	defer g.Env.Done(t)
-	for i := range t.forms {
-		t.forms[i] = it.Values.Images[i].Form()
+	for i := range t.Forms {
+		t.Forms[i] = it.Values.Images[i].Form()
 	}
 	for _, p := range g.Parts {
 		stored := int64(0)
-		for _, f := range t.forms {
+		for _, f := range t.Forms {
 			if f.Height > 0 {
 				stored += record.StoredBytes(f)
 			}

@@ -247,11 +247,11 @@ func fitsForm(f, want media.Form) bool {
 func (p *ports) foresee(op any, t *Tool) (bytes int64) {
 	var form media.Form
 	if p.shows.Kind == record.Images {
-		form = t.forms[p.shows.At]
+		form = t.Forms[p.shows.At]
 	}
 	for _, at := range p.taken {
 		if at.Kind == record.Images {
-			t.forms[at.At] = media.Form{}
+			t.Forms[at.At] = media.Form{}
 		}
 	}
 	if p.gives.Kind != record.Images {
@@ -274,6 +274,6 @@ func (p *ports) foresee(op any, t *Tool) (bytes int64) {
 	} else {
 		bytes = record.StoredBytes(after)
 	}
-	t.forms[p.gives.At] = after
+	t.Forms[p.gives.At] = after
 	return bytes
 }
