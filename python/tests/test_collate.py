@@ -229,7 +229,7 @@ def test_batches_that_grow():
             if number == 9:
                 kept.append(batch)
             del batch
-            assert mappings() - before <= 4 + len(kept)  # the next ones are there already
+            assert mappings() - before <= 8 + len(kept)  # the next ones are there already: two ready, and two for each worker
     assert (kept[0]["data"] == 9).all()
     kept.clear()
     assert mappings() == before
