@@ -68,6 +68,7 @@ func newHeap(size int64) (*Heap, error) {
 		// The system call would raise SIGXFSZ, which ends a Go program.
 		return nil, fmt.Errorf("extern: this process may make files of %d bytes, and memory that workers share counts as a file: raise the limit (ulimit -f)", limit.Cur)
 	}
+
 	file, err := createMemfd("headrace-heap")
 	if err != nil {
 		return nil, err
@@ -76,16 +77,19 @@ func newHeap(size int64) (*Heap, error) {
 		file.Close()
 		return nil, fmt.Errorf("extern: ftruncate: %w", err)
 	}
+
 	// A worker that could shrink the file would crash the engine.
 	if _, err := unix.FcntlInt(file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("extern: seal: %w", err)
 	}
+
 	memory, err := unix.Mmap(int(file.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_NORESERVE)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("extern: mmap of %d bytes: %w", size, err)
 	}
+
 	unix.Madvise(memory, unix.MADV_DONTDUMP) // a core dump would walk through all of it
 	return &Heap{file: file, memory: memory, class: make([]uint8, size/chunkSize)}, nil
 }
@@ -129,6 +133,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 	if h.closed {
 		return 0, false, false
 	}
+
 	s := &h.shelf[class]
 	if n := len(s.warm); n > 0 {
 		at, s.warm = s.warm[n-1], s.warm[:n-1]
@@ -138,6 +143,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 		at, s.cold = s.cold[n-1], s.cold[:n-1]
 		return at, true, true
 	}
+
 	if s.fresh+size > s.end {
 		chunks := int((size + chunkSize - 1) / chunkSize)
 		if h.next+chunks > len(h.class) {
@@ -148,6 +154,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 		s.end = s.fresh + int64(chunks)*chunkSize
 		h.next += chunks
 	}
+
 	at = s.fresh
 	s.fresh += size
 	if size > chunkSize {
@@ -162,11 +169,14 @@ func (h *Heap) Give(b []byte) {
 	if !ok {
 		return
 	}
+
 	h.mu.Lock()
 	if h.gone { // the address is another's now
 		h.mu.Unlock()
 		return
 	}
+
+	// Within a large piece only the first chunk has the class.
 	chunk := at / chunkSize
 	for chunk > 0 && h.class[chunk] == 0 {
 		chunk--
@@ -176,6 +186,7 @@ func (h *Heap) Give(b []byte) {
 		h.mu.Unlock()
 		return
 	}
+
 	size := classSize(class)
 	if h.closed {
 		h.held.Add(-size)
@@ -183,10 +194,12 @@ func (h *Heap) Give(b []byte) {
 		h.mu.Unlock()
 		return
 	}
+
 	at = chunk*chunkSize + (at-chunk*chunkSize)/size*size
 	s := &h.shelf[class]
 	s.warm = append(s.warm, at)
 	h.held.Add(-size)
+
 	var punch [2]int64
 	n := 0
 	if size >= punchSize {
@@ -200,10 +213,12 @@ func (h *Heap) Give(b []byte) {
 	}
 	h.punch += n
 	h.mu.Unlock()
+
 	for _, at := range punch[:n] {
 		// Not under the lock, for it takes long; the piece is nobody's meanwhile.
 		unix.Fallocate(int(h.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, size)
 	}
+
 	if n > 0 {
 		h.mu.Lock()
 		s.cold = append(s.cold, punch[:n]...)

@@ -110,12 +110,14 @@ func (l *lane) exchange() error {
 	l.reported.Store(0)
 	k := &l.pack
 	k.begin(l, number)
+
 	if err := l.announce(); err != nil {
 		return err
 	}
 	if err := l.conn.SendParts(wire.KindPack, 0, k.ints, k.data); err != nil {
 		return err
 	}
+
 	for {
 		f, err := l.conn.Receive()
 		if err != nil {
@@ -170,12 +172,14 @@ func (l *lane) bury(cause error) {
 	if errors.Is(cause, wire.ErrProtocol) {
 		proc.kill()
 	}
+
 	select {
 	case <-proc.exited:
 	case <-time.After(patience): // it has closed its connection and goes on living
 		proc.kill()
 		<-proc.exited
 	}
+
 	reported := int(l.reported.Load())
 	guilty := -1
 	if item, began, ok := l.inWork(); ok && (l.pack.single || item < len(l.jobs)) { // the worker may have written anything
@@ -184,19 +188,23 @@ func (l *lane) bury(cause error) {
 			l.jobs[item].call.Took += min(max(0, monotonic()-began), time.Since(l.began))
 		}
 	}
+
 	proc.mu.Lock()
 	limited, limitedItem := proc.limited, proc.item
 	proc.mu.Unlock()
+
 	if l.pack.single {
 		guilty = min(guilty, 0) // what it worked on is a part of the one call
 	}
 	if guilty >= 0 || reported > 0 {
 		proc.worked.Store(true)
 	}
+
 	first := reported // those before it may be part of other calls already
 	if l.pack.single {
 		first = 0
 	}
+
 	var again []*job
 	for i, j := range l.jobs[first:] {
 		i += first
@@ -226,6 +234,7 @@ func (l *lane) bury(cause error) {
 			p.queue.complete(j, l.verdict(j, limited))
 		}
 	}
+
 	l.pack.release()
 	p.queue.putBack(again)
 }

@@ -48,12 +48,14 @@ func descendants(of map[int]bool) (all []int) {
 	if err != nil || len(of) == 0 {
 		return nil
 	}
+
 	children := map[int][]int{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
+
 		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
 		// The name, in brackets, may have anything in it; the state and the parent's number follow.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -64,6 +66,7 @@ func descendants(of map[int]bool) (all []int) {
 			children[parent] = append(children[parent], pid)
 		}
 	}
+
 	for pid := range of {
 		all = append(all, children[pid]...)
 	}

@@ -134,12 +134,14 @@ func (k *pack) begin(l *lane, number uint32) {
 	k.lane, k.jobs, k.began, k.seen, k.kept = l, l.jobs, false, 0, k.kept[:0]
 	k.single = k.jobs[0].yield != nil || k.pool().o.Kind == Collate
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
+
 	p := k.pool()
 	first := k.jobs[0].call
 	items := len(k.jobs)
 	if p.o.Kind == Collate {
 		items = first.Rows
 	}
+
 	flags := uint64(0)
 	if l.process.random {
 		flags |= withRandom
@@ -159,6 +161,7 @@ func (k *pack) begin(l *lane, number uint32) {
 	if first.State != nil {
 		flags |= withState
 	}
+
 	k.ints = append(k.ints, make([]byte, packHead*8)...)
 	if flags&withRandom != 0 {
 		for _, j := range k.jobs {
@@ -170,11 +173,13 @@ func (k *pack) begin(l *lane, number uint32) {
 			k.ints = word(k.ints, uint64(j.call.ID.Index))
 		}
 	}
+
 	if first.State != nil {
 		k.align(16)
 		k.ints = word(word(k.ints, uint64(len(k.data))), uint64(len(first.State)))
 		k.data = append(k.data, first.State...)
 	}
+
 	if !first.Flush {
 		for f := range p.o.In {
 			if k.column(f, items) {
@@ -182,12 +187,16 @@ func (k *pack) begin(l *lane, number uint32) {
 			}
 		}
 	}
+
 	rooms := k.offer()
 	saved := k.save(flags&ownShared != 0)
+
+	// The data lies behind the words; what is aligned in it must be so in the message.
 	for len(k.ints)%16 != 0 {
 		k.ints = word(k.ints, 0)
 	}
 	k.align(8)
+
 	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, 0} {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}
@@ -220,12 +229,14 @@ func (k *pack) column(f, items int) (own bool) {
 	kind := p.o.In[f].Type.Kind
 	dims := len(p.o.In[f].Type.Shape)
 	in, alike, all := int64(0), kind == sample.Tensor, true
+
 	for i := range items {
 		v := k.value(i, f)
 		in += int64(len(v.Data) + len(v.Text))
 		alike = alike && len(v.Data) <= inlineMost && v.Shape.Equal(k.value(0, f).Shape)
 	}
 	p.bytesIn.Add(in)
+
 	if alike && items > 0 {
 		k.align(16)
 		k.ints = word(word(k.ints, rows), uint64(len(k.data)))
@@ -237,6 +248,7 @@ func (k *pack) column(f, items int) (own bool) {
 		}
 		return false
 	}
+
 	mode := len(k.ints)
 	k.ints = word(k.ints, general)
 	for i := range items {
@@ -247,6 +259,7 @@ func (k *pack) column(f, items int) (own bool) {
 			all = false
 			continue
 		}
+
 		at, shared := k.place(v.Data)
 		if at>>placeBits != 0 && kind != sample.Bytes {
 			one := keeping{item: i, size: len(v.Data)}
@@ -256,6 +269,7 @@ func (k *pack) column(f, items int) (own bool) {
 			k.kept = append(k.kept, one)
 		}
 		own, all = own || shared && kind != sample.Bytes, all && shared // bytes are read-only there
+
 		k.ints = word(k.ints, at)
 		if kind != sample.Tensor {
 			k.ints = word(k.ints, uint64(len(v.Data)))
@@ -265,6 +279,7 @@ func (k *pack) column(f, items int) (own bool) {
 			k.ints = word(k.ints, uint64(n))
 		}
 	}
+
 	if all {
 		k.ints[mode] |= shared
 	}
@@ -477,12 +492,14 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 	if err != nil {
 		return false, err
 	}
+
 	if k.single {
 		return r.last, k.stream(r)
 	}
 	if r.first != int(k.lane.reported.Load()) || r.n > len(k.jobs)-r.first || r.last != (r.first+r.n == len(k.jobs)) {
 		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.first, r.first+r.n, len(k.jobs))
 	}
+
 	for i := range r.n {
 		j := k.jobs[r.first+i]
 		err := k.result(r, i, r.first+i, j.call)
@@ -490,6 +507,7 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 			return false, err
 		}
 		j.call.Took = r.took(i)
+
 		// From here on the sample is not the pack's any more.
 		k.lane.reported.Add(1)
 		k.lane.process.worked.Store(true)
@@ -517,11 +535,13 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 		c.Keep, c.Out, c.Same = false, c.Out[:0], c.Same[:0]
 		return nil
 	}
+
 	c.Keep = true
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
 	c.Names = r.names
 	k.filled = 0
 	var out int64
+
 	for f := range r.fields {
 		v, same, err := k.output(r, f, i, item, c)
 		if err != nil {
@@ -534,6 +554,7 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 		}
 		out += int64(len(v.Data) + len(v.Text))
 	}
+
 	k.pool().bytesOut.Add(out)
 	return nil
 }
@@ -559,14 +580,17 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 	p := k.pool()
 	t := r.fields[f].Type
 	where, at, shape, bytes := r.value(f, i)
+
 	var given []byte
 	if f < len(c.Room) {
 		given = c.Room[f]
 	}
+
 	v = Value{Kind: t.Kind, DType: t.DType}
 	if t.Kind == sample.Tensor {
 		v.Shape = shape
 	}
+
 	switch where {
 	case isSame:
 		if at < 0 || at >= int64(len(c.In)) || p.o.Kind == Collate { // flush() has none, and a batch is no sample's value
@@ -576,11 +600,13 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		if v.Kind != t.Kind || v.DType != t.DType || !fits(v.Shape, t.Shape) {
 			return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, r.fields[f].Name)
 		}
+
 		for _, other := range c.Same {
 			if other == int(at) && v.Kind != sample.Text {
 				return Value{}, -1, fmt.Errorf("%w: two results are input %d", wire.ErrProtocol, at)
 			}
 		}
+
 		if v.Kind == sample.Text {
 			return v, -1, nil
 		}
@@ -598,8 +624,10 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		if memory == nil || bytes > int64(len(memory)) {
 			return Value{}, -1, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, r.fields[f].Name)
 		}
+
 		k.note(f, bytes)
 		v.Data = memory[:bytes]
+
 		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or lies where no worker can write
 			defer p.heap.Give(memory)
 			if bytes > int64(len(given)) {
@@ -608,6 +636,7 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 			v.Data = given[:copy(given, v.Data)]
 			return v, -1, nil
 		}
+
 		if t.Kind == sample.Text {
 			v.Text = string(v.Data)
 			p.heap.Give(memory)
@@ -621,6 +650,7 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		v.Data = k.whole[at:][:bytes:bytes]
 		return v, -1, nil
 	}
+
 	k.note(f, bytes)
 	data := r.data[at:][:bytes]
 	switch {
@@ -676,6 +706,7 @@ func (k *pack) taken(item, f int) []byte {
 func (k *pack) stream(r *results) error {
 	p := k.pool()
 	j := k.jobs[0]
+
 	if j.yield == nil { // Collate
 		if r.first != 0 || r.n != 1 || !r.last {
 			return fmt.Errorf("%w: RESULTS of %d samples, where there is one", wire.ErrProtocol, r.n)
@@ -684,17 +715,20 @@ func (k *pack) stream(r *results) error {
 		if errors.Is(err, wire.ErrProtocol) {
 			return err
 		}
+
 		j.call.Took = r.took(0)
 		k.lane.process.worked.Store(true)
 		k.release()
 		p.queue.complete(j, err)
 		return nil
 	}
+
 	k.lane.process.worked.Store(true)
 	for i := range r.n {
 		if j.err != nil {
 			break
 		}
+
 		c := Call{In: j.call.In, Out: k.values[:0]}
 		if err := k.result(r, i, r.first+i, &c); err != nil {
 			if errors.Is(err, wire.ErrProtocol) {
@@ -703,10 +737,12 @@ func (k *pack) stream(r *results) error {
 			j.err = err
 			break
 		}
+
 		if k.seen++; k.seen <= j.given { // a worker before this one had given it
 			k.forfeit(&c)
 			continue
 		}
+
 		for n, same := range c.Same {
 			if same >= 0 { // each sample has memory of its own
 				own := p.heap.Take(len(c.Out[n].Data))
@@ -714,6 +750,7 @@ func (k *pack) stream(r *results) error {
 				c.Out[n].Data = own
 			}
 		}
+
 		k.values = c.Out
 		k.began = true
 		j.given++
@@ -721,17 +758,20 @@ func (k *pack) stream(r *results) error {
 		j.call.Took += r.took(i)
 		j.err = j.yield(c.Out)
 	}
+
 	j.call.Took += r.rest
 	if r.state != nil {
 		j.call.State = r.state
 	}
 	k.lane.reported.Add(int64(r.n))
+
 	if r.last {
 		err := j.err
 		k.release()
 		p.queue.complete(j, err)
 		return nil
 	}
+
 	stop := uint64(0)
 	if j.err != nil || j.ctx.Err() != nil {
 		stop = 1
@@ -809,12 +849,14 @@ func (r *results) value(f, i int) (where int, at int64, shape tensor.Shape, byte
 	if c.mode == allSame {
 		return isSame, r.word(c.at), nil, 0
 	}
+
 	record := c.at
 	if c.mode == general {
 		record += i * c.stride
 	}
 	place := uint64(r.word(record))
 	where, at = int(place>>placeBits), int64(place&placeOffset)
+
 	if t.Kind != sample.Tensor {
 		return where, at, nil, r.word(record + 1)
 	}
@@ -825,6 +867,7 @@ func (r *results) value(f, i int) (where int, at int64, shape tensor.Shape, byte
 			shape[axis] = int(r.word(record + 1 + axis))
 		}
 	}
+
 	bytes, _ = shape.Bytes(t.DType)
 	if c.mode == rows {
 		at += int64(i) * bytes
@@ -837,12 +880,15 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 	bad := func(format string, args ...any) (*results, error) {
 		return nil, fmt.Errorf("%w: RESULTS %s", wire.ErrProtocol, fmt.Sprintf(format, args...))
 	}
+
 	if len(payload) < 8*resultsHead {
 		return bad("of %d bytes", len(payload))
 	}
+
 	r := &results{words: payload, fields: gives}
 	first, n, flags, tailBytes, dataAt := r.word(0), r.word(1), r.word(2), r.word(3), r.word(4)
 	r.rest = time.Duration(r.word(5))
+
 	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*packCalls || flags < 0 || flags > lastResults|withFields {
 		return bad("with %d samples from %d on, flags %#x", n, first, flags)
 	}
@@ -852,8 +898,10 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 	if dataAt < 8*resultsHead || tailBytes < 0 || dataAt > int64(len(payload)) || tailBytes > int64(len(payload))-dataAt || dataAt%8 != 0 {
 		return bad("whose parts do not lie in it")
 	}
+
 	r.first, r.n, r.last = int(first), int(n), flags&lastResults != 0
 	r.words, r.data = payload[:dataAt], payload[dataAt:int64(len(payload))-tailBytes]
+
 	if text := payload[int64(len(payload))-tailBytes:]; len(text) > 0 {
 		var t tail
 		if err := json.Unmarshal(text, &t); err != nil {
@@ -871,6 +919,7 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 			r.names = r.fields.Names()
 		}
 	}
+
 	left := int(dataAt)/8 - resultsHead
 	at := resultsHead
 	take := func(words int) bool {
@@ -881,6 +930,7 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 		at += words
 		return true
 	}
+
 	if !take(r.n) {
 		return bad("with %d samples in %d bytes", n, len(payload))
 	}
@@ -892,6 +942,7 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 			return bad("with a sample that took %v", d)
 		}
 	}
+
 	if r.n == 0 {
 		return r, nil
 	}
@@ -899,10 +950,12 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 		if !take(1) {
 			return bad("without field %d", f)
 		}
+
 		c := resultColumn{mode: int(r.word(at - 1)), at: at, stride: 2}
 		if one.Type.Kind == sample.Tensor {
 			c.stride = 1 + len(one.Type.Shape)
 		}
+
 		words := c.stride
 		switch c.mode {
 		case general:
@@ -916,6 +969,7 @@ func parseResults(payload []byte, gives sample.Schema) (*results, error) {
 		default:
 			return bad("with a column of mode %d", c.mode)
 		}
+
 		if !take(words) {
 			return bad("whose field %d ends too soon", f)
 		}
@@ -932,6 +986,7 @@ func (r *results) checkColumn(f int) error {
 	if c.mode == allSame {
 		return nil
 	}
+
 	for i := range r.n {
 		if c.mode == rows && i > 0 {
 			break
@@ -939,6 +994,7 @@ func (r *results) checkColumn(f int) error {
 		if c.mode == general && r.status(i) != itemDone {
 			continue
 		}
+
 		record := c.at
 		if c.mode == general {
 			record += i * c.stride
@@ -951,6 +1007,7 @@ func (r *results) checkColumn(f int) error {
 		if where > inWhole || where != inData && c.mode == rows {
 			return fmt.Errorf("lies at %#x", place)
 		}
+
 		bytes := r.word(record + 1*min(1, c.stride-1))
 		if t.Kind == sample.Tensor {
 			shape := make(tensor.Shape, 0, 8)
@@ -966,6 +1023,7 @@ func (r *results) checkColumn(f int) error {
 				return err
 			}
 		}
+
 		if bytes < 0 {
 			return fmt.Errorf("has %d bytes", bytes)
 		}

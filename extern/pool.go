@@ -169,6 +169,7 @@ func Open(o Options) (*Pool, error) {
 	if o.Interpreter == nil {
 		o.Interpreter = Default()
 	}
+
 	if o.Heap == nil {
 		return nil, errors.New("extern: a pool needs a heap")
 	}
@@ -178,6 +179,7 @@ func Open(o Options) (*Pool, error) {
 	if err := o.Gives.Check(); err != nil {
 		return nil, fmt.Errorf("extern: what %s gives: %w", o.Stage, err)
 	}
+
 	switch o.Kind {
 	case Map, Filter, FlatMap, Index, Collate:
 	case Aggregate, Iterate:
@@ -185,9 +187,11 @@ func Open(o Options) (*Pool, error) {
 	default:
 		return nil, fmt.Errorf("extern: %q is no kind of function", o.Kind)
 	}
+
 	if o.Threads && o.Workers > 1 && len(o.Seed) > 0 {
 		return nil, fmt.Errorf("extern: %s: threads share the generators of %s, which cannot be seeded for each sample then: use processes, or the function's own rng", o.Stage, strings.Join(o.Seed, ", "))
 	}
+
 	if o.Kind == Filter {
 		o.Gives = sample.Schema{}
 	}
@@ -197,12 +201,14 @@ func Open(o Options) (*Pool, error) {
 	if o.Gives != nil && o.Keys != "" {
 		o.Gives = append(o.Gives[:len(o.Gives):len(o.Gives)], sample.Field{Name: keyField, Type: sample.TextType})
 	}
+
 	o.Workers = max(1, o.Workers)
 	p := &Pool{given: given, o: o, heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives))}
 	p.queue.init()
 	p.spaces.init(o.Heap)
 	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
 	p.starter.open()
+
 	if !o.Idle {
 		p.SetWorkers(o.Workers)
 	}
@@ -269,9 +275,11 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 	if err := p.check(c); err != nil {
 		return err
 	}
+
 	j := jobs.Get().(*job)
 	j.call, j.yield, j.ctx = c, yield, ctx
 	p.queue.put(j)
+
 	select {
 	case <-j.done:
 	case <-ctx.Done():
@@ -285,6 +293,7 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 		timer.Stop()
 		return j.err // the timer may still look at j
 	}
+
 	err := j.err
 	j.forget()
 	if err == nil {

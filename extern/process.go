@@ -44,6 +44,7 @@ func (k *keeper) keep() {
 	defer p.done.Done()
 	defer k.begun()
 	defer func() { p.queue.update(func() { p.queue.spoil(k) }) }()
+
 	for {
 		p.queue.update(func() { p.queue.freshen(k) })
 		select {
@@ -51,6 +52,7 @@ func (k *keeper) keep() {
 		case <-k.stop:
 			return
 		}
+
 		proc, err := p.startPatiently(k)
 		if err != nil {
 			<-starts
@@ -60,6 +62,7 @@ func (k *keeper) keep() {
 			p.fail(&StartError{Stage: p.o.Stage, Cause: err})
 			return
 		}
+
 		k.process.Store(proc)
 		proc.run()
 		k.process.Store(nil)
@@ -67,9 +70,11 @@ func (k *keeper) keep() {
 		if p.ended(k) {
 			return
 		}
+
 		p.mu.Lock()
 		p.lost = &LostError{Stage: p.o.Stage, Ending: proc.ending(), Last: proc.last.String()}
 		p.mu.Unlock()
+
 		wait := p.died(proc)
 		p.restarts.Add(1)
 		select {
@@ -164,25 +169,30 @@ type process struct {
 func (p *Pool) start(k *keeper) (*process, error) {
 	proc := &process{pool: p, keeper: k, ready: make(chan struct{}), exited: make(chan struct{})}
 	proc.oom, _ = machine.MemoryKills()
+
 	var theirs []*os.File // ends that only the child keeps
 	defer func() {
 		for _, f := range theirs {
 			f.Close()
 		}
 	}()
+
 	fail := func(err error) (*process, error) {
 		proc.close()
 		return nil, err
 	}
+
 	var err error
 	if proc.stack, err = createMemfd("headrace-stack"); err != nil {
 		return fail(err)
 	}
+
 	python := p.o.Interpreter
 	proc.cmd = exec.Command(python.Executable, python.command(k.lanes)...)
 	proc.cmd.Dir = python.Directory
 	proc.cmd.Env = python.environment()
 	proc.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+
 	for range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -192,6 +202,7 @@ func (p *Pool) start(k *keeper) (*process, error) {
 	}
 	proc.cmd.Stdout, proc.cmd.Stderr = theirs[0], theirs[1]
 	proc.cmd.ExtraFiles = []*os.File{p.heap.file, proc.stack, theirs[2]}
+
 	for range k.lanes {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
@@ -206,6 +217,7 @@ func (p *Pool) start(k *keeper) (*process, error) {
 		proc.cmd.ExtraFiles = append(proc.cmd.ExtraFiles, end)
 		proc.lanes = append(proc.lanes, newLane(proc, k, conn))
 	}
+
 	if err := p.starter.do(proc.cmd.Start); err != nil {
 		return fail(fmt.Errorf("extern: %s: %w", python.Executable, err))
 	}
@@ -249,6 +261,7 @@ func (proc *process) setup() ([]byte, error) {
 	o := p.o
 	s := setup{Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
 		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: packCalls}
+
 	for _, pickle := range []struct {
 		data []byte
 		at   **[2]int
@@ -262,6 +275,7 @@ func (proc *process) setup() ([]byte, error) {
 		}
 		*pickle.at = &[2]int{int(at), len(pickle.data)}
 	}
+
 	for _, l := range proc.lanes {
 		at, ok := p.heap.offset(l.cell)
 		if !ok {
@@ -269,6 +283,7 @@ func (proc *process) setup() ([]byte, error) {
 		}
 		s.Cells = append(s.Cells, at)
 	}
+
 	return json.Marshal(s)
 }
 
@@ -280,11 +295,14 @@ func (proc *process) run() {
 	go proc.readLines(proc.pipes[1], "WARNING", "stderr")
 	go proc.readLog(proc.pipes[2])
 	go proc.wait()
+
 	var watch sync.WaitGroup
 	defer watch.Wait() // it looks at memory that is unmapped some time after this
 	if p.o.Limit > 0 {
 		watch.Go(func() { proc.watch(p.o.Limit) })
 	}
+
+	// Another process may start when this one is ready, has ended, or takes too long.
 	go func() {
 		select {
 		case <-proc.ready:
@@ -293,6 +311,7 @@ func (proc *process) run() {
 		}
 		<-starts
 	}()
+
 	keeper := proc.keeper
 	stopped := make(chan struct{})
 	go func() {
@@ -302,11 +321,13 @@ func (proc *process) run() {
 			return
 		case <-keeper.stop:
 		}
+
 		select {
 		case <-proc.ready: // its lanes see that they are to end
 		default:
 			proc.kill()
 		}
+
 		p.mu.Lock()
 		closed := p.closed
 		p.mu.Unlock()
@@ -318,14 +339,17 @@ func (proc *process) run() {
 			}
 		}
 	}()
+
 	if proc.begin() {
 		close(proc.ready)
 		keeper.begun()
+
 		var lanes sync.WaitGroup
 		for _, l := range proc.lanes {
 			lanes.Go(l.serve)
 		}
 		lanes.Wait()
+
 		for _, l := range proc.lanes {
 			l.conn.CloseWrite() // after which the worker ends by itself
 		}
@@ -337,6 +361,7 @@ func (proc *process) run() {
 	} else {
 		proc.kill()
 	}
+
 	<-proc.exited
 	<-stopped
 }
@@ -345,11 +370,13 @@ func (proc *process) run() {
 func (proc *process) begin() bool {
 	p := proc.pool
 	first := proc.lanes[0].conn
+
 	message, err := proc.setup()
 	if err != nil {
 		p.fail(&StartError{Stage: p.o.Stage, Cause: err})
 		return false
 	}
+
 	if first.Send(wire.KindSetup, 0, message) != nil {
 		return false // it has died, which is told by died
 	}
@@ -357,6 +384,7 @@ func (proc *process) begin() bool {
 	if err != nil {
 		return false
 	}
+
 	switch f.Kind {
 	case wire.KindReady:
 		var r struct {

@@ -169,6 +169,7 @@ func (q *queue) update(f func()) {
 func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+
 	k := p.keeper
 	for {
 		if leave() || p.renewed || q.err != nil {
@@ -190,8 +191,10 @@ func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*jo
 		}
 		q.some.Wait()
 	}
+
 	q.spoil(k)
 	p.begun = true
+
 	n := len(q.waiting) - q.head
 	n = min((n+q.lanes-1)/q.lanes, most, packCalls)
 	bytes := 0
@@ -201,6 +204,7 @@ func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*jo
 		if len(into) > 0 && (alone || bytes > packBytes) {
 			break
 		}
+
 		q.waiting[q.head] = nil
 		q.head++
 		j.place, j.process = running, p
@@ -210,6 +214,7 @@ func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*jo
 			break
 		}
 	}
+
 	if q.head == len(q.waiting) {
 		q.waiting, q.head = q.waiting[:0], 0
 	} else {

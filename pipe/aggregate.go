@@ -91,6 +91,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 	defer e.dropAll()
 	var agg Aggregator[In, Out]
 	var buf [1]msg[In]
+
 	for e.place() {
 		h := s.in.take(w, buf[:])
 		if len(h.msgs) == 0 {
@@ -98,6 +99,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		}
 		m := buf[0]
 		buf[0] = msg[In]{}
+
 		if agg == nil {
 			fail := func(err error) {
 				s.in.discardMsg(m)
@@ -109,12 +111,14 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				return
 			}
 		}
+
 		if m.kind == item {
 			w.in.Add(1)
 			w.takes(&m.lineage, h.segment.epoch)
 			if w.tracer != nil {
 				w.tracer.begin(m.val, &m.lineage, h.segment.epoch)
 			}
+
 			v := e.hold(m)
 			added := func(err error) {
 				if err != nil {
@@ -126,6 +130,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 			added(w.attempt(func() error { return agg.Add(w.ctx, v, e) }, added))
 			continue
 		}
+
 		if m.kind == mark {
 			if !s.dropLast {
 				if w.tracer != nil {
@@ -135,6 +140,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				e.flushed(w.attempt(func() error { return agg.Flush(w.ctx, e) }, e.flushed))
 				w.timeOp(false)
 			}
+
 			w.skipped.Add(int64(e.held.left))
 			e.tellLosses()
 			e.dropAll()
@@ -144,12 +150,14 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 				return
 			}
 		}
+
 		if m.kind == gone || m.kind == failed {
 			if err := s.saved.Spoilt(&m.lineage, h.segment.epoch); err != nil {
 				e.fail(fatal, m.lineage, Fatal(err))
 				return
 			}
 		}
+
 		e.send(msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news})
 	}
 }

@@ -78,10 +78,12 @@ func (b *batchStage[T]) work(w *worker) {
 	defer b.discardBatch()
 	defer b.unset()
 	inputs := make([]msg[T], maxRun)
+
 	for placed := false; ; {
 		if placed = placed || b.out.reserve(w); !placed {
 			return
 		}
+
 		// A run does not reach beyond the batch: what is behind it stays where it is counted.
 		h, late := b.take(w, inputs[:min(maxRun, b.n-len(b.batch))])
 		if late {
@@ -92,6 +94,7 @@ func (b *batchStage[T]) work(w *worker) {
 		if len(h.msgs) == 0 {
 			return
 		}
+
 		traced := w.tracer != nil
 		for i := range h.msgs {
 			if placed = placed || b.out.reserve(w); !placed {
@@ -103,6 +106,7 @@ func (b *batchStage[T]) work(w *worker) {
 			}
 			placed = b.accept(w, &h.msgs[i])
 		}
+
 		clear(h.msgs)
 		w.tick(&w.busy)
 		w.tellSpans()
@@ -145,6 +149,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 				b.set()
 			}
 		}
+
 		b.batch = append(b.batch, m.val)
 		b.ticket.Join(m.lineage, b.apart)
 		if len(b.batch) < b.n {
@@ -162,6 +167,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 		w.skipped.Add(int64(len(b.batch)))
 		b.discardBatch()
 	}
+
 	b.out.put(&msg[[]T]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news}, w.last)
 	return false
 }

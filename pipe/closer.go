@@ -41,6 +41,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 		} else {
 			f.gatherSlot(w, e)
 		}
+
 		if f.judge != nil && !f.judge.pass(1) {
 			f.send(w, msg[B]{kind: fatal, lineage: f.judge.last, news: f.judge.verdict()})
 		}
@@ -61,12 +62,14 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 				e.kind, e.news = fatal, f.judge.verdict()
 			}
 		}
+
 		if e.kind == gone && f.within(w, e) {
 			return
 		}
 	case mark:
 		f.endEpoch(w)
 	}
+
 	f.send(w, msg[B]{kind: e.kind, last: e.last, lineage: e.lineage, news: e.news})
 }
 
@@ -180,6 +183,7 @@ func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) 
 	}
 	w.tick(&w.busy)
 	w.nothing()
+
 	if err == nil {
 		m := msg[B]{kind: item, val: b, lineage: f.ticket}
 		if f.out.reserve(w) {
@@ -191,6 +195,7 @@ func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) 
 	} else {
 		f.drop(b)
 	}
+
 	f.mu.Lock()
 	f.vacate(target.before...)
 	f.waiting -= rows
@@ -200,6 +205,7 @@ func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) 
 	}
 	broken := f.ticket
 	f.gathered, f.ticket = f.gathered[:0], progress.Lineage{}
+
 	if err != nil {
 		f.haltAbove()
 		f.send(w, msg[B]{kind: fatal, lineage: broken, news: &news{stage: f.stage, err: err}})
@@ -225,10 +231,12 @@ func (f *filler[In, B]) compact(w *worker) bool {
 	if !f.ordered || f.over || f.line.len() > 0 || len(f.gathered) == 0 || f.hasRow() {
 		return false
 	}
+
 	newest, target := f.slot, f.gathered[0].slot
 	if f.ends != nil || len(target.lot.stuck) > 0 {
 		return false
 	}
+
 	f.mu.Unlock()
 	err := apart(func() error { f.move(w); return nil })
 	f.mu.Lock()
@@ -237,11 +245,13 @@ func (f *filler[In, B]) compact(w *worker) bool {
 		f.send(w, msg[B]{kind: fatal, lineage: f.ticket, news: &news{stage: f.stage, err: err}})
 		return true
 	}
+
 	for k := range f.gathered {
 		f.gathered[k].slot.live--
 		f.gathered[k] = seat[B]{target, target.lot, k}
 		target.live++
 	}
+
 	if f.slot == newest { // else the store has just given one, which may be in use already
 		target.closed = false
 		target.next, target.hope = len(f.gathered), len(f.gathered)

@@ -78,6 +78,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 	}
 	nd.settle()
 	nd.boundBatch(n, "rows")
+
 	if store == nil {
 		nd.mistake("its store is nil")
 	}
@@ -87,6 +88,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 	if o.Limit < 0 {
 		nd.mistake("Limit is %v", o.Limit)
 	}
+
 	write := func(ctx context.Context, in In, to seat[B]) error { return op(ctx, in, to.lot.b, to.row) }
 	f := Flow[B]{node: nd, open: func(open *opening, below *stage) *ring[B] {
 		st := open.newStage(nd, below)
@@ -97,6 +99,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		open.runAll(st, f.work, f.fit)
 		return out
 	}}
+
 	if store != nil {
 		f.drop = store.Drop
 	}

@@ -112,6 +112,7 @@ type placing[B any] struct {
 func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	for !f.over && !f.halted {
 		switch {
 		case f.leaves():
@@ -131,6 +132,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 				}
 				continue
 			}
+
 			m := buf[0]
 			buf[0] = msg[In]{}
 			if m.kind == item {
@@ -356,16 +358,19 @@ func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
 	default:
 		e.kind, e.news = failed, &news{stage: f.stage, err: err, stops: untolerable(err)}
 	}
+
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if e.kind != item {
 		f.waiting--
 		f.turn.Broadcast()
 	}
+
 	if e.kind == failed && (f.raises || e.news.stops) {
 		f.over = true
 		f.haltAbove()
 	}
+
 	if f.ordered {
 		f.settle(at.number, e)
 	} else {

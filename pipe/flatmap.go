@@ -56,15 +56,18 @@ func (s *flatStage[In, Out]) work(w *worker) {
 		m := buf[0]
 		buf[0] = msg[In]{}
 		at := turn{number: h.at, epoch: h.segment.epoch}
+
 		if m.kind == item {
 			if !s.expand(w, at, m) {
 				return
 			}
 			continue
 		}
+
 		if !s.begin(w, at, false) {
 			return
 		}
+
 		if m.kind == mark && s.saved != nil && at.epoch == 0 {
 			s.await(w, at) // until then another worker may not have claimed its item
 			if err := s.saved.Missing(); err != nil && !s.cutShort(at.epoch) {
@@ -72,12 +75,14 @@ func (s *flatStage[In, Out]) work(w *worker) {
 				return
 			}
 		}
+
 		if m.kind == gone || m.kind == failed {
 			if err := s.saved.Spoilt(&m.lineage, at.epoch); err != nil {
 				s.refuse(w, at, m.lineage, Fatal(err))
 				return
 			}
 		}
+
 		if !s.pass(w, at, msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news}) {
 			return
 		}
@@ -90,17 +95,20 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		s.in.discard(in.val)
 		return false
 	}
+
 	w.in.Add(1)
 	if !s.begin(w, at, true) {
 		s.in.discard(in.val)
 		w.leave()
 		return false
 	}
+
 	w.takes(&in.lineage, at.epoch)
 	if w.tracer != nil {
 		w.tracer.begin(in.val, &in.lineage, at.epoch)
 	}
 	before := w.busyTime()
+
 	done, err := s.saved.Claim(&in.lineage, at.epoch)
 	if err != nil {
 		s.in.discard(in.val)
@@ -109,6 +117,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		w.has()
 		return s.refuse(w, at, in.lineage, Fatal(err))
 	}
+
 	brood := progress.FanOut{Stage: s.name, Parent: in.lineage, Skip: done}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
@@ -127,6 +136,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		}
 		return made, nil
 	}
+
 	op := watched(s.stage, handOn, s.in.discard, func(int) {})
 	on := false
 	ended := func(err error) { on = s.ended(w, at, &brood, before, err) }
@@ -139,17 +149,21 @@ func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *progress.FanOut, b
 	s.sequenceEnded()
 	w.leave()
 	w.has()
+
 	if err != nil {
 		w.failed(err)
 	}
 	w.settle()
 	w.tellSpans()
 	s.times.add(w.busyTime() - before)
+
+	// Another error is itself a reason for fewer outputs than before the resume.
 	if err == nil || errors.Is(err, Skip) {
 		if bad := brood.Unmade(); bad != nil {
 			err = Fatal(bad)
 		}
 	}
+
 	end := msg[Out]{kind: gone, lineage: brood.End()}
 	switch {
 	case err == nil:
@@ -164,6 +178,7 @@ func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *progress.FanOut, b
 			s.haltAbove()
 		}
 	}
+
 	return s.pass(w, at, end) && (end.kind != failed || !s.raises && !end.news.stops)
 }
 

@@ -23,12 +23,14 @@ func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.C
 	if o.Items < 0 || o.Cached < 0 || o.Items > MaxBuffer || o.Cached > MaxBuffer {
 		return h, fmt.Errorf("pipe: HeadspaceOpts has %d Items and %d Cached: each must be from 1 to %d, or 0 for the default", o.Items, o.Cached, MaxBuffer)
 	}
+
 	if o.Items == 0 {
 		o.Items = 100
 	}
 	if o.Cached == 0 {
 		o.Cached = 8
 	}
+
 	run, err := Start(ctx, f, Config{Epoch: o.Epoch, Epochs: -1, Failures: o.Failures})
 	if err != nil {
 		return h, err
@@ -36,17 +38,21 @@ func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.C
 	cache := &tape[T]{drop: f.drop}
 	defer cache.erase()
 	defer func() { err = errors.Join(err, run.Close()) }()
+
 	if err := steps(ctx, run, step, o.Cached, cache); err != nil {
 		return h, err
 	}
+
 	waited, began := run.Stats().Waited, time.Now()
 	if err := steps(ctx, run, step, o.Items, &tape[T]{drop: f.drop, erases: true}); err != nil {
 		return h, err
 	}
 	h = Headspace{Items: o.Items, Flow: time.Since(began), Waited: run.Stats().Waited - waited}
+
 	if err := run.Close(); err != nil { // which leaves the machine to the cached ones
 		return h, err
 	}
+
 	began = time.Now()
 	for i := range o.Items {
 		if err := step(ctx, cache.items[i%o.Cached]); err != nil {

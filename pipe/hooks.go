@@ -81,6 +81,7 @@ func (h Hooks) and(o Hooks) Hooks {
 	} else if first := h.Lost; o.Lost != nil {
 		h.Lost = func(l Loss) { first(l); o.Lost(l) }
 	}
+
 	if h.Stage == nil {
 		h.Stage = o.Stage
 	} else if first := h.Stage; o.Stage != nil {
@@ -89,11 +90,13 @@ func (h Hooks) and(o Hooks) Hooks {
 			return nested(outer, inner)
 		}
 	}
+
 	if h.Span == nil {
 		h.Span = o.Span
 	} else if first := h.Span; o.Span != nil {
 		h.Span = func(s Span) { first(s); o.Span(s) }
 	}
+
 	if h.Task == nil {
 		h.Task = o.Task
 	} else if first := h.Task; o.Task != nil {
@@ -109,6 +112,7 @@ func (h Hooks) and(o Hooks) Hooks {
 			return deepest, nested(outer, inner)
 		}
 	}
+
 	return h
 }
 

@@ -36,6 +36,7 @@ type part[T any] struct {
 func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool) {
 	var parts []part[T]
 	var members []progress.Lineage
+
 	for i, branch := range set.parts {
 		in := j.inputs[branch]
 		m, ok := j.take(w, in)
@@ -57,6 +58,7 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 			m.news.stage.lost.Add(1) // with the batch, which is lost already
 		}
 	}
+
 	whole.kind, whole.lineage = gone, set.ticket
 	switch {
 	case whole.news != nil:

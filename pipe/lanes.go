@@ -191,6 +191,7 @@ func (l *lanes[T]) hand(w *worker, at turn, m msg[T]) bool {
 func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	mine := l.lane(at.number)
 	through := func() bool {
 		if !l.stage.ordered {
@@ -199,6 +200,8 @@ func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
 		return l.head == at.number && !mine.flushing && len(mine.held) == 0
 	}
 	room := func() bool { return l.stage.ordered && len(mine.held) < l.stage.node.buffer }
+
+	// Who waits here holds no permit, and who waits for a permit does not hold the lock.
 	if !through() && !room() {
 		permit := w.permit
 		w.leave()
@@ -212,9 +215,11 @@ func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
 			}
 		}
 	}
+
 	if l.stopped {
 		return false
 	}
+
 	if !through() {
 		mine.held = append(mine.held, *m)
 		*m = msg[T]{}

@@ -35,11 +35,13 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 		if w, ok := ctx.Value(workerKey{}).(*worker); ok {
 			inner = t.lend(inner, w)
 		}
+
 		go func() {
 			defer t.end(func() { returned(in, t.out, t.err) })
 			t.err = errGoexit
 			t.out, t.err = call(inner, f, in)
 		}()
+
 		patience := time.NewTimer(most + min(most/10, math.MaxInt64-most))
 		defer patience.Stop()
 		select {
@@ -53,6 +55,7 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 			}
 			<-t.over
 		}
+
 		t.giveBack()
 		if t.err != nil && inner.Err() == context.DeadlineExceeded && ctx.Err() == nil {
 			t.err = &LimitError{Limit: most, Err: t.err}

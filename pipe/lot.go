@@ -88,6 +88,7 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 			w.tick(&w.blocked)
 			continue
 		}
+
 		fail := func(err error) {
 			f.haltAbove()
 			f.send(w, msg[B]{kind: fatal, lineage: f.ticket, news: &news{stage: f.stage, err: err}})
@@ -100,6 +101,7 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 			fail(err)
 		}
 	}
+
 	f.owed = false
 	f.turn.Broadcast()
 	if !f.halted && len(s.lot.stuck) > 0 {
@@ -117,9 +119,11 @@ func (f *filler[In, B]) ask(w *worker, fail func(error)) error {
 		defer func() { f.impatient = nil }()
 		defer f.impatient()
 	}
+
 	f.reserving = true
 	f.mu.Unlock()
 	w.beforeWait(&w.blocked)
+
 	fresh := new(lot[B])
 	err := w.attempt(func() (err error) {
 		fresh.b, err = f.store.Reserve(ctx)
@@ -129,10 +133,12 @@ func (f *filler[In, B]) ask(w *worker, fail func(error)) error {
 		f.reserving = false
 		fail(err)
 	})
+
 	w.tick(&w.blocked)
 	f.mu.Lock()
 	f.reserving = false
 	f.turn.Broadcast()
+
 	switch {
 	case err == nil:
 		f.spare = append(f.spare, fresh)

@@ -87,20 +87,24 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 		}
 		w.leave()
 	}()
+
 	for i := range h.msgs {
 		in := &h.msgs[i]
 		if in.kind == item && !w.enter() {
 			m.in.discardAll(h.msgs[i:])
 			return false
 		}
+
 		w.takes(&in.lineage, h.segment.epoch)
 		if w.tracer != nil && in.kind == item {
 			w.tracer.begin(in.val, &in.lineage, h.segment.epoch)
 		}
+
 		var result msg[Out]
 		at = i
 		m.operate(w, in, &result)
 		at = -1
+
 		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
@@ -109,6 +113,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 		if broken && w.ctx.Err() != nil {
 			return false // what fails because the run was stopped has not failed
 		}
+
 		w.timeOp(in.kind == item)
 		m.out.fill(h.at+int64(i), h.segment, &result, w.last)
 		if broken {

@@ -63,26 +63,31 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	if o.Order == Arrival {
 		n.workers, n.ordered = len(flows), false
 	}
+
 	for _, f := range flows {
 		n.ups = append(n.ups, f.node)
 	}
 	n.settle()
 	o.mistakes(n, len(flows))
+
 	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *ring[T] {
 		st := op.newStage(n, below)
 		m := newMergeStage[T](st, n.workers+n.buffer)
 		m.until, m.failFast = o.Until, o.FailFast
+
 		for _, f := range flows {
 			before := len(op.sources)
 			in := f.into(op, st)
 			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, sources: op.sources[before:len(op.sources):len(op.sources)]})
 		}
+
 		if o.Order == Arrival {
 			for _, in := range m.inputs {
 				op.run(st, func(w *worker) { m.forward(w, in) })
 			}
 			return m.out
 		}
+
 		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), custom: o.Order == ByPick, turns: op.progress.AddTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
 		op.run(st, t.work)
 		return m.out
@@ -102,15 +107,18 @@ func (o MergeOpts) mistakes(n *node, inputs int) {
 	if (o.Pick != nil) != (o.Order == ByPick) {
 		n.mistake("Pick is for ByPick, and ByPick needs one")
 	}
+
 	if o.Order != ByWeight {
 		if o.Weights != nil {
 			n.mistake("Weights are for ByWeight")
 		}
 		return
 	}
+
 	if len(o.Weights) != inputs {
 		n.mistake("%d Weights for %d inputs", len(o.Weights), inputs)
 	}
+
 	sum := 0.0
 	for _, w := range o.Weights {
 		if sum += w; !(w > 0) || math.IsInf(w, 0) {
@@ -178,16 +186,19 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 		}
 		v := buf[0]
 		buf[0] = msg[T]{}
+
 		if v.kind == mark || v.kind == fatal {
 			if !m.arrive(w, in, v) {
 				return
 			}
 			continue
 		}
+
 		m.mu.Lock()
 		if v.kind == item {
 			w.in.Add(1)
 		}
+
 		if m.cut {
 			if v.kind == item && !m.failed {
 				w.skipped.Add(1)
@@ -197,9 +208,11 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 			m.out.release(1)
 			continue
 		}
+
 		// The lock keeps the end of the epoch behind this item.
 		m.out.put(&v, w.last)
 		m.mu.Unlock()
+
 		if v.kind == item {
 			w.out.Add(1)
 		}
@@ -212,6 +225,7 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+
 	if v.kind == fatal && m.failFast && !m.failed {
 		m.failed, m.cut = true, true // what the others still bring is disposed of
 		m.out.put(&v, w.last)
@@ -219,28 +233,33 @@ func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
 		m.haltAbove()
 		return false
 	}
+
 	if m.failed {
 		m.out.release(1)
 		return false
 	}
+
 	epoch := m.epoch
 	m.note(in, v)
 	if m.until == Shortest && v.kind == mark && !m.cut {
 		m.cut = true
 		m.hurry(epoch)
 	}
+
 	if m.arrived == len(m.inputs) {
 		end := m.endEpoch()
 		m.out.put(&end, w.last) // before the others go on
 		m.turn.Broadcast()
 		return end.kind == mark && !in.ended
 	}
+
 	m.mu.Unlock()
 	m.out.release(1)
 	m.mu.Lock()
 	if in.ended {
 		return false
 	}
+
 	w.beforeWait(&w.blocked)
 	for m.epoch == epoch && !m.stopped && !m.failed {
 		m.turn.Wait()

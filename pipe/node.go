@@ -135,10 +135,12 @@ func (n *node) check() error {
 	if n == nil {
 		return errEmptyFlow
 	}
+
 	var all []error
 	names := make(map[string]bool)
 	users := make(map[*node]*node)
 	sources := 0
+
 	for _, at := range n.walk() {
 		all = append(all, at.mistakes...)
 		if at.name != "" && names[at.name] {
@@ -148,6 +150,7 @@ func (n *node) check() error {
 		if at.kind == kindSource {
 			sources++
 		}
+
 		for _, up := range at.ups {
 			if up == nil {
 				all = append(all, errEmptyFlow)
@@ -159,6 +162,7 @@ func (n *node) check() error {
 			users[up] = at
 		}
 	}
+
 	if sources > progress.MaxSources {
 		all = append(all, fmt.Errorf("pipe: the flow has %d sources: it must have at most %d", sources, progress.MaxSources))
 	}

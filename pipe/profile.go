@@ -189,20 +189,24 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 		most = l.opts.Items * len(l.opts.Workers)
 	}
 	profile := StageProfile{Name: strings.TrimSuffix(f.node.name, joinSuffix), Kind: f.node.kind}
+
 	for round, workers := range counts {
 		o := newOpening(l.ctx, l.config)
 		o.trial = trial{lab: l, node: f.node, workers: workers, round: round, rounds: len(counts)}
 		run := newRun(l.ctx, o, f.into(o, nil))
+
 		if l.err != nil { // of a stage before
 			o.halt()
 			o.start(l.ctx)
 			run.Close()
 			return
 		}
+
 		l.tell(profile.Name, workers)
 		if f.node.staff != nil {
 			f.node.staff(workers) // what it takes to begin is not what is measured
 		}
+
 		began := time.Now()
 		o.start(l.ctx)
 		n, err := take(l.ctx, run, most, t)
@@ -213,6 +217,7 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 		}
 		profile.Trials = append(profile.Trials, o.result(run.Stats(), n, took))
 	}
+
 	l.report.Stages = append(l.report.Stages, profile)
 }
 

@@ -158,15 +158,18 @@ func (r *ring[T]) reserveInput(w *worker, n int) int {
 func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	if r.aborted.Load() {
 		return 0
 	}
+
 	for r.free.Load() <= 0 && r.grow() {
 	}
 	if got = r.grab(n); got > 0 {
 		r.callMaker()
 		return got
 	}
+
 	leaves := false
 	w.beforeWait(&w.blocked)
 	began := w.last
@@ -180,6 +183,7 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 		}
 		return got > 0 || leaves
 	})
+
 	r.meter.putWait.ends(began, w.tick(&w.blocked))
 	if r.aborted.Load() {
 		return 0
@@ -360,9 +364,11 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 	if r.aborted.Load() || r.ended {
 		return h, false
 	}
+
 	r.observe(now)
 	h = haul[T]{at: r.head, segment: r.segment}
 	n := 0
+
 	for n < len(buf) && !r.ended {
 		if r.doom != nil {
 			buf[n] = *r.doom
@@ -370,10 +376,12 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 			n++
 			break
 		}
+
 		cell := r.at(r.head)
 		if cell.full.Load() != r.head+1 {
 			break
 		}
+
 		m := &buf[n]
 		*m, cell.msg = cell.msg, msg[T]{}
 		n++
@@ -387,6 +395,7 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 			break
 		}
 	}
+
 	h.msgs = buf[:n]
 	r.lent += r.head - h.at
 	if !r.lends {
@@ -417,6 +426,7 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 	if r.judge != nil {
 		r.passLosses(m.lineage.Within())
 	}
+
 	switch m.kind {
 	case item:
 		if r.judge != nil && !r.judge.pass(1) {
@@ -438,6 +448,7 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 			r.judge.reset()
 		}
 	}
+
 	if m.kind == fatal {
 		r.ended = true
 	}

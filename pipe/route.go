@@ -72,14 +72,17 @@ type division[In, Out any] struct {
 func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind string, o RouteOpts) *division[In, Out] {
 	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, strict: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
 	router.settle()
+
 	join := &node{name: o.Name + joinSuffix, kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, strict: o.Ordered}
 	if !o.Ordered {
 		join.workers = len(branches)
 	}
 	join.settle()
+
 	if len(branches) == 0 {
 		join.mistakes = append(join.mistakes, router.wrong("it has no branches"))
 	}
+
 	d := &division[In, Out]{in: in, router: router, join: join}
 	for i, branch := range branches {
 		end, mistakes := joined(router, i, in.drop, branch)
@@ -92,6 +95,8 @@ func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind 
 			end.node.keepOrder(fmt.Sprintf("%s/%d", o.Name, i))
 		}
 	}
+
+	// Only now it is known whether the join has batches, for which the queue is shorter.
 	join.buffer = o.Buffer
 	join.settleBuffer()
 	return d

@@ -55,11 +55,13 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 	if err != nil {
 		return r.unpicked(w, &m, err)
 	}
+
 	w.timeOp(true)
 	if end, over := r.passed(w); over {
 		r.in.discard(m.val)
 		return end
 	}
+
 	set := branchSet{divided: true, ticket: m.lineage}
 	for to, part := range parts {
 		if len(part) > 0 {
@@ -69,10 +71,12 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 			}
 		}
 	}
+
 	if set.parts == nil && len(m.val) > 0 {
 		w.skipped.Add(1)
 		return msg[[]In]{kind: gone, lineage: m.lineage}
 	}
+
 	sets.add(set)
 	for _, to := range set.parts {
 		b := r.branches[to]
@@ -91,6 +95,7 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func
 	batch := m.val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
+
 	for i, v := range batch {
 		to[i], err = picked(r, w, m, v, pick)
 		if errors.Is(err, Skip) {
@@ -102,6 +107,7 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func
 		}
 		sizes[to[i]]++
 	}
+
 	parts = make([][]In, len(r.branches))
 	for i, n := range sizes {
 		parts[i] = make([]In, 0, n)
@@ -113,6 +119,7 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func
 		}
 		parts[to[i]] = append(parts[to[i]], v)
 	}
+
 	if r.apart && int64(len(batch)) == m.lineage.Count() {
 		members = make([][]progress.Lineage, len(r.branches))
 		i := 0

@@ -65,9 +65,11 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 		var zero T
 		return zero, ErrBusy
 	}
+
 	if r.loop.away {
 		r.loop.enter(r.engine.elapsed())
 	}
+
 	if r.consumer.tracer == nil { // who may want the lock
 		r.consumer.timeItem()
 		if v, ok := r.ready(ctx); ok {
@@ -81,6 +83,7 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 			return v, nil
 		}
 	}
+
 	r.busy = true
 	r.mu.Unlock()
 	defer r.idle()
@@ -112,6 +115,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 	if r.ends {
 		return v, r.end(ctx)
 	}
+
 	for r.err == nil {
 		if ctx.Err() != nil {
 			return v, context.Cause(ctx)
@@ -121,6 +125,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			r.consumer.tellSpans()
 			return v, r.stopped(ctx)
 		}
+
 		switch m.kind {
 		case item:
 			r.mu.Lock()
@@ -130,6 +135,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			if !ok {
 				continue
 			}
+
 			r.loseBefore(v, due)
 			if t := r.consumer.tracer; t != nil {
 				t.handOver(v, &m.lineage, r.epoch()-r.engine.epoch)
@@ -149,6 +155,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			r.fail(trouble{m.news, m.lineage})
 		}
 	}
+
 	r.Leave()
 	r.consumer.tellSpans()
 	return v, r.err

@@ -131,12 +131,14 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *progress.PositionSet)
 func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.PositionSet) (on bool) {
 	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
+
 	asks := func() {
 		at := s.ticket(*pos)
 		w.takes(&at, epoch-s.engine.epoch)
 	}
 	asks()
 	defer w.has()
+
 	for v, err := range s.unfinished(w, ctx, epoch, pos, done) {
 		w.has()
 		m := s.message(v, err, *pos)
@@ -144,6 +146,7 @@ func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.P
 			s.out.discardMsg(m)
 			break
 		}
+
 		if err == nil {
 			w.out.Add(1)
 		}
@@ -153,6 +156,7 @@ func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.P
 		if err != nil && (s.raises || m.news.stops) {
 			return false
 		}
+
 		*pos++
 		if !s.reserve(w) {
 			return false

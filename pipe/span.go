@@ -122,9 +122,11 @@ func (t *tracer) end(account *atomic.Int64, from, took time.Duration) {
 		}
 		t.of.Items, t.of.Err = 0, nil
 	}
+
 	if took == 0 && s.Item == nil && s.Items == 0 {
 		return
 	}
+
 	s.Stage, s.Worker, s.Begin, s.Took = w.stage.name, t.number, w.stage.engine.began.Add(from), took
 	t.ended = append(t.ended, s)
 }

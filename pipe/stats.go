@@ -112,6 +112,7 @@ func (e *engine) queues() (all []QueueStats) {
 
 func (s *stage) stats() StageStats {
 	t := StageStats{Name: s.name, Kind: s.kind, Workers: int(s.number.Load()) / max(1, s.hands), Lost: s.lost.Load(), Sampled: s.sampled.Load()}
+
 	s.mu.Lock()
 	seats := slices.Clone(s.seats)
 	s.mu.Unlock()
@@ -131,12 +132,14 @@ func (s *stage) stats() StageStats {
 		t.Queued += time.Duration(w.queued.Load())
 		t.Turn += w.clock(&w.inTurn)
 	}
+
 	if s.staff != nil {
 		t.Hands = s.hands
 	}
 	if over := s.through.Load(); over != nil {
 		t.Over = max(0, s.engine.throughSince()-over.since) * time.Duration(over.operations)
 	}
+
 	t.Times = s.times.buckets()
 	t.percentiles()
 	return t
@@ -194,6 +197,7 @@ func (s Stats) Plus(other Stats) Stats {
 		Stages:  append([]StageStats(nil), s.Stages...),
 		Queues:  append([]QueueStats(nil), s.Queues...),
 	}
+
 	for _, t := range other.Stages {
 		i := 0
 		for i < len(sum.Stages) && sum.Stages[i].Name != t.Name {
@@ -205,6 +209,7 @@ func (s Stats) Plus(other Stats) Stats {
 		}
 		sum.Stages[i] = sum.Stages[i].plus(t)
 	}
+
 	for _, q := range other.Queues {
 		i := 0
 		for i < len(sum.Queues) && (sum.Queues[i].From != q.From || sum.Queues[i].To != q.To) {
@@ -216,6 +221,7 @@ func (s Stats) Plus(other Stats) Stats {
 		}
 		sum.Queues[i] = sum.Queues[i].plus(q)
 	}
+
 	return sum
 }
 

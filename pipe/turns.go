@@ -69,12 +69,14 @@ func (t *turnMerge[T]) work(w *worker) {
 func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 	void := t.skip.Low // the first turn that the next item stands for
 	idle := 0          // turns of inputs whose epoch is over, one after the other
+
 	for turn := void; turn < math.MaxInt64 && t.arrived < len(t.inputs); turn++ {
 		if t.skip.Has(turn) {
 			turn = t.skip.End(turn) - 1
 			void = turn + 1
 			continue
 		}
+
 		at, err := t.whose(w, turn)
 		if idle++; err == nil && t.custom && idle > maxIdle {
 			err = fmt.Errorf("the last %d turns are of inputs whose epoch is over", idle-1)
@@ -85,15 +87,18 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 		if at < 0 {
 			return t.cutShort(w)
 		}
+
 		in := t.inputs[at]
 		if in.over {
 			continue
 		}
 		idle = 0
+
 		m, more, ok := t.next(w, in)
 		if !ok {
 			return end, false
 		}
+
 		if !more {
 			if t.failFast && m.kind == fatal {
 				t.haltAbove()
@@ -104,11 +109,13 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 			}
 			continue
 		}
+
 		m.lineage = m.lineage.WithTurns(t.turns, void, turn+1)
 		void = turn + 1
 		w.out.Add(1)
 		w.timeItem()
 		t.out.put(&m, w.last)
+
 		if !t.out.reserve(w) {
 			return end, false
 		}

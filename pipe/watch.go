@@ -15,6 +15,7 @@ func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lo
 	if hook == nil {
 		return f
 	}
+
 	return func(ctx context.Context, in In) (out Out, err error) {
 		inner, end := ctx, (func(Outcome))(nil)
 		lost := func() { lose(in) }
@@ -25,6 +26,7 @@ func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lo
 		if inner == nil {
 			inner = ctx
 		}
+
 		began := time.Now()
 		tell := func() error {
 			if end == nil {
@@ -42,11 +44,13 @@ func watched[In, Out any](s *stage, f func(context.Context, In) (Out, error), lo
 			}
 			return bad
 		}
+
 		op := func() (err error) { out, err = f(inner, in); return err }
 		err = guarded(op, func() {
 			err = errGoexit
 			tell()
 		})
+
 		if bad := tell(); bad != nil {
 			return out, bad
 		}
@@ -84,10 +88,12 @@ func watchedItems[T any](ctx context.Context, s *stage, items iter.Seq2[T, error
 	if hook == nil {
 		return items
 	}
+
 	return func(yield func(T, error) bool) {
 		var none T
 		var began time.Time
 		var end func(Outcome)
+
 		ask := func() bool {
 			err := guardedHook(ctx, func() { _, end = hook(ctx, Task{Stage: s.name, In: pos}) }, func() {})
 			pos++
@@ -97,6 +103,7 @@ func watchedItems[T any](ctx context.Context, s *stage, items iter.Seq2[T, error
 			}
 			return err == nil
 		}
+
 		tell := func(out any, err error, unused func()) (bad error) {
 			tell, took := end, time.Since(began)
 			if end = nil; tell != nil {
@@ -104,15 +111,18 @@ func watchedItems[T any](ctx context.Context, s *stage, items iter.Seq2[T, error
 			}
 			return bad
 		}
+
 		nothing := func() {}
 		defer func() {
 			if end != nil { // the source has panicked, which is told when the stage has recovered
 				_ = tell(nil, errPanicked, nothing)
 			}
 		}()
+
 		if !ask() {
 			return
 		}
+
 		for v, err := range items {
 			unused := func() {
 				if err == nil {
@@ -128,6 +138,7 @@ func watchedItems[T any](ctx context.Context, s *stage, items iter.Seq2[T, error
 				return
 			}
 		}
+
 		if bad := tell(nil, io.EOF, nothing); bad != nil {
 			yield(none, bad)
 		}

@@ -107,6 +107,7 @@ func (d *watchdog) look() {
 	for _, q := range queues {
 		moved += q.Gets + q.Puts
 	}
+
 	for _, s := range d.stages {
 		for _, w := range s.working() {
 			done := w.counts.sum()
@@ -116,26 +117,32 @@ func (d *watchdog) look() {
 			}
 		}
 	}
+
 	if moved != d.moved {
 		d.moved, d.since, d.barked = moved, now, false
 	}
 	if d.barked || now-d.since < d.stall.After {
 		return
 	}
+
 	r := StallReport{For: now - d.since, Waiting: d.consumer.wait.of() != nil, Queues: queues}
 	if r.Waiting && d.stall.Waits != nil {
 		r.Waiting = d.stall.Waits()
 	}
+
 	hang := false
 	for _, s := range d.stages {
 		stalled := d.stalled(s, now)
 		hang = hang || len(stalled.Operations) > 0
 		r.Stages = append(r.Stages, stalled)
 	}
+
+	// A consumer at work may be why nothing moves: nothing hangs, or its queue is full.
 	last := queues[len(queues)-1]
 	if !r.Waiting && (!hang || last.Len >= last.Cap) {
 		return
 	}
+
 	d.barked = true
 	r.Stacks = d.stacks()
 	r.Recording, r.Err = d.recorder.write(d.stall.Folder)

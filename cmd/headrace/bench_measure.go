@@ -49,6 +49,7 @@ func measure(ctx context.Context, plan benchPlan, open func(workers int), tell f
 			p.end()
 		}
 	}()
+
 	for _, n := range plan.workers {
 		open(n)
 		p, err := startBenchProcess(ctx, plan.recipe, withWorkers(plan.config, n))
@@ -58,6 +59,7 @@ func measure(ctx context.Context, plan benchPlan, open func(workers int), tell f
 		all, m.ready = append(all, p), p.ready
 		m.columns = append(m.columns, benchColumn{workers: n})
 	}
+
 	task := benchTask{Warm: plan.warm, Seconds: plan.seconds / float64(plan.rounds)}
 	for round := range plan.rounds {
 		for k := range all {
@@ -92,6 +94,7 @@ func startBenchProcess(ctx context.Context, r recipe.Recipe, c headrace.Config) 
 	if err != nil {
 		return nil, err
 	}
+
 	p := &benchProcess{ctx: ctx, command: exec.CommandContext(ctx, self, "bench-worker")}
 	p.command.Stderr = os.Stderr
 	if p.in, err = p.command.StdinPipe(); err != nil {
@@ -102,9 +105,11 @@ func startBenchProcess(ctx context.Context, r recipe.Recipe, c headrace.Config) 
 		return nil, err
 	}
 	p.out = bufio.NewReader(out)
+
 	if err := p.command.Start(); err != nil {
 		return nil, err
 	}
+
 	text, err := json.Marshal(r)
 	if err == nil {
 		var a benchAnswer

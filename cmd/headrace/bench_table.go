@@ -17,30 +17,36 @@ func (m benchResult) table(p *page) {
 		p.line("", plainInk, "Nothing was measured.")
 		return
 	}
+
 	totals := make([]benchSlice, len(columns))
 	for k, c := range columns {
 		totals[k] = c.total()
 	}
+
 	rows := m.rows(columns, totals)
 	first := len(rows)
 	for i := range totals[0].Stats.Stages {
 		rows = append(rows, stageRow(totals, i))
 	}
+
 	lines := words.Columns(rows, 0)
 	p.line("", p.bold, lines[0][0])
 	for _, line := range lines[1:first] {
 		p.line("", plainInk, line[0])
 	}
+
 	p.blank()
 	p.line("", p.bold, "time of the stages' workers: % starved · busy · blocked · gated")
 	for _, line := range lines[first:] {
 		p.line("", plainInk, line[0])
 	}
+
 	p.blank()
 	p.line("", p.bold, "what limits")
 	for k, c := range columns {
 		p.line("  "+words.Plural(int64(c.workers), "worker")+": ", plainInk, stats.Verdict(stats.Snapshot{Stats: totals[k].Stats}))
 	}
+
 	p.blank()
 	p.line("", plainInk, pageCache(totals))
 	if text := disturbed(totals, machine.CPUs()); text != "" {
@@ -58,6 +64,7 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 		}
 		rows = append(rows, row)
 	}
+
 	add("workers", func(k int) string { return fmt.Sprint(columns[k].workers) })
 	add("samples/s", func(k int) string { return rateText(totals[k].rate()) })
 	add("  slowest–fastest slice", func(k int) string {
@@ -66,6 +73,7 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 	add("speed-up", func(k int) string { return fmt.Sprintf("%.2f", totals[k].rate()/totals[0].rate()) })
 	add("batches/s", func(k int) string { return rateText(float64(totals[k].Batches) / totals[k].Seconds) })
 	add("read", func(k int) string { return bytesRate(bytesRead(totals[k].Stats), totals[k].Seconds) })
+
 	known := func(has func(t benchSlice) bool) bool {
 		return !slices.ContainsFunc(totals, func(t benchSlice) bool { return !has(t) })
 	}
@@ -80,6 +88,7 @@ func (m benchResult) rows(columns []benchColumn, totals []benchSlice) [][]string
 	add("CPU s per 1,000 samples", func(k int) string { return fmt.Sprintf("%.3g", perThousand(totals[k])) })
 	add("peak memory, RSS", func(k int) string { return bytesize.Text(totals[k].PeakRSS) })
 	add("peak of the byte budget", func(k int) string { return bytesize.Text(totals[k].PeakBudget) })
+
 	for _, t := range totals {
 		if lostIn(t.Stats) > 0 {
 			add("samples lost", func(k int) string { return words.Thousands(lostIn(totals[k].Stats)) })

@@ -177,6 +177,7 @@ func (b *benchRun) take(ctx context.Context, seconds float64) (batches, samples 
 		case err != nil:
 			return 0, 0, err
 		}
+
 		empty = 0
 		batches++
 		if n := int64(batch.Rows()); !b.loader.Info().Whole {
@@ -184,6 +185,7 @@ func (b *benchRun) take(ctx context.Context, seconds float64) (batches, samples 
 		} else {
 			samples += batch.Samples()
 		}
+
 		batch.Release()
 		if !time.Now().Before(end) {
 			return batches, samples, nil

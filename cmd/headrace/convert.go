@@ -20,17 +20,21 @@ changes. Without --to, YAML becomes JSON and JSON becomes YAML. The recipe is ch
   headrace convert - < recipe.json`,
 		Args: oneRecipe,
 	}
+
 	o := recipeFlags(c, "workers", "epochs", "prefetch", "memory", "on-error", "max-errors", "order", "fuse")
 	c.Flags().StringVar(&to, "to", "", "`notation` to print: yaml or json (default: the other one)")
 	c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if to != "" && to != "yaml" && to != "json" {
 			return wrongUse(fmt.Errorf("--to is %q: takes yaml or json", to))
 		}
+
 		f, _, err := o.read(args[0])
 		if err != nil {
 			return err
 		}
+
 		if to == "" {
 			to = map[bool]string{true: "json", false: "yaml"}[f.IsYAML()]
 		}
@@ -41,8 +45,10 @@ changes. Without --to, YAML becomes JSON and JSON becomes YAML. The recipe is ch
 		if to == "yaml" && len(text) > recipe.MaxYAML {
 			return wrongUse(fmt.Errorf("the recipe would be %d bytes of YAML, more than the %d that are read again: take --to json", len(text), recipe.MaxYAML))
 		}
+
 		_, err = c.OutOrStdout().Write(text)
 		return err
 	}
+
 	return c
 }

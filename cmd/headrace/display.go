@@ -184,6 +184,7 @@ func bar(p progress, s *speed, width int, colour bool) string {
 	if p.perEpoch < 0 {
 		return cutText(progressText(p, s), width)
 	}
+
 	head := fmt.Sprintf("epoch %d/%d  ", p.epoch+1, p.epochs)
 	tail := fmt.Sprintf("  %3d %%", percentDone(p))
 	parts := append(speedTexts(p, s), fmt.Sprintf("%s/%s", words.Thousands(p.samples), words.Thousands(p.perEpoch)))
@@ -192,10 +193,12 @@ func bar(p progress, s *speed, width int, colour bool) string {
 			tail = longer
 		}
 	}
+
 	size := min(most, width-len(head)-len(tail))
 	if size < least {
 		return cutText(head+strings.TrimSpace(tail), width)
 	}
+
 	full := int(int64(size) * percentDone(p) / 100)
 	done, rest := strings.Repeat("━", full), strings.Repeat("─", size-full)
 	if colour {
@@ -207,6 +210,7 @@ func bar(p progress, s *speed, width int, colour bool) string {
 			tail = strings.Replace(tail, lost, red+lost+plain, 1)
 		}
 	}
+
 	return head + done + rest + tail
 }
 

@@ -18,6 +18,7 @@ func docsCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 	}
+
 	c.AddCommand(
 		&cobra.Command{
 			Use:   "man DIR",
@@ -42,6 +43,7 @@ SOURCE_DATE_EPOCH, where the environment has it, so that the same sources give t
 			},
 		},
 	)
+
 	return c
 }
 

@@ -50,12 +50,14 @@ func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, r)
 	}
+
 	p := reportPrinter{w: w, colours: colours(w)}
 	p.line("headrace %s (commit %s, %s)", r.Build.Version, r.Build.Commit, r.Build.Platform)
 	wide := 0
 	for _, f := range r.Findings {
 		wide = max(wide, utf8.RuneCountInString(f.Name))
 	}
+
 	topic, low := "", 0
 	for _, f := range r.Findings {
 		if f.Topic != topic {
@@ -70,6 +72,7 @@ func printReport(w io.Writer, r doctor.Report, asJSON bool) error {
 			p.line("    %*s  %s", wide, "", p.in("2", "→ "+f.Advice))
 		}
 	}
+
 	switch {
 	case !r.Usable:
 		p.line("\n%s", p.in("31;1", "Not usable here: see ✗ above."))

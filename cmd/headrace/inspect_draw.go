@@ -216,18 +216,21 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
 		text += fmt.Sprintf(", the last of %d", rest)
 	}
+
 	if left := e.Samples - e.SamplesPerEpoch; left > 0 && e.SamplesPerEpoch >= 0 {
 		text += fmt.Sprintf(", %s left out", words.Plural(left, "sample"))
 	}
 	if !e.Exact && !e.Grouped {
 		text += ", fewer where samples are lost"
 	}
+
 	for _, s := range r.All() {
 		if s.Op == "shuffle" {
 			text += "; shuffled anew in each"
 			break
 		}
 	}
+
 	if e.Epochs == nil {
 		return text + "; epochs without end"
 	}
@@ -311,6 +314,7 @@ func (s inspectedSample) facts() string {
 		}
 		parts = append(parts, label)
 	}
+
 	if s.Format != "" {
 		parts = append(parts, fmt.Sprintf("%s %d×%d", s.Format, s.Width, s.Height))
 	}
@@ -320,6 +324,7 @@ func (s inspectedSample) facts() string {
 	if s.Bytes > 0 {
 		parts = append(parts, bytesize.Text(s.Bytes))
 	}
+
 	for _, v := range s.Values {
 		parts = append(parts, v.text())
 	}
@@ -329,6 +334,7 @@ func (s inspectedSample) facts() string {
 	for _, o := range s.Objects {
 		parts = append(parts, fmt.Sprintf("%s an object, %s", o.Name, bytesize.Text(int64(o.Bytes))))
 	}
+
 	return strings.Join(parts, " · ")
 }
 

@@ -74,12 +74,14 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 	for _, v := range f.Vars {
 		i.Variables = append(i.Variables, inspectedVariable{v.Name, v.Value, v.From})
 	}
+
 	schemas, err := r.Schemas()
 	if err != nil {
 		return i, f.Locate(err)
 	}
 	i.Steps = inspectSteps(r, schemas)
 	i.Called = samples > 0 && len(i.Functions) > 0
+
 	loader, err := headrace.Open(ctx, r, c, headrace.Options{Look: samples == 0})
 	if errors.Is(err, headrace.ErrUncalled) {
 		return i, nil
@@ -87,12 +89,14 @@ func inspect(ctx context.Context, f recipe.File, c headrace.Config, samples int)
 	if err != nil {
 		return i, f.Locate(err)
 	}
+
 	i.Recipe = loader.Recipe()
 	if schemas, err = i.Recipe.Schemas(); err == nil { // which may not have been known
 		i.Steps = inspectSteps(i.Recipe, schemas)
 	}
 	i.Engine = inspectEngine(loader)
 	i.place()
+
 	err = loader.Close()
 	if samples > 0 && err == nil {
 		i.Samples, err = inspectSamples(ctx, r, c, i.Engine.Classes, samples)

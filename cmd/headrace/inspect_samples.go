@@ -72,6 +72,7 @@ func inspectSamples(ctx context.Context, r recipe.Recipe, c headrace.Config, cla
 func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path) inspectedSample {
 	var s inspectedSample
 	label, labelled := preview.Label(b)
+
 	for _, f := range fields {
 		switch {
 		case f.Kind == sample.Text && f.Name == "key":
@@ -84,6 +85,7 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			s.Objects = append(s.Objects, fieldObject{f.Name, len(b.Objects(f.Name)[0])})
 			continue
 		}
+
 		t, ok := b.Tensor(f.Name)
 		switch {
 		case !ok:
@@ -95,6 +97,7 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			}
 			continue
 		}
+
 		t = t.Row(0)
 		values := numbers.SpreadOf(t.DType, t.Data, len(t.Data)/t.DType.Size())
 		s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: f.Shape, Spread: values})

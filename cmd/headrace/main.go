@@ -89,10 +89,12 @@ func watch(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		watch(sub)
 	}
+
 	run := c.RunE
 	if run == nil {
 		return
 	}
+
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ctx := c.Context()
 		if _, ok := c.Annotations[deaf]; !ok {
@@ -102,7 +104,10 @@ func watch(c *cobra.Command) {
 			context.AfterFunc(ctx, stop) // the second one ends a command that does not come to an end
 			c.SetContext(ctx)
 		}
+
 		err := run(c, args)
+
+		// What fails after a signal fails because of it, unless it has its own code.
 		if decided := (*codeError)(nil); err != nil && ctx.Err() != nil && !errors.As(err, &decided) {
 			err = &codeError{exitInterrupted, errors.New("interrupted")}
 		}

@@ -77,10 +77,12 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 	if _, err := media.EncoderFor(format); err != nil {
 		return err
 	}
+
 	f, config, err := options.read(path)
 	if err != nil {
 		return err
 	}
+
 	drawn, err := preview.Draw(ctx, preview.Request{
 		Recipe: f.Recipe, Title: f.Name, Config: config, Samples: p.samples, Epoch: p.epoch, Columns: p.columns, Tile: p.tile,
 	})
@@ -90,11 +92,13 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 	if err != nil {
 		return f.Locate(err)
 	}
+
 	for _, s := range drawn.Samples {
 		if s.Error != "" {
 			fmt.Fprintf(stderr, "headrace: sample %q: %s\n", s.Key, s.Error)
 		}
 	}
+
 	o := media.EncodeOptions{Format: format}
 	if format != media.PNG {
 		o.Quality = 90
@@ -106,6 +110,7 @@ func (p *previewOptions) run(ctx context.Context, options *recipeOptions, path s
 	if err := os.WriteFile(p.out, data, 0o644); err != nil {
 		return machine.Unwritten(err)
 	}
+
 	_, err = fmt.Fprintf(stdout, "%s: %s, %d×%d pixels, %s\n", p.out, words.Plural(int64(len(drawn.Samples)), "sample"), drawn.Picture.Width, drawn.Picture.Height, bytesize.Text(int64(len(data))))
 	return err
 }

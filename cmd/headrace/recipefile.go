@@ -40,6 +40,7 @@ type recipeOptions struct {
 func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	o := &recipeOptions{command: c}
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+
 	f.StringArrayVarP(&o.set, "set", "s", nil, "give a variable of the recipe its value, as `name=value`; may be repeated")
 	f.IntVar(&o.workers, "workers", 0, "samples in hand at once (default: one and a half times the usable cores, which is how many are worked on)")
 	f.IntVar(&o.epochs, "epochs", 0, "number of epochs")
@@ -49,12 +50,14 @@ func recipeFlags(c *cobra.Command, except ...string) *recipeOptions {
 	f.StringVar(&o.maxErrors, "max-errors", "", "with --on-error skip and replace, most bad samples of an epoch: a `number`, or a rate such as 0.01 (default: 1 %, at least 10)")
 	f.StringVar(&o.order, "order", "", "`order` of samples: input gives the same batches in every run, completion lets fast samples pass slow ones (default input)")
 	f.BoolVar(&o.fuse, "fuse", true, "run all operations on an image as one; --fuse=false gives each its own statistics")
+
 	f.VisitAll(func(one *pflag.Flag) {
 		if !slices.Contains(except, one.Name) {
 			c.Flags().AddFlag(one)
 			o.flags = append(o.flags, one)
 		}
 	})
+
 	complete := func(name string, values ...string) {
 		if !slices.Contains(except, name) {
 			c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -153,9 +156,11 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 	if config, err = headrace.FileConfig(f); err != nil {
 		return config, err
 	}
+
 	if flag := o.command.Flags().Lookup("dead-letters"); flag == nil || flag.Changed {
 		config.DeadLetters, config.DeadLettersOwn = recipe.Path(o.deadLetters), false
 	}
+
 	put := map[string]func(){
 		"workers":  func() { config.Workers = &o.workers },
 		"epochs":   func() { config.Epochs = &o.epochs },
@@ -173,11 +178,13 @@ func (o *recipeOptions) config(f recipe.File) (config headrace.Config, err error
 			err = json.Unmarshal([]byte(o.maxErrors), &config.MaxErrors)
 		},
 	}
+
 	for _, flag := range o.flags {
 		if put := put[flag.Name]; flag.Changed && put != nil {
 			put()
 		}
 	}
+
 	if err != nil {
 		return config, fmt.Errorf("--max-errors is %q: takes a whole number of samples or a rate like 0.01", o.maxErrors)
 	}

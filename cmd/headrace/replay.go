@@ -78,6 +78,7 @@ func (r *replay) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+
 	records, err := readStates(r.state)
 	if err == nil && r.batch < 0 {
 		err = fmt.Errorf("--batch is %d: takes a number from 0 on", r.batch)
@@ -88,6 +89,7 @@ func (r *replay) run(ctx context.Context, path string) error {
 	if err != nil {
 		return wrongUse(err)
 	}
+
 	config.Epochs, config.WorldSize, config.Rank = nil, records[0].WorldSize, records[0].Rank
 	if r.recipe.command.Flags().Changed("world-size") || r.recipe.command.Flags().Changed("rank") {
 		config.WorldSize, config.Rank = r.world, r.rank
@@ -95,21 +97,25 @@ func (r *replay) run(ctx context.Context, path string) error {
 	if err := config.Check(); err != nil {
 		return wrongUse(err)
 	}
+
 	warn := func(_, message string) { fmt.Fprintln(r.stderr, "warning: "+message) }
 	l, err := headrace.Open(ctx, f.Recipe, config, headrace.Options{Ledger: true, Warn: warn})
 	if err != nil {
 		return f.Locate(err)
 	}
 	defer l.Close()
+
 	b, err := r.find(ctx, l, records)
 	if err != nil {
 		return err
 	}
 	defer b.Release()
+
 	told := newReplayed(b, l.Info().Fields)
 	if err := r.write(b, l, config); err != nil {
 		return err
 	}
+
 	if r.json {
 		return json.NewEncoder(r.stdout).Encode(told)
 	}

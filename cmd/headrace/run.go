@@ -78,6 +78,7 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+
 	if config.Epochs == nil {
 		config.Epochs = new(int)
 		*config.Epochs = 1
@@ -85,10 +86,12 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if err := o.out.check(f.Recipe, config); err != nil {
 		return wrongUse(err)
 	}
+
 	if err := o.trace.create(); err != nil {
 		return err
 	}
 	defer o.trace.discard()
+
 	w := &walk{watchers: o.watchers(), epochs: *config.Epochs}
 	options := headrace.Options{Lost: w.sampleLost, Warn: w.warn, Log: extern.Print(o.words(w))}
 	nameCrashes(&options)
@@ -97,6 +100,7 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 		return f.Locate(err)
 	}
 	defer l.Close()
+
 	if err := someBatch(l.Info()); err != nil {
 		return err
 	}
@@ -109,9 +113,11 @@ func (o *runOptions) run(ctx context.Context, path string) error {
 	if err := o.trace.begin(l); err != nil {
 		return err
 	}
+
 	w.begin(f, l.Info())
 	err = w.walk(ctx, l)
 	l.Stop()
+
 	var untraced error
 	w.trace, untraced = o.trace.end()
 	err = errors.Join(err, untraced, l.Finish())

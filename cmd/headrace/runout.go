@@ -55,9 +55,11 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 		}
 		return nil
 	}
+
 	if o.target, err = export.ParseTarget(o.text); err != nil {
 		return fmt.Errorf("--out is %w", err)
 	}
+
 	if c.Order == headrace.CompletionOrder {
 		return errors.New("--out with the order completion: a run that goes on could not end with the same files; use --order input")
 	}
@@ -66,6 +68,7 @@ func (o *outOptions) check(r recipe.Recipe, c headrace.Config) (err error) {
 			return fmt.Errorf("--out with a merge by arrival (%s): a run that goes on could not end with the same files; use the order round_robin or weights", s.Name)
 		}
 	}
+
 	if o.every < 0 {
 		return fmt.Errorf("--checkpoint is %v: takes a duration such as 5s, or 0 for one after every batch", o.every)
 	}

@@ -46,9 +46,11 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 		}
 		from = w.out.State()
 	}
+
 	if err := l.Start(from, nil); err != nil {
 		return err
 	}
+
 	for {
 		b, err := l.Next(ctx)
 		switch {
@@ -62,6 +64,7 @@ func (w *walk) walk(ctx context.Context, l *headrace.Loader) error {
 		case ctx.Err() != nil:
 			err = w.interrupted()
 		}
+
 		if err != nil {
 			return w.save(err)
 		}

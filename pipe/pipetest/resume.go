@@ -65,16 +65,19 @@ func record[T any](f pipe.Flow[T], c pipe.Config, parts func(T) []string) ([]ste
 	c.Hooks = pipe.Tee(c.Hooks, pipe.Hooks{Lost: func(l pipe.Loss) {
 		lost = append(lost, fmt.Sprintf("%s %d of epoch %d in %s", l.Source, l.Pos, l.Epoch, l.Stage))
 	}})
+
 	run, err := pipe.Start(context.Background(), f, c)
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
+
 	steps := []step{{epoch: -1, state: run.State()}}
 	for {
 		v, err := run.Next(context.Background())
 		at := step{epoch: -1, lost: lost, state: run.State()}
 		lost = nil
+
 		switch {
 		case err == nil:
 			at.all = parts(v)

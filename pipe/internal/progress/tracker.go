@@ -107,11 +107,13 @@ func (b *Tracker) finishShare(s childRange) int64 {
 		source, item := f.parent.path()
 		delete(b.saved, f.stage+partKey(b.Names[source], item))
 	}
+
 	f.done.finish(s.Range)
 	if f.turns {
 		b.turns[f.stage] = f
 		return 0
 	}
+
 	if s.closes {
 		f.total = s.Hi
 	}
@@ -120,6 +122,7 @@ func (b *Tracker) finishShare(s childRange) int64 {
 		b.changed(f)
 		return 0
 	}
+
 	n := int64(0)
 	for f != nil {
 		b.end(f)
