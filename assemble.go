@@ -39,6 +39,7 @@ type materials struct {
 // assemble makes the loader of a recipe whose rows have this schema.
 func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m materials) (_ *Loader, wrong error) {
 	c, o := m.config, m.options
+
 	plan := fuse.Fuse
 	if c.Fuse != nil && !*c.Fuse {
 		plan = fuse.Separate
@@ -50,16 +51,19 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err := compile.CheckCode(r, p); err != nil {
 		return nil, err
 	}
+
 	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
 	l.tracing.elsewhere = o.Announce != nil
 	l.usage = openUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
 	if err := l.list(ctx, p, m.files); err != nil {
 		return nil, err
 	}
+
 	l.groups = compile.Groups(r, p)
 	if l.batch = p.Batch; p.Buckets != nil || p.Pack != nil {
 		l.batch = recipe.Batch{Size: 1}
 	}
+
 	for _, s := range l.sources {
 		if s.Split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
 			return nil, err
@@ -68,6 +72,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err := l.checkRanks(p); err != nil {
 		return nil, err
 	}
+
 	forms, err := compile.Sizes(r, p, l.size())
 	if err != nil {
 		return nil, err
@@ -80,6 +85,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err != nil {
 		return nil, err
 	}
+
 	if err := l.makeMemory(p); err != nil {
 		return nil, err
 	}
@@ -91,6 +97,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 			l.work.Host.Close()
 		}
 	}()
+
 	l.compiled, err = compile.Compile(p, compile.Target{
 		Env: &l.work, Sources: l.sources, Layout: &l.layout, Slots: l.slots, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
 		Rows: l.size(), Workers: l.info.Workers, Readers: l.readers(), Prefetch: l.config.Prefetch, InOrder: l.config.Order == InputOrder, Groups: l.groups,
@@ -98,6 +105,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err != nil {
 		return nil, err
 	}
+
 	l.describe(p)
 	if err := l.limitSteps(); err != nil {
 		return nil, err
@@ -129,11 +137,13 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, listed func(context.Cont
 	var parents []*source.Files
 	unnamed := false
 	first := int64(0)
+
 	for _, f := range p.Samples.Sources() {
 		s := &source.Listing{Source: record.Source{Name: f.Name, Draws: order.SourceID(f.Name), First: first}, Names: f.Names}
 		if f.Shuffle != nil {
 			s.Shuffled, s.Seed = true, f.ShuffleSeed
 		}
+
 		if f.Object == nil {
 			files, err := listed(ctx, f)
 			if err != nil {
@@ -151,10 +161,12 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, listed func(context.Cont
 				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
 			}
 		}
+
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
 		first += s.Samples
 		l.sources = append(l.sources, s)
 	}
+
 	if classes := source.LabelByParent(parents); !unnamed {
 		l.info.Classes = classes
 	}
@@ -298,14 +310,17 @@ func (l *Loader) describe(p fuse.Plan) {
 		i.Classes = nil
 	}
 	l.spending.own = l.compiled.Replaceable
+
 	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
 	if i.Whole {
 		i.Rows = l.size()
 	}
+
 	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Begin: resume.State{
 		Version: resume.Version, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
 		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]resume.SourceState{},
 	}}
+
 	for _, s := range l.sources {
 		l.extent.Splits[s.Name] = s.Split
 		if s.Iterated() {
@@ -317,6 +332,7 @@ func (l *Loader) describe(p fuse.Plan) {
 		l.extent.Begin.Sources[s.Name] = resume.SourceState{Samples: s.Split.Samples}
 		i.Samples += s.Split.Samples
 	}
+
 	l.extent.Begin.Errors = l.counted()
 	for _, name := range l.compiled.Gathers {
 		if l.extent.Begin.Aggregates == nil {
@@ -324,6 +340,7 @@ func (l *Loader) describe(p fuse.Plan) {
 		}
 		l.extent.Begin.Aggregates[name] = pipe.Memory{}
 	}
+
 	for _, m := range p.Samples.Merges() {
 		if m.Order != "arrival" {
 			if l.extent.Begin.Merges == nil {
@@ -332,6 +349,7 @@ func (l *Loader) describe(p fuse.Plan) {
 			l.extent.Begin.Merges[m.Name] = pipe.Progress{}
 		}
 	}
+
 	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
 	rows := int64(i.Rows)
 	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
@@ -346,16 +364,20 @@ func (l *Loader) describe(p fuse.Plan) {
 	if l.compiled.Makes {
 		i.BatchesPerEpoch, i.Exact = -1, false
 	}
+
 	unknown := l.iterated() != nil
 	if unknown {
 		i.Samples, i.SamplesPerEpoch, i.BatchesPerEpoch, i.Exact = -1, -1, -1, false
 	}
+
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
 	_, skips := l.failing().Does(ops.Skip, l.recipe)
 	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1)
+
 	i.Epochs = l.config.Epochs
 	i.Decoder = l.extent.Begin.Decoder
 	i.Pipeline = l.recipe.String()
+
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
 	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.compiled.Gathers == nil
 	i.State = l.extent.Settled(resume.State{})

@@ -74,6 +74,7 @@ func (c Config) Check() error {
 			mistakes = append(mistakes, &Mistake{Key: key, Err: fmt.Errorf(format, args...)})
 		}
 	}
+
 	refuse(c.Epochs != nil && *c.Epochs < 0, "epochs is %d: takes a number from 0 on, or null for endless epochs", deref(c.Epochs))
 	refuse(c.WorldSize < 1, "world_size is %d: takes a number from 1 on", c.WorldSize)
 	refuse(c.Rank < 0 || c.Rank >= max(1, c.WorldSize), "rank is %d: takes 0 to %d, for world_size is %d", c.Rank, c.WorldSize-1, c.WorldSize)
@@ -89,8 +90,10 @@ func (c Config) Check() error {
 	refuse(c.OnError == ops.Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q or %q", ops.Raise, ops.Skip, ops.Replace)
 	bad := c.MaxErrors.Check()
 	refuse(bad != nil, "max_errors %w", bad)
+
 	// Ranks that lose different samples would yield different numbers of batches, and the collective operations of training would hang.
 	refuse(c.OnError == ops.Skip && c.WorldSize > 1 && c.StepsPerEpoch == nil, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ops.Skip, c.WorldSize, ops.Replace)
+
 	return errors.Join(mistakes...)
 }
 

@@ -121,6 +121,7 @@ func (r *configReader) read(b []byte) (c Config, err error) {
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
 		return Config{}, &Mistake{Err: errors.New("the configuration is no JSON object")}
 	}
+
 	given := make(map[string]bool)
 	for d.More() {
 		key, err := d.Token()
@@ -131,6 +132,7 @@ func (r *configReader) read(b []byte) (c Config, err error) {
 		if err != nil {
 			return Config{}, &Mistake{Err: fmt.Errorf("the configuration is no JSON: %w", err)}
 		}
+
 		name := key.(string)
 		if given[name] {
 			r.wrong(name, true, fmt.Errorf("%s is given twice", name))
@@ -139,9 +141,11 @@ func (r *configReader) read(b []byte) (c Config, err error) {
 		given[name] = true
 		r.set(&c, name, value)
 	}
+
 	if _, err := d.Token(); err != nil || d.More() {
 		return Config{}, &Mistake{Err: errors.New("the configuration is no JSON: it does not end with its object")}
 	}
+
 	// What could not be read has no value to be checked; the rest is.
 	if err := errors.Join(append(r.mistakes, c.Check())...); err != nil {
 		return Config{}, err

@@ -182,16 +182,19 @@ func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
 	if err := l.Check(from); err != nil {
 		return err
 	}
+
 	l.warnOf(from)
 	l.Stop()
 	from = l.extent.Settled(from)
 	l.extent.From = from
+
 	for _, s := range l.sources {
 		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
 	}
 	l.count, l.failure = l.countFrom(from), nil
 	l.spending.begin(from)
 	l.work.Begin(from.Epoch, from.Quarantine, l.options.InFlight)
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.place = from
@@ -199,6 +202,7 @@ func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
 	if left == 0 {
 		return nil // Next says so
 	}
+
 	l.serial.begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.compiled.Flow, pipe.Config{
 		Resume:   l.extent.Resume(from),
@@ -211,6 +215,7 @@ func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
 		l.serial.end()
 		return fmt.Errorf("headrace: %w", err)
 	}
+
 	l.run = run
 	return l.staff()
 }
@@ -252,6 +257,7 @@ func (l *Loader) Next(ctx context.Context) (*batch.Batch, error) {
 	case l.full():
 		return nil, l.cut()
 	}
+
 	before := l.before()
 	b, err := l.take(ctx, run)
 	switch err { // itself: the failure of a sample may wrap io.EOF
@@ -270,6 +276,7 @@ func (l *Loader) Next(ctx context.Context) (*batch.Batch, error) {
 	default:
 		return nil, l.judged(err)
 	}
+
 	if l.serial.until != nil {
 		l.serial.reached(l.State())
 	}
@@ -361,20 +368,24 @@ func (l *Loader) Epoch() EpochSummary { return l.ended }
 func (l *Loader) State() resume.State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	s := l.place
 	if l.run != nil {
 		s = l.at(l.run.State())
 	}
+
 	s.Quarantine = l.work.Quarantine
 	if s.Epoch == l.count.Epoch {
 		if s.Batches = l.count.Batches; l.full() {
 			s = resume.State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
 		}
 	}
+
 	s = l.extent.Settled(s) // the last batch ends its epoch, before io.EOF says so
 	if s.Epoch != l.count.Epoch {
 		return s
 	}
+
 	s.Replaced = l.count.Replaced
 	l.spending.note(s.Errors)
 	if l.compiled.Drops {

@@ -188,19 +188,23 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 	c := f.config
 	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
 	c.DeadLetters = "" // the run tells of what it loses itself
+
 	o := f.options
 	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
 	only := *f
 	only.config, only.options = c, o
+
 	if _, err := prefix.Check(); err != nil {
 		return nil, err
 	}
+
 	f.loosen(func() error { _, err := prefix.Check(); return err }) // the one that comes to the step need not be the first
 	defer f.tighten()
 	schema, err := prefix.Check()
 	if err != nil {
 		return nil, err
 	}
+
 	l, err := assemble(ctx, prefix, schema, only.materials(true))
 	if err != nil {
 		return nil, err
@@ -209,6 +213,7 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 	if err := l.Start(resume.State{}, nil); err != nil {
 		return nil, err
 	}
+
 	b, err := l.Next(ctx)
 	if err == io.EOF {
 		var found bool
@@ -217,12 +222,14 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 		}
 		err = cmp.Or(err, io.EOF)
 	}
+
 	switch {
 	case err == io.EOF:
 		return nil, mistake(r, name, errors.New("does not say what it gives, and no sample came there that would tell: say gives"))
 	case err != nil:
 		return nil, err
 	}
+
 	b.Release()
 	return l, nil
 }
@@ -321,6 +328,7 @@ func (p *probe) Run(ctx context.Context, it *record.Record, _ *ops.Tool) error {
 func (p *probe) look(ctx context.Context, it *record.Record) error {
 	c := p.Call(it)
 	defer p.Done(c)
+
 	switch p.what.held.(type) {
 	case *recipe.FlatMap:
 	case *recipe.Aggregate:
@@ -332,12 +340,14 @@ func (p *probe) look(ctx context.Context, it *record.Record) error {
 		}
 		return p.note(it, c, c.Out)
 	}
+
 	err := p.Pool.Stream(ctx, c, func(out []extern.Value) error {
 		if err := p.note(it, c, out); err != nil {
 			return err
 		}
 		return ops.ErrEnough
 	})
+
 	switch {
 	case err == nil:
 		return pipe.Skip
@@ -409,15 +419,18 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 	if args.Gives.Schema != nil {
 		return nil
 	}
+
 	nothing := mistake(r, s.Name, errors.New("does not say what it gives, and has no sample that would tell: say gives"))
 	if args.Length != nil && *args.Length == 0 {
 		return nothing
 	}
+
 	h, err := ops.NewHost(f.options.Python, f.options.Log, f.options.Look, 1, true)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
+
 	kind := extern.Index
 	if args.Iterated() {
 		kind = extern.Iterate
@@ -426,6 +439,7 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 	if err != nil {
 		return err
 	}
+
 	c := &extern.Call{ID: sample.ID{Source: s.Name}, Key: "0"}
 	note := func(out []extern.Value) error {
 		for i, name := range c.Names {
@@ -440,11 +454,13 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 		}
 		return ops.ErrEnough
 	}
+
 	if kind == extern.Iterate {
 		err = pool.Stream(ctx, c, note)
 	} else if err = pool.Call(ctx, c); err == nil {
 		err = note(c.Out)
 	}
+
 	switch {
 	case err == nil:
 		return nothing
@@ -453,6 +469,7 @@ func (f *found) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args
 	case len(args.Gives.Schema) == 0:
 		return mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
+
 	f.remember(args.Gives.Schema)
 	return nil
 }

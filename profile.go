@@ -38,6 +38,7 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 	if o.Epoch < 0 {
 		return pipe.Report{}, fmt.Errorf("%w: epoch %d is to be profiled: epochs count from 0", ErrConfig, o.Epoch)
 	}
+
 	if o.Workers == nil {
 		o.Workers = usualTrials(machine.Here().Workers(max(1, c.LocalWorldSize)))
 	}
@@ -49,11 +50,13 @@ func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (
 	if len(o.Workers) != len(slices.Compact(slices.Sorted(slices.Values(o.Workers)))) {
 		return pipe.Report{}, fmt.Errorf("%w: the numbers of workers %v have one twice", ErrConfig, o.Workers)
 	}
+
 	limit := machine.Here().Budget(max(1, c.LocalWorldSize))
 	if c.Memory != nil {
 		limit = *c.Memory
 	}
 	c.Memory = new(int64(1) << 60) // a stage that works alone must not wait for bytes that the next one would free
+
 	l, err := Open(ctx, r, c, Options{Python: o.Python, trial: &trial{limit, slices.Max(o.Workers)}})
 	if err != nil {
 		return pipe.Report{}, err

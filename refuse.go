@@ -18,12 +18,15 @@ func checkIterated(r recipe.Recipe, c Config) error {
 	if name == "" {
 		return nil
 	}
+
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...)
 	}
+
 	if c.WorldSize > 1 && c.StepsPerEpoch == nil {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, c.WorldSize)
 	}
+
 	if step, ok := (ops.Policies{OnError: c.OnError}).Does(ops.Replace, r); ok {
 		where := ""
 		if step != "" {
@@ -31,6 +34,7 @@ func checkIterated(r recipe.Recipe, c Config) error {
 		}
 		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", ops.Replace, where, name, ops.Skip)
 	}
+
 	rates := []MaxErrors{c.MaxErrors}
 	for _, s := range r.All() {
 		if s.Failures != nil && s.Failures.MaxErrors != nil {
@@ -68,6 +72,7 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 		if name != "" && step == "" && s.Failures != nil && ops.OnError(s.Failures.OnError) == ops.Replace {
 			step = s.Name
 		}
+
 		var inside []recipe.Chain
 		switch args := s.Args.(type) {
 		case *recipe.Aggregate:
@@ -79,6 +84,7 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 				inside = append(inside, b.Steps)
 			}
 		}
+
 		before := name
 		for _, of := range inside {
 			n, bad := replacedBehind(of, before)

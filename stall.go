@@ -34,6 +34,7 @@ func (l *Loader) describeStall(r pipe.StallReport) string {
 	if r.Waiting {
 		b.WriteString(", and the program waits for a batch")
 	}
+
 	busy := false
 	for _, s := range r.Stages {
 		for i, o := range s.Operations {
@@ -50,12 +51,14 @@ func (l *Loader) describeStall(r pipe.StallReport) string {
 			b.WriteString(l.describeOperation(o))
 		}
 	}
+
 	if busy {
 		b.WriteString(". Look whether the disk, the network or whatever else they read from answers; failures with a time_limit give up on such samples")
 	} else {
 		fmt.Fprintf(&b, ". No sample is being worked on: %s. Let go of batches, or raise memory", waits(r))
 	}
 	b.WriteString("; stall_after says how long is too long")
+
 	for _, s := range r.Stages {
 		if calls := operationCalls(r.Stacks, s.Name); len(s.Operations) > 0 && calls != nil {
 			fmt.Fprintf(&b, "\n%s is in %s", s.Name, strings.Join(calls, " < "))

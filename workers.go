@@ -19,8 +19,10 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 	if n < 1 || n > maxWorkers {
 		return fmt.Errorf("%w: %d workers: takes 1 to %d", ErrConfig, n, maxWorkers)
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	stage = l.stageOf(stage)
 	names := []string{stage}
 	if stage == "" {
@@ -30,6 +32,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 	} else if err := l.work.Host.Refuses(stage, n); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+
 	for _, name := range names {
 		l.workers[name] = n
 		if l.run == nil {
@@ -39,6 +42,7 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 			return fmt.Errorf("headrace: %w", err)
 		}
 	}
+
 	if stage == "" {
 		l.info.Workers = n
 	}

@@ -76,6 +76,7 @@ func New(o Options) (*Arena, error) {
 	case int64(o.SlotBytes) > math.MaxInt64/2/int64(o.Slots): // half: room for rounding up
 		return nil, fmt.Errorf("arena: %d slots of %d bytes exceed the address space", o.Slots, o.SlotBytes)
 	}
+
 	a := &Arena{
 		slots:     o.Slots,
 		slotBytes: o.SlotBytes,
@@ -90,6 +91,7 @@ func New(o Options) (*Arena, error) {
 	if a.holdLimit == 0 {
 		a.holdLimit = math.MaxInt64
 	}
+
 	return a, a.setAside()
 }
 

@@ -18,6 +18,7 @@ func (a *Arena) Reserve(ctx context.Context) (*Slot, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+
 		a.mu.Lock()
 		o := a.outlook(impatient)
 		switch o {
@@ -42,6 +43,7 @@ func (a *Arena) Reserve(ctx context.Context) (*Slot, error) {
 			defer a.mu.Unlock()
 			return nil, a.held()
 		}
+
 		changed := a.changed
 		a.reservers++
 		a.mu.Unlock()

@@ -58,6 +58,7 @@ func (s *Slot) Grow(bytes int) error {
 	if bytes < 1 || int64(bytes) > math.MaxInt64/2 {
 		return fmt.Errorf("arena: a slot of %d bytes", bytes)
 	}
+
 	a := s.arena
 	unlock := s.lock()
 	err := s.expect("grow", filling)
@@ -65,17 +66,21 @@ func (s *Slot) Grow(bytes int) error {
 	if err != nil {
 		return err
 	}
+
 	own, err := a.openSegment(false, 1, bytes)
 	if err != nil {
 		return err
 	}
+
 	defer s.lock()()
 	if err := s.expect("grow", filling); err != nil { // closed meanwhile
 		own.unmap()
 		return err
 	}
+
 	own.grown = true
 	a.add(own)
+
 	before, c := s.cell, &own.cells[0]
 	a.move(c, filling)
 	c.charge(a)
@@ -85,6 +90,7 @@ func (s *Slot) Grow(bytes int) error {
 	} else {
 		a.move(before, lent)
 	}
+
 	s.cell, s.serial, s.bytes = c, c.serial, c.bytes
 	return err
 }

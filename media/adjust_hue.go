@@ -22,8 +22,10 @@ func toHSV(r, g, b uint8) (h, s, v uint8) {
 	if least == most {
 		return 0, 0, most
 	}
+
 	span := float32(most - least)
 	missing := float32(most-(max(min(r, g), min(max(r, g), b)))) / span // of the middle colour
+
 	// Sixths of the circle. Each sum is rounded once: where hues fall on a whole number, rounding decides, and must be Pillow's.
 	var sixths float32
 	switch {
@@ -40,6 +42,7 @@ func toHSV(r, g, b uint8) (h, s, v uint8) {
 	default:
 		sixths = 5 - missing
 	}
+
 	turn := sixths / 6
 	if turn < 0 {
 		turn++

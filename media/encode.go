@@ -114,6 +114,7 @@ func (o EncodeOptions) filled() (EncodeOptions, error) {
 	refuse := func(format string, args ...any) (EncodeOptions, error) {
 		return o, fmt.Errorf("%w: encoding: "+format, append([]any{ErrUnsupported}, args...)...)
 	}
+
 	switch {
 	case !ok:
 		return refuse("format %q: takes %s", o.Format, written)
@@ -136,6 +137,7 @@ func (o EncodeOptions) filled() (EncodeOptions, error) {
 	case o.Effort < 0 || o.Effort > 9:
 		return refuse("effort %d: takes 1 to 9", o.Effort)
 	}
+
 	if o.Quality == 0 {
 		o.Quality = a.quality
 	}

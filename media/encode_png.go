@@ -97,6 +97,7 @@ func bestFilter(filtered *[5][]byte, row, above []byte, pixel int) []byte {
 			to[i] = v
 			sum += magnitude(v)
 		}
+
 		if sum < least {
 			best, least = f, sum
 		}

@@ -32,6 +32,7 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 	if err := info.checkScans(src); err != nil {
 		return err
 	}
+
 	img, err := jpeg.Decode(bytes.NewReader(src))
 	if err != nil {
 		return goError(err)
@@ -42,6 +43,7 @@ func (GoJPEG) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *P
 	if err := plan.checkSource(info.Width, info.Height); err != nil {
 		return err
 	}
+
 	s := goScratches.Get().(*goScratch)
 	defer s.giveBack()
 	return s.run(dst, stride, plan, func(part Rect) Pixels {

@@ -42,6 +42,7 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect)
 			now = now.part(part)
 			s.in, s.out = s.out, s.in
 		}
+
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
 		var to Pixels
 		if i == len(plan.Stages)-1 && now.Color == plan.Color && f.DType == plan.Output.DType && plan.Output.Layout == HWC {
@@ -49,6 +50,7 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect)
 		} else {
 			to = packed(&s.out, width, height, now.Color, f.DType)
 		}
+
 		s.stage(to, now, stage)
 		now = to
 		for _, a := range stage.Adjust {
@@ -58,6 +60,7 @@ func (s *goScratch) run(dst []byte, stride int, plan *Plan, load func(part Rect)
 			}
 		}
 	}
+
 	if &now.Data[0] == &dst[0] {
 		return nil
 	}
@@ -105,10 +108,12 @@ func (s *goScratch) scale(to, in Pixels) {
 		s.copy(to, in)
 		return
 	}
+
 	if to.Color == RGBA {
 		multiplyAlpha(in)
 		defer divideAlpha(to)
 	}
+
 	row, column := resample.Row, resample.Column
 	if to.DType == tensor.Uint16 {
 		row, column = resample.WideRow, resample.WideColumn
@@ -116,6 +121,7 @@ func (s *goScratch) scale(to, in Pixels) {
 	channels := to.Color.Channels()
 	x0, _ := s.x.Bounds()
 	y0, _ := s.y.Bounds()
+
 	if resample.VerticalFirst(&s.x, &s.y) {
 		s.rows = grow(s.rows, len(in.Row(0)))
 		for i, span := range s.y.Spans {
@@ -124,6 +130,7 @@ func (s *goScratch) scale(to, in Pixels) {
 		}
 		return
 	}
+
 	between := packed(&s.rows, to.Width, in.Height, to.Color, to.DType)
 	for y := range in.Height {
 		row(between.Row(y), in.Row(y), channels, x0, &s.x)

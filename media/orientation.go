@@ -30,6 +30,7 @@ func exifOrientation(tiff []byte) (value int, ok bool) {
 	if len(tiff) < 8 {
 		return 0, false
 	}
+
 	var order binary.ByteOrder
 	switch string(tiff[:4]) {
 	case "II*\x00":
@@ -39,10 +40,12 @@ func exifOrientation(tiff []byte) (value int, ok bool) {
 	default:
 		return 0, false
 	}
+
 	at := int64(order.Uint32(tiff[4:]))
 	if at+2 > int64(len(tiff)) {
 		return 0, false
 	}
+
 	directory := tiff[at:]
 	n := int(order.Uint16(directory))
 	for directory = directory[2:]; n > 0 && len(directory) >= entry; n-- {
@@ -57,6 +60,7 @@ func exifOrientation(tiff []byte) (value int, ok bool) {
 // firstInteger returns the first value of an entry: it should be one of type SHORT, but any type of integer is taken.
 func firstInteger(tiff, entry []byte, order binary.ByteOrder) (int, bool) {
 	const short, long, signedShort, signedLong = 3, 4, 8, 9
+
 	count := uint64(order.Uint32(entry[4:]))
 	var size uint64
 	switch order.Uint16(entry[2:]) {
@@ -67,6 +71,7 @@ func firstInteger(tiff, entry []byte, order binary.ByteOrder) (int, bool) {
 	default:
 		return 0, false
 	}
+
 	value := entry[8:]
 	if count == 0 {
 		return 0, false
@@ -78,6 +83,7 @@ func firstInteger(tiff, entry []byte, order binary.ByteOrder) (int, bool) {
 		}
 		value = tiff[at:]
 	}
+
 	if size == 2 {
 		return int(order.Uint16(value)), true
 	}

@@ -17,6 +17,7 @@ func (o *Output) Write(dst []byte, stride int, p Pixels) error {
 	if err := o.check(p.Color, p.DType); err != nil {
 		return err
 	}
+
 	f := Form{p.Height, p.Width, p.Color, o.DType, o.Layout}
 	rows, n, size := p.Height, p.Color.Channels(), o.DType.Size()
 	step, plane := n*size, size // bytes from pixel to pixel, and from channel to channel
@@ -26,6 +27,7 @@ func (o *Output) Write(dst []byte, stride int, p Pixels) error {
 	if err := fits(dst, stride, f.RowBytes(), rows); err != nil {
 		return err
 	}
+
 	for c := range n {
 		numbers := o.numbers(c, p.DType)
 		for y := range p.Height {

@@ -57,6 +57,7 @@ func avifMeta(info *Info, meta []byte) error {
 		if kind, body, rest, ok = nextBox(rest); !ok {
 			break
 		}
+
 		switch kind {
 		case "pitm":
 			f.primary = avifNumber(skip(body, 4), len(body) > 0 && body[0] > 0)
@@ -66,10 +67,12 @@ func avifMeta(info *Info, meta []byte) error {
 			f.splitProperties(body)
 		}
 	}
+
 	p := f.properties(f.primary)
 	if !p.hasSize {
 		return fmt.Errorf("%w: AVIF without the size of its picture", ErrCorrupt)
 	}
+
 	info.Width, info.Height = p.width, p.height
 	if p.bits != 0 {
 		info.Bits = p.bits

@@ -11,12 +11,14 @@ func probeBMP(data []byte) (Info, error) {
 	if len(data) < 18 {
 		return info, cutHeader("BMP")
 	}
+
 	header := data[14:]
 	n := binary.LittleEndian.Uint32(header)
 	if uint64(n) > uint64(len(header)) {
 		return info, cutHeader("BMP")
 	}
 	header = header[:n]
+
 	compression := uint32(0)
 	if n == 12 {
 		info.Width, info.Height = int(binary.LittleEndian.Uint16(header[4:])), int(binary.LittleEndian.Uint16(header[6:]))
@@ -31,6 +33,7 @@ func probeBMP(data []byte) (Info, error) {
 		// Without masks, the fourth byte of 32 bits means nothing.
 		info.setAlpha(compression == 3 && n >= 56 && binary.LittleEndian.Uint32(header[52:]) != 0)
 	}
+
 	switch depth := info.Bits; {
 	case depth == 1 || depth == 4 || depth == 8:
 		info.Palette, info.Components = true, 1
@@ -40,6 +43,7 @@ func probeBMP(data []byte) (Info, error) {
 	default:
 		return info, fmt.Errorf("%w: BMP with %d bits per pixel", ErrUnsupported, depth)
 	}
+
 	if compression > 3 {
 		return info, fmt.Errorf("%w: BMP with %s", ErrUnsupported, bmpCompression(compression))
 	}

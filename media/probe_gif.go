@@ -11,8 +11,10 @@ func probeGIF(data []byte) (Info, error) {
 	if len(data) < 13 {
 		return info, cutHeader("GIF")
 	}
+
 	info.Width, info.Height = int(binary.LittleEndian.Uint16(data[6:])), int(binary.LittleEndian.Uint16(data[8:]))
 	rest, ok := skipPalette(data[13:], data[10])
+
 	for ok && len(rest) > 0 {
 		switch rest[0] {
 		case ';':
@@ -33,6 +35,7 @@ func probeGIF(data []byte) (Info, error) {
 			rest = rest[1:]
 		}
 	}
+
 	return info, cutHeader("GIF")
 }
 

@@ -19,12 +19,14 @@ func probeJPEG(data []byte) (Info, error) {
 	info := Info{Format: JPEG, Orientation: 1, Bits: 8}
 	var exif, xmp []byte
 	var refused error
+
 	for rest := data[2:]; ; {
 		marker, body, after, err := nextSegment(rest)
 		if err != nil {
 			return info, err
 		}
 		rest = after
+
 		switch {
 		case marker == app1 && exif == nil && bytes.HasPrefix(body, exifPrefix):
 			exif = body[len(exifPrefix):]
@@ -67,6 +69,7 @@ func nextSegment(data []byte) (marker byte, body, rest []byte, err error) {
 			break
 		}
 	}
+
 	data = data[1:]
 	switch {
 	case marker == eoi:
@@ -76,6 +79,7 @@ func nextSegment(data []byte) (marker byte, body, rest []byte, err error) {
 	case len(data) < 2:
 		return 0, nil, nil, fmt.Errorf("%w: JPEG ends before its first scan", ErrTruncated)
 	}
+
 	n := int(binary.BigEndian.Uint16(data))
 	if n < 2 {
 		return 0, nil, nil, fmt.Errorf("%w: JPEG segment of length %d", ErrCorrupt, n)
@@ -95,6 +99,7 @@ func frame(info *Info, marker byte, body []byte) (refused, err error) {
 	if len(body) < 6 {
 		return nil, fmt.Errorf("%w: JPEG frame header of %d bytes", ErrCorrupt, len(body))
 	}
+
 	precision := body[0]
 	info.Bits = int(precision)
 	info.Height = int(binary.BigEndian.Uint16(body[1:]))
@@ -102,12 +107,14 @@ func frame(info *Info, marker byte, body []byte) (refused, err error) {
 	info.Components = int(body[5])
 	info.Progressive = marker == sof2 || marker == sof10
 	info.Arithmetic = marker == sof9 || marker == sof10
+
 	if info.Components == 0 || len(body) != 6+3*info.Components {
 		return nil, fmt.Errorf("%w: JPEG frame header of %d bytes for %d components", ErrCorrupt, len(body), info.Components)
 	}
 	if info.Width == 0 {
 		return nil, fmt.Errorf("%w: JPEG of zero width", ErrCorrupt)
 	}
+
 	switch {
 	case info.Width*info.Height > MaxPixels:
 		return checkPixels(info.Width, info.Height, 0), nil

@@ -23,6 +23,7 @@ func probePNG(data []byte) (Info, error) {
 	if err := pngHeader(&info, body); err != nil {
 		return info, err
 	}
+
 	var texts pngTexts
 	pixels := false
 	for {
@@ -33,6 +34,7 @@ func probePNG(data []byte) (Info, error) {
 		if !ok || kind == "IEND" {
 			break
 		}
+
 		switch kind {
 		case "tRNS":
 			info.Alpha = info.Alpha || !pixels
@@ -42,12 +44,14 @@ func probePNG(data []byte) (Info, error) {
 			texts.take(kind, body)
 		}
 	}
+
 	if !pixels {
 		if kind == "IEND" {
 			return info, fmt.Errorf("%w: PNG without pixels", ErrCorrupt)
 		}
 		return info, fmt.Errorf("%w: PNG ends before its pixels", ErrTruncated)
 	}
+
 	info.Orientation = orientation(texts.exif(), texts.xmp)
 	return info, nil
 }
@@ -80,6 +84,7 @@ func pngHeader(info *Info, header []byte) error {
 	depth, color, compression, filter, interlace := header[8], header[9], header[10], header[11], header[12]
 	info.Bits = int(depth)
 	info.Progressive = interlace == 1
+
 	var depths string
 	switch color {
 	case 0:
@@ -93,6 +98,7 @@ func pngHeader(info *Info, header []byte) error {
 	case 6:
 		info.Components, info.Alpha, depths = 4, true, "\x08\x10"
 	}
+
 	switch {
 	case strings.IndexByte(depths, depth) < 0:
 		return fmt.Errorf("%w: PNG of colour type %d with %d bits", ErrCorrupt, color, depth)
@@ -101,6 +107,7 @@ func pngHeader(info *Info, header []byte) error {
 	case width > 1<<31-1 || height > 1<<31-1:
 		return fmt.Errorf("%w: PNG of %d×%d pixels", ErrCorrupt, width, height)
 	}
+
 	info.Width, info.Height = int(width), int(height)
 	return checkSize("PNG", info.Width, info.Height)
 }

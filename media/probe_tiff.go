@@ -22,6 +22,7 @@ func probeTIFF(data []byte) (Info, error) {
 	if len(data) < 8 {
 		return info, cutHeader("TIFF")
 	}
+
 	var order binary.ByteOrder = binary.LittleEndian
 	if data[0] == 'M' {
 		order = binary.BigEndian
@@ -29,6 +30,7 @@ func probeTIFF(data []byte) (Info, error) {
 	if data[2] == '+' || data[3] == '+' {
 		return info, fmt.Errorf("%w: BigTIFF", ErrUnsupported)
 	}
+
 	at := uint64(order.Uint32(data[4:]))
 	if at+2 > uint64(len(data)) {
 		return info, fmt.Errorf("%w: TIFF ends before its directory", ErrTruncated)
@@ -38,20 +40,24 @@ func probeTIFF(data []byte) (Info, error) {
 	if end > uint64(len(data)) {
 		return info, fmt.Errorf("%w: TIFF ends within its directory", ErrTruncated)
 	}
+
 	d := tiffDirectory{photometric: -1}
 	for entries := data[at+2 : end]; len(entries) > 0; entries = entries[12:] {
 		d.take(&info, data, entries[:12], order)
 	}
+
 	// What memory decoding takes is reckoned from both.
 	if info.Components < 1 || info.Components > 64 || info.Bits < 1 || info.Bits > 64 {
 		return info, fmt.Errorf("%w: TIFF with %d samples of %d bits", ErrCorrupt, info.Components, info.Bits)
 	}
+
 	info.Animated = end+4 <= uint64(len(data)) && order.Uint32(data[end:]) != 0
 	info.Palette = d.photometric == 3
 	info.Alpha = d.extra == 1 || d.extra == 2 || d.photometric == 2 && info.Components == 4 && !d.hasExtra
 	if info.Width == 0 && info.Height == 0 {
 		return info, fmt.Errorf("%w: TIFF without a size", ErrCorrupt)
 	}
+
 	info.Orientation = orientation(data, d.xmp)
 	return info, nil
 }
@@ -72,6 +78,7 @@ func (d *tiffDirectory) take(info *Info, data, entry []byte, order binary.ByteOr
 		}
 		return
 	}
+
 	v, ok := firstInteger(data, entry, order)
 	if !ok {
 		return

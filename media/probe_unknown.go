@@ -68,12 +68,14 @@ func foreign(data []byte) string {
 			return f.name
 		}
 	}
+
 	if len(data) >= 12 && string(data[4:8]) == "ftyp" {
 		return foreignBrand(string(data[8:12]))
 	}
 	if len(data) >= 3 && data[0] == 'P' && data[1] >= '1' && data[1] <= '7' && (data[2] == '\n' || data[2] == ' ' || data[2] == '\r') {
 		return "a Netpbm picture"
 	}
+
 	return markup(data)
 }
 

@@ -11,10 +11,12 @@ func probeWebP(data []byte) (Info, error) {
 	if end := uint64(binary.LittleEndian.Uint32(data[4:])) + 8; end < uint64(len(data)) {
 		data = data[:max(end, 12)] // what follows is not the picture's
 	}
+
 	rest := data[12:]
 	if len(rest) < 8 {
 		return info, cutHeader("WebP")
 	}
+
 	body := rest[8:]
 	switch string(rest[:4]) {
 	case "VP8 ":

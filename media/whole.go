@@ -34,16 +34,19 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	if err := plan.checkSource(info.Width, info.Height); err != nil {
 		return err
 	}
+
 	o := plan.Options
 	blend := o.Background != nil && info.Alpha
 	if blend {
 		o.Color = RGBA
 	}
+
 	f := o.Form()
 	f.Width, f.Height = info.Width, info.Height
 	if plan.plain() && f.Width == plan.Width && f.Height == plan.Height {
 		return w.d.DecodePixels(Pixels{dst, stride, f.Width, f.Height, f.Color, f.DType}, src, info)
 	}
+
 	// Runners may read Slack bytes behind the last row.
 	buffer := wholes.Take(f.RowBytes()*f.Height + Slack)
 	defer wholes.Give(buffer)
@@ -51,9 +54,11 @@ func (w whole) DecodeInto(dst []byte, stride int, src []byte, info *Info, plan *
 	if err := w.d.DecodePixels(p, src, info); err != nil {
 		return err
 	}
+
 	if blend {
 		p = onto(p, *plan.Options.Background, plan.Options.Color)
 	}
+
 	if r := CurrentRunner(); r.Name() == (GoRunner{}).Name() || f.Color != RGB || f.DType != tensor.Uint8 {
 		return goRun(dst, stride, p, plan, true)
 	}

@@ -14,6 +14,7 @@ func (p *Plan) WorkingBytes(info *Info, src []byte) int64 {
 	if info == nil {
 		return little + p.passBytes(int64(f.pixelBytes()), true)
 	}
+
 	decoder, err := DecoderFor(info.Format)
 	if err != nil {
 		return 0
@@ -22,6 +23,7 @@ func (p *Plan) WorkingBytes(info *Info, src []byte) int64 {
 	if p.Options.Background != nil && info.Alpha {
 		f.Color = RGBA
 	}
+
 	pixels := int64(info.Width) * int64(info.Height)
 	canvas, usual := int64(f.pixelBytes()), f.pixelBytes() == 3
 	switch {
@@ -30,6 +32,7 @@ func (p *Plan) WorkingBytes(info *Info, src []byte) int64 {
 	case p.plain():
 		canvas = 0 // it is the result
 	}
+
 	n := little + pixels*canvas + info.decoderBytes(src, f, inGo)
 	if !p.plain() {
 		n += p.passBytes(int64(f.pixelBytes()), info.Format == JPEG)
@@ -62,6 +65,7 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 			unusual = 8
 		}
 	}
+
 	switch i.Format {
 	case JPEG:
 		n := rows + pixels*unusual
@@ -96,6 +100,7 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 		}
 		return rows + n + 8<<20
 	}
+
 	return rows // GIF, BMP, TIFF: row by row
 }
 
@@ -148,13 +153,16 @@ func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 			made *= 2
 		}
 		n += made + made/4 // memory that is kept grows by more than is asked for
+
 		v, part := s.Visible(), int64(s.Crop.Width)*int64(s.Crop.Height)*pixel
 		if i == 0 && (p.Orientation > 1 || p.Options.Color == RGBA && s.Resizes()) {
 			n += 2*part + part/2 // turned, or multiplied with its alpha channel
 		}
+
 		if !s.Resizes() {
 			continue
 		}
+
 		width, rows := max(int64(v.Width), int64(s.Crop.Width)), int64(s.Crop.Height)
 		n += resample.TableBytes(s.Crop.Width, s.Width, v.Width, resample.Filter(s.Filter)) + resample.TableBytes(s.Crop.Height, s.Height, v.Height, resample.Filter(s.Filter))
 		if pixel == 3 && !inGo { // as many rows as one of the result needs
@@ -162,9 +170,11 @@ func (p *Plan) passBytes(pixel int64, rowwise bool) (n int64) {
 		} else {
 			width = int64(v.Width)
 		}
+
 		between := (width + 128) * rows * max(pixel, 4)
 		n += between + between/4
 	}
+
 	if rowwise {
 		n += int64(p.inWidth+64) * 64
 	}

@@ -38,6 +38,7 @@ func (s Share) Finished(frontiers []Frontier) ([][2]int64, error) {
 	if len(frontiers) != s.World {
 		return nil, fmt.Errorf("order: frontiers of %d ranks, with a world size of %d", len(frontiers), s.World)
 	}
+
 	var common [][2]int64 // batches of which all ranks have finished their parts
 	ranks := make([]progress, s.World)
 	over := true
@@ -53,13 +54,16 @@ func (s Share) Finished(frontiers []Frontier) ([][2]int64, error) {
 		common = both(common, p.batches)
 		over = over && p.over
 	}
+
 	if over {
 		return s.rest.whole(), nil
 	}
+
 	var rows [][2]int64
 	for _, b := range common {
 		rows = append(rows, [2]int64{b[0] * s.Batch, b[1] * s.Batch})
 	}
+
 	for r, p := range ranks {
 		s.Rank = r
 		rows = append(rows, p.rows...)
@@ -73,6 +77,7 @@ func (s Share) Finished(frontiers []Frontier) ([][2]int64, error) {
 			}
 		}
 	}
+
 	return s.rest.with(rows), nil
 }
 

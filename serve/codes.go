@@ -32,6 +32,7 @@ func code(err error) wire.Code {
 	var start *extern.StartError
 	var short *machine.Shortage
 	var setting *headrace.Mistake
+
 	switch {
 	case errors.As(err, &known):
 		return known.code

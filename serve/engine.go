@@ -40,13 +40,16 @@ type engine struct {
 // ends, which ends this process at once.
 func Serve(ctx context.Context, o Options) error {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&lastWords{file: os.Stderr}, nil)))
+
 	// Ctrl-C goes to the whole process group and schedulers send SIGTERM to it: the trainer decides what becomes of its engine. SIGXFSZ would end the process where an error
 	// can be returned.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGXFSZ)
+
 	parent := o.Parent
 	if parent == 0 {
 		parent = os.Getppid() // which is another process already, if the one that started this one has ended
 	}
+
 	e := &engine{images: images{gate: headrace.NewGate(), cpus: machine.Here().Cores}, parent: parent}
 	if err := watch(parent, e.exit); err != nil && os.Getppid() == parent {
 		return err
@@ -54,17 +57,20 @@ func Serve(ctx context.Context, o Options) error {
 	if os.Getppid() != parent {
 		return fmt.Errorf("serve: the client, process %d, ended before the engine began", parent)
 	}
+
 	control, err := wire.FromDescriptor(o.Control)
 	if err != nil {
 		return err
 	}
 	defer control.Close()
 	defer context.AfterFunc(ctx, func() { control.Close() })()
+
 	if o.Page >= 0 {
 		if e.page, err = mapPage(o.Page); err != nil {
 			return err
 		}
 	}
+
 	err = e.control(ctx, control)
 	e.sessions.Wait()
 	return err
@@ -118,6 +124,7 @@ func (e *engine) greet(conn *wire.Conn) error {
 	if f.Kind != wire.KindHello {
 		return fmt.Errorf("%w: %v before HELLO", wire.ErrProtocol, f.Kind)
 	}
+
 	var hello wire.Hello
 	if err := parse(f, &hello); err != nil {
 		return err
@@ -125,10 +132,12 @@ func (e *engine) greet(conn *wire.Conn) error {
 	if hello.Protocol != wire.Version {
 		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, hello.Protocol, wire.Version)
 	}
+
 	if err := e.watchClient(hello.PID); err != nil {
 		return err
 	}
 	e.client, e.trainer = hello.Version, hello.PID
+
 	build := version.Here()
 	features, err := json.Marshal(build.Features)
 	if err != nil {

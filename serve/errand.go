@@ -80,6 +80,7 @@ func (e *errand) prepareDecode() (err error) {
 	if o.DType, err = pixelType(e.DType); err != nil {
 		return err
 	}
+
 	switch e.Mode {
 	case "exact":
 	case "fast":
@@ -87,21 +88,27 @@ func (e *errand) prepareDecode() (err error) {
 	default:
 		return fmt.Errorf(`serve: mode %q: takes "exact" or "fast"`, e.Mode)
 	}
+
 	o.Orient, o.Background, o.MaxPixels = e.Orient, e.Background, e.MaxPixels
 	if e.MaxBytes < 0 || e.TimeLimit < 0 || e.TimeLimit > maxTimeLimit {
 		return fmt.Errorf("serve: max_bytes %d, time_limit %v: takes a number of bytes, and of seconds", e.MaxBytes, e.TimeLimit)
 	}
+
+	// 0 means no limit, so what is given must not be rounded down to it.
 	e.limit = time.Duration(e.TimeLimit * float64(time.Second))
 	if e.TimeLimit > 0 {
 		e.limit = max(e.limit, 1)
 	}
+
 	if err := o.Check(); err != nil {
 		return err
 	}
 	e.form = o.Form()
+
 	if e.Width == 0 && e.Height == 0 {
 		return nil
 	}
+
 	var op media.Op
 	switch e.Fit {
 	case "stretch":
@@ -114,6 +121,7 @@ func (e *errand) prepareDecode() (err error) {
 	if err := op.Check(); err != nil {
 		return err
 	}
+
 	e.steps = []media.Step{{Op: op}}
 	e.form.Height, e.form.Width = e.Height, e.Width
 	return nil
@@ -124,6 +132,7 @@ func (e *errand) prepareEncode() (err error) {
 	if p.DType, err = pixelType(e.DType); err != nil {
 		return err
 	}
+
 	if len(e.Shape) != 3 {
 		return fmt.Errorf("serve: pixels of shape %v: takes [height, width, channels]", e.Shape)
 	}
@@ -138,10 +147,12 @@ func (e *errand) prepareEncode() (err error) {
 	default:
 		return fmt.Errorf("serve: pixels of %d channels: takes 1, 3 or 4", e.Shape[2])
 	}
+
 	if p.Height < 1 || p.Width < 1 || p.Width > media.MaxPixels/p.Height {
 		return fmt.Errorf("serve: a picture of %d×%d pixels", p.Width, p.Height)
 	}
 	p.Stride = p.Width * p.PixelBytes()
+
 	e.encoding = media.EncodeOptions{
 		Format: e.Format, Quality: e.Quality, Subsampling: e.Subsampling, Progressive: e.Progressive, Lossless: e.Lossless, Effort: e.Effort,
 	}

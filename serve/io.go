@@ -64,6 +64,7 @@ type images struct {
 // serveIO serves a session that IO has begun, until it ends.
 func (e *images) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f wire.Frame) error {
 	defer unix.Close(f.Descriptor)
+
 	var asked wire.IO
 	if err := parse(f, &asked); err != nil {
 		return err
@@ -71,15 +72,18 @@ func (e *images) serveIO(ctx context.Context, conn *wire.Conn, number uint32, f 
 	if asked.Protocol != wire.Version {
 		return fmt.Errorf("%w: the client speaks protocol %d, the engine %d; install the two from one release", wire.ErrProtocol, asked.Protocol, wire.Version)
 	}
+
 	cores := max(1, e.cpus/max(1, asked.Ranks))
 	if asked.Cores > 0 {
 		cores = min(cores, asked.Cores)
 	}
 	e.gate.Widen(cores)
+
 	s := &errands{images: e, conn: conn, number: number, inbox: f.Descriptor, cores: cores}
 	s.plans = make([]media.Plan, handsPerCore*cores)
 	s.shelf.announce = s.announce
 	defer s.shelf.close()
+
 	for {
 		f, err := conn.Receive()
 		if errors.Is(err, io.EOF) {
@@ -108,11 +112,13 @@ func (s *errands) do(ctx context.Context, payload []byte) error {
 	if err := wire.ParseTask(payload, &s.task); err != nil {
 		return err
 	}
+
 	for _, slot := range s.task.Released {
 		if err := s.shelf.release(slot); err != nil {
 			return fmt.Errorf("%w: %w", wire.ErrProtocol, err)
 		}
 	}
+
 	if s.last == nil || !bytes.Equal(s.last, s.task.What) {
 		s.last = nil
 		what, err := parseErrand(s.task.What)
@@ -121,6 +127,7 @@ func (s *errands) do(ctx context.Context, payload []byte) error {
 		}
 		s.what, s.last = what, bytes.Clone(s.task.What)
 	}
+
 	if len(s.task.Inputs) > 1 {
 		// A client that dies must not keep the cores busy.
 		var cancel context.CancelCauseFunc
@@ -128,9 +135,11 @@ func (s *errands) do(ctx context.Context, payload []byte) error {
 		defer cancel(nil)
 		defer s.conn.WatchHangup(func() { cancel(errVanished) })()
 	}
+
 	if err := s.weigh(); err != nil {
 		return s.answer(nil, []wire.Failure{failure(nil, err)})
 	}
+
 	result, failures, err := s.carryOut(ctx)
 	if ctx.Err() != nil {
 		result.drop()
@@ -258,11 +267,13 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	if !w.Batch && n != 1 {
 		return nil, nil, fmt.Errorf("%w: a task for one input has %d", wire.ErrProtocol, n)
 	}
+
 	pictures := make([]picture, n)
 	for i := range pictures {
 		pictures[i].clock = clock{w.limit, w.limit}
 	}
 	s.takeTurns()
+
 	form := w.form
 	if !w.sized() {
 		s.each(ctx, pictures, func(i int, h hand) error { return s.look(ctx, i, &pictures[i], h) })
@@ -279,9 +290,11 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 			return nil, failures, nil
 		}
 	}
+
 	if form.Height <= 0 { // nothing was given
 		form.Height, form.Width = 0, 0
 	}
+
 	shape := form.Shape()
 	if w.Batch {
 		shape = append(tensor.Shape{n}, shape...)
@@ -290,10 +303,12 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 	if err != nil {
 		return nil, nil, coded(wire.CodeRecipe, err)
 	}
+
 	slot, err := s.shelf.reserve(ctx, bytes)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	row := form.RowBytes() * form.Height
 	to := func(i int) []byte { return slot.Bytes()[i*row:][:row:row] }
 	s.each(ctx, pictures, func(i int, h hand) error {
@@ -301,16 +316,19 @@ func (s *errands) decode(ctx context.Context) (*result, []wire.Failure, error) {
 		defer p.forget()
 		return s.draw(ctx, i, p, h, to(i), form)
 	})
+
 	failures := failuresOf(pictures)
 	if len(failures) > 0 && (w.Strict || !w.Batch) {
 		slot.Drop()
 		return nil, failures, nil
 	}
+
 	for i := range pictures {
 		if pictures[i].err != nil {
 			clear(to(i))
 		}
 	}
+
 	return &result{slot, 8 * form.DType.Size(), shape}, failures, nil
 }
 
@@ -330,6 +348,7 @@ func (s *errands) each(ctx context.Context, pictures []picture, do func(i int, h
 	failed.Store(int64(len(pictures)))
 	var others sync.WaitGroup
 	most := int64(min(len(s.plans), len(pictures)))
+
 	var help func()
 	work := func(number int) {
 		h := hand{number, help}
@@ -350,11 +369,13 @@ func (s *errands) each(ctx context.Context, pictures []picture, do func(i int, h
 			runtime.Gosched() // a goroutine that never rests has its processor taken away, though it is in C most of the time
 		}
 	}
+
 	help = func() {
 		if n := hands.Add(1); n < most {
 			others.Go(func() { work(int(n)) })
 		}
 	}
+
 	for range min(s.cores, len(pictures)) - 1 {
 		help()
 	}
@@ -597,20 +618,24 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	if n := len(s.task.Inputs); n != 1 || s.task.Inputs[0].Path {
 		return nil, fmt.Errorf("%w: encoding of %d inputs", wire.ErrProtocol, n)
 	}
+
 	in, pixels := s.input(0), s.what.pixels
 	in.size = int64(in.place.Length)
+
 	// The pixels, the file that is made of them, and what the encoder has in between.
 	grant, err := s.images.larder.ask(ctx, 3*in.size)
 	if err != nil {
 		return nil, err
 	}
 	defer grant.Release()
+
 	in.data = files.Take(0)
 	defer in.forget()
 	if _, err := in.readInbox(in.size); err != nil {
 		return nil, err
 	}
 	pixels.Data = *in.data
+
 	var file []byte
 	var failed error
 	err = s.images.gate.Do(ctx, func(permit int) {
@@ -623,6 +648,7 @@ func (s *errands) encode(ctx context.Context) (*result, error) {
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
+
 	slot, err := s.shelf.reserve(ctx, int64(len(file)))
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ type clock struct{ limit, left time.Duration }
 func (c *clock) run(ctx context.Context, f func(begun func()), late func()) error {
 	begun, over := make(chan struct{}), make(chan struct{})
 	var settled atomic.Bool
+
 	go func() {
 		f(func() { close(begun) })
 		if settled.CompareAndSwap(false, true) {
@@ -33,11 +34,13 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 		}
 		late()
 	}()
+
 	select {
 	case <-begun:
 	case <-over: // it was not to begin
 		return nil
 	}
+
 	from := time.Now()
 	timer := time.NewTimer(max(c.left, 0))
 	defer timer.Stop()
@@ -49,6 +52,7 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 		}
 		<-over
 	}
+
 	if c.left -= time.Since(from); c.left <= 0 {
 		late() // it has ended, but not in time
 		return errLate{c.limit}
@@ -60,6 +64,7 @@ func (c *clock) run(ctx context.Context, f func(begun func()), late func()) erro
 func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte, form media.Form) error {
 	own := scratch.Make(len(dst))
 	var plan media.Plan
+
 	in, grant := p.input, p.grant
 	p.input, p.grant = input{}, nothing // they are the decoder's, whether it is given up or not
 	release := func() {
@@ -67,6 +72,7 @@ func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte
 		scratch.Free(own)
 		grant.Release()
 	}
+
 	decode := s.decoding(i, &in, &plan, own, form)
 	gate := s.images.gate
 	var failed error
@@ -85,6 +91,7 @@ func (s *errands) drawLimited(ctx context.Context, i int, p *picture, dst []byte
 	if err != nil {
 		return err
 	}
+
 	if failed == nil {
 		copy(dst, own)
 	}

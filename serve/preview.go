@@ -20,15 +20,18 @@ func (s *session) preview(ctx context.Context, f wire.Frame) error {
 	if err := parse(f, &asked); err != nil {
 		return err
 	}
+
 	if asked.Samples < 1 || asked.Samples > preview.MostSamples || asked.Epoch < 0 || asked.Epoch > preview.MostEpoch ||
 		asked.Columns < 0 || asked.Columns > preview.MostSamples || asked.Tile < 0 || asked.Tile > preview.LargestTile {
 		return coded(wire.CodeRecipe, fmt.Errorf("headrace: a preview of %d samples of epoch %d, %d side by side, in tiles of %d pixels: takes 1 to %d samples, and tiles of at most %d",
 			asked.Samples, asked.Epoch, asked.Columns, asked.Tile, preview.MostSamples, preview.LargestTile))
 	}
+
 	r, config, options, err := s.read(asked.Open)
 	if err != nil {
 		return err
 	}
+
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.conn.WatchHangup(func() { cancel(errVanished) })()
@@ -43,6 +46,7 @@ func (s *session) preview(ctx context.Context, f wire.Frame) error {
 	case err != nil:
 		return err
 	}
+
 	return s.sendPreview(drawn)
 }
 

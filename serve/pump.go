@@ -117,10 +117,12 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		b.Release()
 		return ctx.Err()
 	}
+
 	if err := s.tellRows(b, stream); err != nil {
 		b.Release()
 		return err
 	}
+
 	s.place = state.AppendPlace(s.place[:0])
 	segment, slot, pooled := b.Slot()
 	frame := wire.Batch{
@@ -134,6 +136,7 @@ func (p *pump) send(ctx context.Context, s *session, stream uint32, b *headrace.
 		frame.Flags |= wire.Alone
 	}
 	s.text = wire.AppendBatch(s.text[:0], &frame)
+
 	if err := p.hand(b.Send); err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ func interpreter(p *wire.Python) (*extern.Interpreter, error) {
 	if p == nil {
 		return nil, nil
 	}
+
 	i := &extern.Interpreter{Functions: p.Functions}
 	var err error
 	text := func(p wire.Path) string {
@@ -32,6 +33,7 @@ func interpreter(p *wire.Python) (*extern.Interpreter, error) {
 		}
 		return string(path)
 	}
+
 	i.Executable, i.Directory = text(p.Executable), text(p.Directory)
 	for _, a := range p.Arguments {
 		i.Arguments = append(i.Arguments, text(a))
@@ -39,6 +41,7 @@ func interpreter(p *wire.Python) (*extern.Interpreter, error) {
 	for _, folder := range p.Path {
 		i.Path = append(i.Path, text(folder))
 	}
+
 	if p.Environment != nil {
 		i.Environment = []string{}
 	}

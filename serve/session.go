@@ -42,14 +42,17 @@ type session struct {
 func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	s := &session{engine: e, conn: conn, number: number}
 	s.logbook = newLogbook(s.log, conn.Roomy)
+
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer conn.CloseDescriptors()
 	defer conn.Close()
+
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	writing.Go(func() { s.logbook.run(ctx) })
+
 	err := s.serve(ctx)
 	if s.loader != nil {
 		s.pump.stop()
@@ -59,6 +62,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 		}
 		s.logbook.flush() // what workers have said at their end
 	}
+
 	if err == nil || vanished(err) {
 		return
 	}
@@ -75,6 +79,7 @@ func (s *session) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	switch f.Kind {
 	case wire.KindOpen:
 		if err := s.open(ctx, f); err != nil {
@@ -89,6 +94,7 @@ func (s *session) serve(ctx context.Context) error {
 	default:
 		return refuse(f, "as the first frame of a session")
 	}
+
 	for {
 		f, err := s.conn.Receive()
 		if errors.Is(err, io.EOF) {
@@ -108,6 +114,7 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	if err := parse(f, &open); err != nil {
 		return err
 	}
+
 	r, config, options, err := s.read(open)
 	if err != nil {
 		return err
@@ -116,17 +123,20 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 	if err != nil {
 		return err
 	}
+
 	options.Announce, options.Held, options.Lost, options.Ledger = s.announce, s.held, s.lost, open.Replay != nil
 	s.stream.Store(1)
 	if s.loader, err = s.list(ctx, r, config, options); err != nil {
 		return err
 	}
 	s.pump = idlePump()
+
 	if from != nil {
 		if err := s.loader.Check(*from); err != nil {
 			return err
 		}
 	}
+
 	info := s.loader.Info()
 	if open.Replay != nil {
 		if from, err = s.seek(ctx, r, config, options.Python, from, *open.Replay); err != nil {
@@ -134,10 +144,12 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 		}
 		info.State = *from
 	}
+
 	// OPENED goes out first: the client waits for it, and everything else needs its fields.
 	if err := s.conn.SendJSON(wire.KindOpened, 0, info); err != nil {
 		return err
 	}
+
 	s.engine.warn.Do(func() {
 		if v := s.engine.client; v != "" && v != version.Version {
 			s.note("version", fmt.Sprintf("the engine is version %s, the package that started it %s: install the two from one release"+
@@ -148,6 +160,7 @@ func (s *session) open(ctx context.Context, f wire.Frame) error {
 				" than libjpeg-turbo where chroma is subsampled; install libjpeg's headers and build again")
 		}
 	})
+
 	return s.start(ctx, 1, from, open.SerialUntil)
 }
 

@@ -26,6 +26,7 @@ func (e *engine) serveShare(ctx context.Context, conn *wire.Conn, f wire.Frame) 
 		return err
 	}
 	defer listener.Close()
+
 	var asked wire.Share
 	if err := parse(f, &asked); err != nil {
 		return err
@@ -33,12 +34,16 @@ func (e *engine) serveShare(ctx context.Context, conn *wire.Conn, f wire.Frame) 
 	if len(asked.Token) < leastToken {
 		return fmt.Errorf("%w: SHARE with a token of %d characters: takes %d or more", wire.ErrProtocol, len(asked.Token), leastToken)
 	}
+
 	var guests sync.WaitGroup
 	defer guests.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	guests.Go(func() { e.letIn(ctx, listener, asked.Token, &guests) })
+
+	// The deferred Close above comes after guests.Wait, and letIn ends only with a Close.
 	defer listener.Close()
+
 	f, err = conn.Receive()
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -102,6 +102,7 @@ func resources(r Resources) string {
 	if len(r.Processes) == 0 {
 		return ""
 	}
+
 	var all []Process
 	count := map[string]int{}
 	for _, p := range r.Processes {
@@ -112,16 +113,19 @@ func resources(r Resources) string {
 		i := slices.IndexFunc(all, func(q Process) bool { return q.Name == p.Name })
 		all[i] = all[i].plus(p)
 	}
+
 	header := []string{"process", "cores", "memory", "shared", "peak", "read", "from disk", "written"}
 	if r.Cores > 0 {
 		header[1] = fmt.Sprintf("of %s", words.Plural(int64(r.Cores), "core"))
 	}
+
 	rows := [][]string{header}
 	for _, p := range all {
 		name := ShortName(p.Name)
 		if n := count[p.Name]; n > 1 {
 			name += fmt.Sprintf(" ×%d", n)
 		}
+
 		perSecond := func(n *int64) string {
 			if n == nil || r.Elapsed <= 0 {
 				return "-"
@@ -134,10 +138,12 @@ func resources(r Resources) string {
 			}
 			return bytesize.Text(*n)
 		}
+
 		rows = append(rows, []string{
 			name, digits(share(p.CPU(), r.Elapsed)), amount(p.Resident), amount(p.Shared), amount(p.Peak), perSecond(p.Read), perSecond(p.ReadDisk), perSecond(p.Written),
 		})
 	}
+
 	text := columns(rows)
 	if n := r.Network; n != nil && cmp.Or(n.Received, n.Sent) != 0 && r.Elapsed > 0 {
 		each := func(n int64) string { return bytesize.Text(int64(float64(n)/r.Elapsed.Seconds())) + "/s" }

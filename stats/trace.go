@@ -223,11 +223,14 @@ func (t *Trace) track(of thread, begins bool) *track {
 	if k != nil || !begins {
 		return k
 	}
+
+	// Another goroutine may have begun it while no lock was held.
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if k := t.tracks[of]; k != nil {
 		return k
 	}
+
 	place, ok := t.stages[of.stage]
 	if !ok {
 		place.number = len(t.stages) + 1
@@ -238,6 +241,7 @@ func (t *Trace) track(of thread, begins bool) *track {
 		}
 		t.stages[of.stage] = place
 	}
+
 	k = &track{stagePlace: place, label: ShortName(of.stage), tid: place.number*tidsPerStage + of.worker, desk: &t.desks[len(t.tracks)%len(t.desks)]}
 	t.tracks[of] = k
 	t.names = t.appendThread(t.names, k, of)

@@ -87,6 +87,7 @@ func (t *Trace) appendSpan(b []byte, k *track, s *pipe.Span) []byte {
 	if from < 0 {
 		from, took = 0, took+from
 	}
+
 	name, category := k.label, ""
 	if s.Kind >= 0 && int(s.Kind) < len(spanNames) {
 		category = spanNames[s.Kind].category
@@ -97,6 +98,7 @@ func (t *Trace) appendSpan(b []byte, k *track, s *pipe.Span) []byte {
 			name = spanNames[s.Kind].name
 		}
 	}
+
 	b = append(b, ",\n{\"ph\":\"X\",\"name\":"...)
 	b = appendText(b, name)
 	b = append(b, ",\"cat\":\""...)
@@ -106,6 +108,7 @@ func (t *Trace) appendSpan(b []byte, k *track, s *pipe.Span) []byte {
 	b = append(b, ",\"dur\":"...)
 	b = appendMicros(b, took)
 	b = t.appendPlace(b, k.tid)
+
 	if s.Source != "" || s.Item != nil || s.Err != nil || s.Items > 1 {
 		b = t.appendArguments(b, s)
 	}
@@ -118,6 +121,7 @@ func (t *Trace) appendSpan(b []byte, k *track, s *pipe.Span) []byte {
 func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 	b = append(b, ",\"args\":{"...)
 	empty := len(b)
+
 	key := func(name string) {
 		if len(b) > empty {
 			b = append(b, ',')
@@ -130,6 +134,7 @@ func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 		key(name)
 		b = strconv.AppendInt(b, n, 10)
 	}
+
 	if t.o.Name != nil && s.Item != nil {
 		text, index := t.o.Name(s.Item)
 		if text != "" {
@@ -140,15 +145,18 @@ func (t *Trace) appendArguments(b []byte, s *pipe.Span) []byte {
 			number("index", index)
 		}
 	}
+
 	if s.Source != "" {
 		key("source")
 		b = appendText(b, s.Source)
 		number("epoch", int64(s.Epoch))
 		number("position", s.Pos)
 	}
+
 	if s.Items > 1 {
 		number("items", int64(s.Items))
 	}
+
 	if errors.Is(s.Err, pipe.Skip) {
 		key("dropped")
 		b = append(b, "true"...)

@@ -34,6 +34,7 @@ func parsePattern(text string) (*pattern, error) {
 	case strings.IndexByte(text, 0) >= 0:
 		return nil, fmt.Errorf("store: the pattern %q contains a zero byte", text)
 	}
+
 	parts := strings.Split(text, "/")
 	last := len(parts) - 1
 	first := slices.IndexFunc(parts, magic)
@@ -43,10 +44,12 @@ func parsePattern(text string) (*pattern, error) {
 	if parts[last] == "" {
 		return nil, fmt.Errorf("store: the pattern %q names folders; write %q for the files in them, or %q for all below", text, text+"*", text+"**")
 	}
+
 	p := &pattern{text: text, base: strings.Join(append(parts[:first:first], ""), "/")}
 	if folder := strings.TrimRight(p.base, "/"); folder != "" {
 		p.base = folder + "/" // slashes before the first wildcard count once
 	}
+
 	for _, part := range parts[first:] {
 		if part == ".." {
 			return nil, fmt.Errorf("store: the pattern %q has .. after a wildcard", text)

@@ -28,6 +28,7 @@ func (m Matcher) Matches(text string) bool {
 	// The names behind the last ** are tried again a name further on, when they do not fit.
 	names, again := m.names, []name(nil)
 	retry := ""
+
 	for {
 		if len(names) > 0 && names[0].deep {
 			if names = names[1:]; len(names) == 0 {
@@ -36,6 +37,7 @@ func (m Matcher) Matches(text string) bool {
 			again, retry = names, text
 			continue
 		}
+
 		first, rest, more := strings.Cut(text, "/")
 		switch {
 		case len(names) > 0 && names[0].glob.match([]byte(first)) && more == (len(names) > 1):

@@ -86,9 +86,11 @@ func (w *walker) read(key string, s set) (listing, error) {
 		return l, w.unreadable(key, err)
 	}
 	defer f.close()
+
 	if w.inside(l.id) {
 		return l, nil
 	}
+
 	if w.buf == nil {
 		w.buf = make([]byte, 1<<16)
 	}
@@ -103,6 +105,7 @@ func (w *walker) read(key string, s set) (listing, error) {
 		if len(block) == 0 {
 			return l, nil
 		}
+
 		for name, kind := range entries(block) {
 			if err := w.consider(f, s, name, kind, &l); err != nil {
 				return l, fmt.Errorf("%q: %w", key+string(name), err)

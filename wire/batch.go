@@ -38,10 +38,12 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = le.AppendUint64(dst, uint64(b.StateEpoch))
 	dst = le.AppendUint32(dst, uint32(len(b.Place)))
 	dst = le.AppendUint32(dst, uint32(textSize(b.Text)))
+
 	for _, n := range b.Extents {
 		dst = le.AppendUint32(dst, n)
 	}
 	dst = append(dst, b.Place...)
+
 	for _, field := range b.Text {
 		end := uint32(0)
 		dst = le.AppendUint32(dst, 0)
@@ -73,16 +75,19 @@ func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 	if len(p) < batchFixed {
 		return nil, fmt.Errorf("%w: BATCH of %d bytes", ErrProtocol, len(p))
 	}
+
 	le := binary.LittleEndian
 	b := &Batch{
 		Segment: le.Uint32(p), Slot: le.Uint32(p[4:]), Rows: le.Uint32(p[8:]), Flags: le.Uint32(p[12:]),
 		Step: int64(le.Uint64(p[16:])), Epoch: int64(le.Uint64(p[24:])), StateEpoch: int64(le.Uint64(p[32:])),
 	}
+
 	place, text := uint64(le.Uint32(p[40:])), uint64(le.Uint32(p[44:]))
 	rest := p[batchFixed:]
 	if uint64(len(rest)) != 4*uint64(extents)+place+text {
 		return nil, fmt.Errorf("%w: BATCH holds %d bytes after its header, %d extents, %d bytes of a place and %d of text were announced", ErrProtocol, len(rest), extents, place, text)
 	}
+
 	for range extents {
 		b.Extents, rest = append(b.Extents, le.Uint32(rest)), rest[4:]
 	}
@@ -94,6 +99,7 @@ func ParseBatch(p []byte, textFields, extents int) (*Batch, error) {
 		}
 		b.Text, rest = append(b.Text, field), after
 	}
+
 	if len(rest) > 0 {
 		return nil, fmt.Errorf("%w: %d bytes after the text of a BATCH", ErrProtocol, len(rest))
 	}

@@ -143,12 +143,14 @@ func (c *Conn) fill(n int) error {
 	if len(c.buf)-c.read >= n {
 		return nil
 	}
+
 	rest := c.buf[c.read:]
 	if c.buf = c.buf[:0]; cap(c.buf) > keptSize && n <= keptSize {
 		c.buf = nil
 	}
 	c.buf = append(c.buf, rest...)
 	c.read = 0
+
 	for len(c.buf) < n {
 		// The peer says how long its frame is; memory follows what has really come.
 		c.buf = slices.Grow(c.buf, max(readSize, min(n-len(c.buf), len(c.buf))))
@@ -157,6 +159,7 @@ func (c *Conn) fill(n int) error {
 			return rightsErr
 		}
 		c.buf = c.buf[:len(c.buf)+max(0, got)] // -1 goes with an error
+
 		if err == nil && got > 0 {
 			continue
 		}

@@ -49,9 +49,11 @@ func newSocket(fd int) (*socket, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("wire: descriptor %d: %w", fd, err)
 	}
+
 	unix.CloseOnExec(fd)
 	s := &socket{file: os.NewFile(uintptr(fd), "session")}
 	s.raw, err = s.file.SyscallConn()
+
 	s.take = func(fd uintptr) bool {
 		for again := true; again; again = s.in.err == unix.EINTR {
 			s.in.n, s.in.oobn, s.in.flags, _, s.in.err = unix.Recvmsg(int(fd), s.in.b, s.in.oob, unix.MSG_CMSG_CLOEXEC)
@@ -64,6 +66,7 @@ func newSocket(fd int) (*socket, error) {
 		}
 		return s.out.err != unix.EAGAIN
 	}
+
 	return s, err
 }
 

@@ -56,19 +56,23 @@ func ParseTask(p []byte, t *Task) error {
 	if len(p) < taskFixed {
 		return fmt.Errorf("%w: TASK of %d bytes", ErrProtocol, len(p))
 	}
+
 	le := binary.LittleEndian
 	inputs, released, what := uint64(le.Uint32(p)), uint64(le.Uint32(p[4:])), uint64(le.Uint32(p[8:]))
 	rest := p[taskFixed:]
 	if 8*released+inputSize*inputs+what > uint64(len(rest)) {
 		return fmt.Errorf("%w: TASK of %d bytes announces %d inputs, %d slots and %d bytes of JSON", ErrProtocol, len(p), inputs, released, what)
 	}
+
 	t.Released, t.Inputs = t.Released[:0], t.Inputs[:0]
 	for range released {
 		t.Released, rest = append(t.Released, Slot{le.Uint32(rest), le.Uint32(rest[4:])}), rest[8:]
 	}
+
 	places := rest[:inputSize*inputs]
 	rest = rest[inputSize*inputs:]
 	t.What, t.Text = rest[:what:what], rest[what:]
+
 	for ; len(places) > 0; places = places[inputSize:] {
 		in := Input{At: le.Uint64(places), Length: le.Uint64(places[8:])}
 		in.Path, in.At = in.At&isPath != 0, in.At&^isPath

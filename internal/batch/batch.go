@@ -230,6 +230,7 @@ func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		b, _ := s.free.Get().(*Batch)
 		if b == nil {
 			b = &Batch{Slots: s, texts: make([]*rowValues[string], len(s.Layout.texts))}
@@ -246,6 +247,7 @@ func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
 				b.origins = newRowValues[[]record.Origin](s.Layout.Rows)
 			}
 		}
+
 		b.slot, b.rows = slot, 0
 		if len(s.Layout.Forms) == 1 && s.Layout.unknown() == 0 {
 			b.form.Store(&s.Layout.Forms[0])

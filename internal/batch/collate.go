@@ -170,12 +170,14 @@ func (c *Collating) callOf(a Job) *extern.Call {
 // a larger one.
 func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) error {
 	c.sign(items, b, row)
+
 	if c.probes {
 		if err := c.note(m); err != nil {
 			return ops.Blame(items[0], err)
 		}
 		return nil
 	}
+
 	if len(c.layout.Forms) == 0 {
 		f, err := c.form(m)
 		if err != nil {
@@ -188,6 +190,7 @@ func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) er
 		}
 		b.form.Store(&f)
 	}
+
 	text := 0
 	for i := range m.Values {
 		v := &m.Values[i]

@@ -65,6 +65,7 @@ func NewLayout(schema sample.Schema, forms ...Size) (Layout, error) {
 		}
 		l.Fields = append(l.Fields, Field{Name: f.Name, Kind: f.Type.Kind, DType: f.Type.DType, Shape: f.Type.Shape})
 	}
+
 	for _, o := range forms {
 		f, err := l.form(o)
 		if err != nil {
@@ -72,6 +73,7 @@ func NewLayout(schema sample.Schema, forms ...Size) (Layout, error) {
 		}
 		l.Forms, l.Rows = append(l.Forms, f), max(l.Rows, o.Rows)
 	}
+
 	for i := range l.Fields {
 		l.Fields[i].Offset = l.Bytes
 		most := 0
@@ -82,6 +84,7 @@ func NewLayout(schema sample.Schema, forms ...Size) (Layout, error) {
 			return Layout{}, l.tooLarge(l.Rows, i)
 		}
 	}
+
 	l.Bytes = max(l.Bytes, alignment) // a batch without arrays still has a slot, for its lease
 	return l, nil
 }
@@ -110,6 +113,7 @@ func aligned(n int) int { return (n + alignment - 1) / alignment * alignment }
 // form is what batches are where the unknown extents are these.
 func (l *Layout) form(o Size) (Form, error) {
 	f := Form{extents: o.Extents, Rows: o.Rows}
+
 	for i, field := range l.Fields {
 		shape := append(tensor.Shape(nil), field.Shape...)
 		for k, n := range shape {
@@ -117,6 +121,7 @@ func (l *Layout) form(o Size) (Form, error) {
 				shape[k], o.Extents = o.Extents[0], o.Extents[1:]
 			}
 		}
+
 		if field.Kind != sample.Tensor {
 			f.shapes, f.sizes = append(f.shapes, nil), append(f.sizes, 0)
 			continue
@@ -130,6 +135,7 @@ func (l *Layout) form(o Size) (Form, error) {
 		}
 		f.shapes, f.sizes = append(f.shapes, shape), append(f.sizes, int(n))
 	}
+
 	if l.Whole {
 		for _, n := range f.sizes {
 			f.offsets = append(f.offsets, f.bytes)

@@ -31,6 +31,7 @@ func (r *RowWriter) Foresee(*record.Record, *ops.Tool) int64 { return 0 }
 func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row int) error {
 	c := r.Call(it)
 	defer r.Done(c)
+
 	for _, f := range r.fields {
 		var room []byte
 		if f.text < 0 {
@@ -38,10 +39,12 @@ func (r *RowWriter) into(ctx context.Context, it *record.Record, b *Batch, row i
 		}
 		c.Room = append(c.Room, room)
 	}
+
 	if err := r.Ask(ctx, c); err != nil {
 		return err
 	}
 	defer r.giveBack(c)
+
 	for i, f := range r.fields {
 		if err := r.Out[i].Fits(&c.Out[i]); err != nil {
 			return r.Misfit(err)

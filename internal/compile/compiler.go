@@ -239,6 +239,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 	if err != nil {
 		return err
 	}
+
 	h := c.failing.Of(r.Failures, before.samples)
 	c.limit(r.Name, h)
 	next := &routing{name: r.Name, steps: []string{r.Name}, choose: namedChoice(choose), losses: h.Policy}
@@ -248,6 +249,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 		next.name, next.steps, next.losses = r.Name+".branches", nil, nil
 		before = c.scope
 	}
+
 	ways := make([][]ops.PathStep, len(r.Branches))
 	for i, b := range r.Branches {
 		c.scope = before
@@ -260,6 +262,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 		next.branches = append(next.branches, branch)
 		ways[i] = c.scope.path[len(before.path)+1:]
 	}
+
 	t := &c.scope
 	t.memory = nil
 	t.path = append(slices.Clip(before.path), ops.PathStep{Do: func(ctx context.Context, it *record.Record) (*record.Record, error) {
@@ -270,6 +273,7 @@ func (c *compiler) route(n *line, r *fuse.Route) error {
 		}
 		return work.Follow(ctx, it, ways[i])
 	}})
+
 	n.steps = append(n.steps, step{routing: next})
 	return nil
 }
@@ -284,8 +288,10 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 			return c.aggregate(n, p)
 		}
 	}
+
 	c.reach(n, p)
 	s := &stage{name: p.Name(), steps: p.Names}
+
 	var next ops.Part
 	if p.Step == nil {
 		next = c.images(p)
@@ -302,6 +308,7 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if err != nil {
 		return err
 	}
+
 	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
 	c.push(n, s, p.Failures, c.work.Carry(next), func(it *record.Record) { it.Values.Sweep() })
 	return nil
@@ -363,6 +370,7 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		e.Collating, err = c.collate(plan, c.rows)
 		return e, err
 	}
+
 	p := plan.Last
 	if c.groups {
 		c.group(n, e, plan)
@@ -377,9 +385,11 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 		e.Images.Last = true
 		c.scope.memory.Parts = append(c.scope.memory.Parts, e.Images)
 	}
+
 	h := c.failing.Of(p.Failures, c.scope.samples)
 	c.limit(p.Name(), h)
 	e.Handle(p.Name(), h, c.scope.path)
+
 	if plan.Pack != nil {
 		e.Packed = c.layout.Tracks(*plan.Pack, c.scope.schema, c.scope.columns.Of)
 		return e, nil

@@ -19,6 +19,7 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 	for _, f := range t.schema.Ragged() {
 		g.Sequences = append(g.Sequences, t.columns.Of[f.Name])
 	}
+
 	what := "measure "
 	switch {
 	case plan.Pack != nil:
@@ -29,6 +30,7 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 		g.Image = imageIn(plan.Schema)
 		g.Picture = t.columns.Of[plan.Schema[g.Image].Name]
 	}
+
 	before := t.memory
 	if p.Images != nil {
 		c.beginLeg()
@@ -46,6 +48,7 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 		t.memory.Parts = append(t.memory.Parts, e.Images)
 		g.Scope, g.Lane = t.memory, c.lane
 	}
+
 	t.memory = before
 	c.drops = g.Overlong == group.Drop
 	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})

@@ -32,6 +32,7 @@ func (j joiner) group(in pipe.Flow[*record.Record], end *batch.Writer, p fuse.Pl
 	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers}
 	length := func(it *record.Record) int { return it.Length }
 	j.note(together.Name, 1, nil)
+
 	switch {
 	case p.Pack != nil:
 		o := group.PackOpts{Length: p.Pack.Length, Open: p.Pack.Open}
@@ -42,6 +43,7 @@ func (j joiner) group(in pipe.Flow[*record.Record], end *batch.Writer, p fuse.Pl
 		if err != nil {
 			return pipe.Flow[*batch.Batch]{}, err
 		}
+
 		j.Slots.Packs = true
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
 		return pipe.Fill(rows, j.Layout.Rows, j.Slots, end.Pack, j.filling(end, p, p.Pack.DropLast)), nil

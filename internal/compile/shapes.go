@@ -37,10 +37,12 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 		}
 		return forms, nil
 	}
+
 	shapes := r.ImageShapes()
 	if shapes == nil {
 		return []batch.Size{{Rows: rows}}, nil
 	}
+
 	i := imageIn(p.Schema)
 	for _, s := range shapes {
 		o := batch.Size{Rows: rows}

@@ -93,10 +93,12 @@ func look(data []byte) error {
 	if err != nil {
 		return err
 	}
+
 	d, err := media.DecoderFor(info.Format)
 	if err != nil {
 		return err
 	}
+
 	var plan media.Plan
 	if err := media.MakePlan(info, media.Options{}, nil, nil, &plan); err != nil {
 		return err
@@ -104,10 +106,12 @@ func look(data []byte) error {
 	if plan.Width != side || plan.Height != side {
 		return fmt.Errorf("a picture of %d×%d pixels is found to have %d×%d", side, side, plan.Width, plan.Height)
 	}
+
 	pixels := make([]byte, 3*side*side)
 	if err := d.DecodeInto(pixels, 3*side, data, &info, &plan); err != nil {
 		return err
 	}
+
 	for i, want := range corners {
 		x, y := side/4+i%2*side/2, side/4+i/2*side/2
 		for c := range want {

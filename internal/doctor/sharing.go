@@ -90,6 +90,7 @@ func share() (err error) {
 	if err != nil {
 		return fmt.Errorf("socketpair: %w", err)
 	}
+
 	var ends [2]*wire.Conn
 	for i, fd := range fds {
 		if ends[i], err = wire.FromDescriptor(fd); err != nil {
@@ -101,6 +102,7 @@ func share() (err error) {
 		defer ends[i].CloseDescriptors()
 		defer ends[i].Close()
 	}
+
 	said := []byte("headrace doctor")
 	a, err := arena.New(arena.Options{Slots: 1, SlotBytes: len(said), Announce: func(s arena.Segment) error {
 		return ends[0].Send(wire.KindSegment, 0, wire.AppendSegment(nil, wire.Segment{ID: s.ID, Slots: uint32(s.Slots), SlotBytes: uint64(s.SlotBytes), Bytes: uint64(s.Bytes)}), s.FD)
@@ -109,12 +111,14 @@ func share() (err error) {
 		return err
 	}
 	defer a.Close()
+
 	slot, err := a.Reserve(context.Background())
 	if err != nil {
 		return err
 	}
 	defer slot.Drop()
 	copy(slot.Bytes(), said)
+
 	got, err := receive(ends[1], len(said))
 	if err == nil && !bytes.Equal(got, said) {
 		err = errors.New("memory that was passed over a socket reads otherwise at the other end")

@@ -62,21 +62,25 @@ func pictureEncoder(f headrace.Field, o Options) (encoder, error) {
 	case o.Images == "webp":
 		options.Lossless = true
 	}
+
 	if !isPicture(f) {
 		return encoder{}, fmt.Errorf("%w: --images %s: %s is %v %v: takes uint8 (PNG: uint16 too) of [height, width, 1, 3 or 4]; --images npy takes everything",
 			ErrOptions, o.Images, f.Name, f.DType, f.Shape)
 	}
+
 	colors := map[int]media.Color{1: media.Gray, 3: media.RGB, 4: media.RGBA}
 	pixels := func(shape tensor.Shape) media.Pixels {
 		p := media.Pixels{Height: shape[0], Width: shape[1], Color: colors[shape[2]], DType: f.DType}
 		p.Stride = p.Width * p.PixelBytes()
 		return p
 	}
+
 	blank := pixels(tensor.Shape{max(f.Shape[0], 1), max(f.Shape[1], 1), f.Shape[2]}) // its size may differ
 	blank.Data = make([]byte, blank.Height*blank.Stride)
 	if _, err := media.Encode(nil, blank, options); err != nil { // what does not fit the format, none of the pictures does
 		return encoder{}, fmt.Errorf("%w: --images %s: %w", ErrOptions, o.Images, err)
 	}
+
 	return encoder{suffix: suffixOf(f, o.Images), encode: func(dst []byte, c column, row int) ([]byte, error) {
 		p := pixels(c.shape)
 		p.Data = c.row(row)

@@ -46,6 +46,7 @@ func openTar(o Options, fields []headrace.Field, epochs bool, written []File) (_
 			w.key = i
 		}
 	}
+
 	for i, f := range written {
 		if f.Name != o.shard(i) || !f.Complete && i < len(written)-1 {
 			return nil, fmt.Errorf("%w: the journal names %s, which cannot be the shard of that number", ErrFiles, f.Name)
@@ -58,11 +59,13 @@ func openTar(o Options, fields []headrace.Field, epochs bool, written []File) (_
 			w.complete = append(w.complete, f)
 			continue
 		}
+
 		w.inShard = f.Samples
 		if w.current, err = openPart(o.Dir, f.Name, f.Bytes); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := removeShards(o.Target, len(written)); err != nil {
 		w.close()
 		return nil, err

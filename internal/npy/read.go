@@ -73,11 +73,13 @@ func split(file []byte) (header, rest []byte, err error) {
 	if !bytes.HasPrefix(file, []byte(magic)) {
 		return nil, nil, errors.New("npy: no file of NumPy: it does not begin as one")
 	}
+
 	short := errors.New("npy: the file ends in its header")
 	after := file[len(magic):]
 	if len(after) < 6 {
 		return nil, nil, short
 	}
+
 	length := uint64(binary.LittleEndian.Uint32(after[2:]))
 	switch after[0] {
 	case 1:
@@ -90,6 +92,7 @@ func split(file []byte) (header, rest []byte, err error) {
 	if after[1] != 0 {
 		return nil, nil, fmt.Errorf("npy: version %d.%d: takes 1.0, 2.0 and 3.0", after[0], after[1])
 	}
+
 	if length > maxHeader {
 		return nil, nil, fmt.Errorf("npy: the header has %d bytes: takes up to %d", length, maxHeader)
 	}

@@ -119,6 +119,7 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 		return err
 	}
 	defer room.Release()
+
 	var misfit error
 	err = c.Pool.Stream(ctx, call, func(out []extern.Value) error {
 		child, err := c.child(ctx, out)
@@ -132,9 +133,11 @@ func (c *collector) stream(ctx context.Context, call *extern.Call, e *pipe.Emitt
 		}
 		return ctx.Err()
 	})
+
 	if len(call.State) > 0 {
 		c.state = string(call.State)
 	}
+
 	var failed *extern.CallError
 	var start *extern.StartError
 	var lost *extern.LostError

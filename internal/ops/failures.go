@@ -150,6 +150,7 @@ func (w *Env) Guard(do Op, h Handling, way []PathStep, undo func(*record.Record)
 			return it, nil
 		}
 	}
+
 	try := w.try(do, h.Limit)
 	retry := pipe.Retry(func(ctx context.Context, t *tries) (_ *record.Record, err error) {
 		if t.it == nil {
@@ -168,6 +169,7 @@ func (w *Env) Guard(do Op, h Handling, way []PathStep, undo func(*record.Record)
 		}
 		return nil, err
 	}, pipe.Backoff{Times: h.Retries, First: h.Wait, Most: MostWait})
+
 	return func(ctx context.Context, it *record.Record) (*record.Record, error) {
 		t := &tries{of: it, it: it}
 		out, err := retry(ctx, t)
@@ -198,6 +200,7 @@ func (w *Env) try(do Op, most time.Duration) func(context.Context, *record.Recor
 	if most <= 0 {
 		return func(ctx context.Context, it *record.Record) (bool, error) { return true, caught(ctx, it, do) }
 	}
+
 	type outcome struct {
 		it  *record.Record
 		err error
@@ -213,6 +216,7 @@ func (w *Env) try(do Op, most time.Duration) func(context.Context, *record.Recor
 		}
 		return outcome{it, err}, nil
 	}, most, func(o outcome) { w.Drop(o.it) })
+
 	return func(ctx context.Context, it *record.Record) (bool, error) {
 		if o, err := limited(ctx, it); err != nil {
 			return false, err
@@ -305,15 +309,18 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 	if origin == nil {
 		origin = &record.Lost{ID: it.ID, Key: it.Key, Stage: stage, Err: Blame(it, failure), Replaced: true}
 	}
+
 	source := it.Source
 	place := origin.ID.Output.Numbers()
 	chance := w.chanceOf(source, it.ID.Epoch, origin.ID.Index, place)
 	failed := 0
+
 	for drawn := it.Drawn; drawn < it.Drawn+mostDraws; drawn++ {
 		index := int64(chance.Intn(opReplace, drawn, int(source.Samples)))
 		if index == origin.ID.Index || w.Quarantined(source, index) {
 			continue
 		}
+
 		other := source.Record(it.ID.Epoch, it.ID.Pos, index)
 		other.Replaced, other.Drawn, other.Wanted = origin, drawn+1, place
 		out, err := w.Follow(ctx, other, way)
@@ -328,9 +335,11 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 		case errors.Is(err, ErrElsewhere) || errors.Is(err, pipe.Skip):
 			continue
 		}
+
 		if failed++; failed == mostFailures {
 			return nil, fmt.Errorf("%w; and so did the %d samples that were drawn for its place, the last of them %q: %w", failure, failed, other.Key, err)
 		}
 	}
+
 	return nil, fmt.Errorf("%w; and among %d samples that were drawn, none could take its place", failure, mostDraws)
 }

@@ -135,14 +135,17 @@ func (f *FlatMap) each(ctx context.Context, pool *extern.Pool, it *record.Record
 		return err
 	}
 	defer room.Release()
+
 	c := f.Call(it)
 	defer f.Done(c)
+
 	number := int64(0)
 	told := time.Duration(0)
 	tell := func() {
 		pipe.Worked(ctx, c.Took-told)
 		told = c.Took
 	}
+
 	err = pool.Stream(ctx, c, func(out []extern.Value) error {
 		tell()
 		child, err := f.child(it, number, out)
@@ -153,6 +156,7 @@ func (f *FlatMap) each(ctx context.Context, pool *extern.Pool, it *record.Record
 		return yield(child)
 	})
 	tell()
+
 	if errors.Is(err, ErrEnough) {
 		return nil
 	}

@@ -144,11 +144,13 @@ func (p *Function) store(it *record.Record, c *extern.Call) error {
 			p.Env.Adopt(v, c.Out[i].Data)
 		}
 	}
+
 	for i := range p.Out {
 		if err := p.Out[i].Fits(&c.Out[i]); err != nil {
 			return p.Misfit(err)
 		}
 	}
+
 	for _, at := range p.taken {
 		v.Forget(at)
 	}
@@ -158,6 +160,7 @@ func (p *Function) store(it *record.Record, c *extern.Call) error {
 	for i := range p.Out {
 		p.Put(v, &p.Out[i], &c.Out[i])
 	}
+
 	p.Env.Settle(it)
 	it.Account()
 	return nil
@@ -218,11 +221,13 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 			before[i] = t.Forms[s.Column.At]
 		}
 	}
+
 	for _, at := range p.taken {
 		if at.Kind == record.Images {
 			t.Forms[at.At] = media.Form{}
 		}
 	}
+
 	for i, s := range p.Out {
 		if s.Column.Kind != record.Images {
 			if n, err := s.Type.Shape.Bytes(s.Type.DType); err == nil && s.Column.Kind == record.Arrays && s.Type.Fixed() {
@@ -230,6 +235,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 			}
 			continue
 		}
+
 		after := recipe.ImageForm(s.Type)
 		if after.Height == media.Unknown {
 			after.Height = before[i].Height
@@ -244,6 +250,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 		}
 		t.Forms[s.Column.At] = after
 	}
+
 	return bytes
 }
 

@@ -15,6 +15,7 @@ func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns)
 	var o extern.Options
 	var call *recipe.Python
 	out := in
+
 	switch args := s.Args.(type) {
 	case *recipe.Filter:
 		o.Kind, call, p.Filters = extern.Filter, &args.Python, true
@@ -29,18 +30,22 @@ func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns)
 		o.Kind, call, o.Gives, o.States = extern.Aggregate, &called, args.Gives.Schema, true
 		out, _ = args.Check(in)
 	}
+
 	o.In = call.Takes(in)
 	p.Begin(o.In, where)
 	p.gives(o.Gives, in, out, (call.Fields == nil || o.Kind == extern.Aggregate) && !p.Filters, where)
+
 	p.Relabels = call.Fields != nil && o.Gives.Find("label") >= 0
 	p.PerWorker = PerWorkerFor(o.In, o.Gives)
 	if call.Where == "thread" {
 		p.Shared = call.Seed
 	}
+
 	var err error
 	if p.Pool, p.Workers, err = w.Host.Open(s.Name, call, o, s.Failures); err != nil {
 		return nil, nil, err
 	}
+
 	w.Host.Calls = append(w.Host.Calls, p)
 	return p, out, nil
 }

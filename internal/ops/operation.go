@@ -79,6 +79,7 @@ func checkArguments(op any) error {
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("is %T: takes a pointer to a struct, whose fields are the arguments", op)
 	}
+
 	seen := map[string]bool{}
 	for _, f := range reflect.VisibleFields(v.Elem().Type()) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -88,6 +89,7 @@ func checkArguments(op any) error {
 		if !f.IsExported() || f.Anonymous || name == "-" {
 			continue
 		}
+
 		name = cmp.Or(name, f.Name)
 		switch {
 		case seen[name]:

@@ -115,11 +115,13 @@ func newPorts(w *Env, name string, sig signature, out sample.Schema, where *reco
 			p.shows = where.Of[m.name]
 		}
 	}
+
 	for _, m := range sig.in {
 		if m.take {
 			p.taken = append(p.taken, where.Take(m.name))
 		}
 	}
+
 	for _, m := range sig.out {
 		t := out[out.Find(m.name)].Type
 		before, had := where.Of[m.name]
@@ -186,12 +188,14 @@ func (p *ports) store(out unsafe.Pointer, it *record.Record) error {
 			return err
 		}
 	}
+
 	for _, at := range p.taken {
 		v.Forget(at)
 	}
 	for i := range p.out {
 		v.Forget(p.out[i].place)
 	}
+
 	for i := range p.out {
 		m := &p.out[i]
 		at := unsafe.Add(out, m.offset)
@@ -206,6 +210,7 @@ func (p *ports) store(out unsafe.Pointer, it *record.Record) error {
 			v.Images[m.place.At] = v.OwnImage(&p.work.Images, record.Image{Pixels: *(*media.Pixels)(at)})
 		}
 	}
+
 	p.work.Settle(it)
 	it.Account()
 	return nil
@@ -249,26 +254,31 @@ func (p *ports) foresee(op any, t *Tool) (bytes int64) {
 	if p.shows.Kind == record.Images {
 		form = t.Forms[p.shows.At]
 	}
+
 	for _, at := range p.taken {
 		if at.Kind == record.Images {
 			t.Forms[at.At] = media.Form{}
 		}
 	}
+
 	if p.gives.Kind != record.Images {
 		return 0
 	}
+
 	after := p.form
 	if r, ok := op.(resulter); ok && (p.shows.Kind != record.Images || form.Height > 0) {
 		if f, err := r.Result(form); err == nil {
 			after.Height, after.Width = f.Height, f.Width
 		}
 	}
+
 	if after.Height <= 0 {
 		after.Height = form.Height
 	}
 	if after.Width <= 0 {
 		after.Width = form.Width
 	}
+
 	if after.Height <= 0 || after.Width <= 0 || after.Width > media.MaxPixels/after.Height {
 		after = media.Form{} // known when it is there
 	} else {

@@ -59,6 +59,7 @@ func Draw(ctx context.Context, r Request) (*Preview, error) {
 		return nil, err
 	}
 	defer rows.Loader.Close()
+
 	info := rows.Loader.Info()
 	pictures, err := newPictures(rows.Loader.Recipe(), info)
 	if err != nil {
@@ -68,10 +69,12 @@ func Draw(ctx context.Context, r Request) (*Preview, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p := &Preview{Of: info.SamplesPerEpoch}
 	for _, t := range tiles {
 		p.Samples = append(p.Samples, Sample{t.Key, t.Label, t.Error})
 	}
+
 	notes := r.notes(p, pictures)
 	if folder := commonFolder(tiles); folder != "" {
 		notes = append(notes, "keys are below "+folder)
@@ -79,6 +82,7 @@ func Draw(ctx context.Context, r Request) (*Preview, error) {
 			tiles[i].Key = tiles[i].Key[len(folder):]
 		}
 	}
+
 	if p.Picture, err = (sheet.Sheet{Title: r.Title, Notes: notes, Tiles: tiles, Columns: r.Columns, Size: r.Tile}).Draw(); err != nil {
 		return nil, &Mistake{err}
 	}
@@ -178,6 +182,7 @@ func (r Request) notes(p *Preview, shown *pictures) []string {
 	if p.Of < 0 {
 		counts = fmt.Sprintf("%d samples", len(p.Samples))
 	}
+
 	failed := 0
 	for _, s := range p.Samples {
 		if s.Error != "" {
@@ -187,6 +192,7 @@ func (r Request) notes(p *Preview, shown *pictures) []string {
 	if failed > 0 {
 		counts += fmt.Sprintf(", of which %d failed", failed)
 	}
+
 	what := fmt.Sprintf("%s %v %v, %s", shown.field.Name, shown.field.Type.DType, shown.field.Type.Shape, map[media.Layout]string{media.HWC: "NHWC", media.CHW: "NCHW"}[shown.layout])
 	switch d := shown.field.Type.DType; {
 	case d == tensor.Uint16:
@@ -196,6 +202,7 @@ func (r Request) notes(p *Preview, shown *pictures) []string {
 	case d != tensor.Uint8:
 		what += "; shown from the least to the greatest value"
 	}
+
 	return []string{
 		strings.ReplaceAll(r.Recipe.String(), "\n", " · "),
 		fmt.Sprintf("%s, epoch %d, seed %d · %s", counts, r.Epoch, r.Recipe.Seed, what),

@@ -91,6 +91,7 @@ func oneByOne(steps []recipe.Step) []recipe.Step {
 			}
 			s.Args = &r
 		}
+
 		if s.Failures != nil {
 			f := *s.Failures
 			f.OnError, f.MaxErrors = "", nil

@@ -109,6 +109,7 @@ func (g *gathering) join() (State, error) {
 			return State{}, err
 		}
 	}
+
 	s := g.own.Begin
 	s.Epoch, s.Sources = first.Epoch, map[string]SourceState{}
 	for name, at := range first.Sources {
@@ -124,6 +125,7 @@ func (g *gathering) join() (State, error) {
 		}
 		s.Sources[name] = SourceState{Samples: at.Samples, Done: at.Done}
 	}
+
 	for _, r := range g.ranks {
 		if r.Epoch == first.Epoch {
 			s.Batches = max(s.Batches, r.Batches)
@@ -132,6 +134,7 @@ func (g *gathering) join() (State, error) {
 	}
 	slices.Sort(s.Quarantine)
 	s.Quarantine = slices.Compact(s.Quarantine)
+
 	s = g.own.Settled(s)
 	s.Decoder, s.Order = first.Decoder, first.Order
 	return s, nil

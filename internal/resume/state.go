@@ -112,6 +112,7 @@ func (e Extent) Fits(from State) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrState}, args...)...)
 	}
+
 	begin := e.Begin
 	switch {
 	case from.Version == 1:
@@ -129,9 +130,11 @@ func (e Extent) Fits(from State) error {
 	case from.Epoch < 0 || from.Epoch > maxEpoch:
 		return refuse("its epoch is %d", from.Epoch)
 	}
+
 	if err := e.checkSources(from, refuse); err != nil {
 		return err
 	}
+
 	for _, i := range from.Quarantine {
 		if i < 0 || i >= e.samples() {
 			return refuse("it quarantines index %d of %d samples", i, e.samples())
@@ -142,6 +145,7 @@ func (e Extent) Fits(from State) error {
 			return refuse("it counts %d errors in the stage %q", n, name)
 		}
 	}
+
 	settled := e.Settled(from)
 	yielded := settled.Yielded()
 	if from.Dropped < 0 && !e.Makes || yielded < 0 {
@@ -162,11 +166,13 @@ func (e Extent) checkSources(from State, refuse func(string, ...any) error) erro
 		}
 		return nil
 	}
+
 	for _, name := range appendNames(nil, from.Sources) {
 		if _, ok := e.Begin.Sources[name]; !ok {
 			return refuse("it has a source %q, which the recipe lacks", name)
 		}
 	}
+
 	for _, name := range appendNames(nil, e.Begin.Sources) {
 		s, ok := from.Sources[name]
 		if !ok {
@@ -175,6 +181,7 @@ func (e Extent) checkSources(from State, refuse func(string, ...any) error) erro
 		if want := e.Begin.Sources[name].Samples; s.Samples != want && s.Samples != 0 {
 			return refuse("its source %q had %d samples, this one has %d", name, s.Samples, want)
 		}
+
 		share, err := e.Splits[name].Over(s.Done)
 		if err == nil {
 			err = s.check(share.Len())
@@ -186,6 +193,7 @@ func (e Extent) checkSources(from State, refuse func(string, ...any) error) erro
 			return refuse("its place in the source %q: %w", name, err)
 		}
 	}
+
 	if from.Batches < 0 {
 		return refuse("it had %d batches", from.Batches)
 	}
@@ -267,6 +275,7 @@ func some(errors map[string]int64) bool {
 func (e Extent) Settled(from State) State {
 	s := e.Begin
 	s.Epoch, s.Quarantine, s.Errors = from.Epoch, from.Quarantine, maps.Clone(s.Errors)
+
 	if e.ended(from) {
 		s.Epoch++
 	} else if len(from.Sources) > 0 {
@@ -280,6 +289,7 @@ func (e Extent) Settled(from State) State {
 			s.Errors[name] = from.Errors[name]
 		}
 	}
+
 	s.Sources = maps.Clone(s.Sources) // others may hold it
 	for name, at := range s.Sources {
 		at.Samples = e.Begin.Sources[name].Samples
@@ -418,9 +428,11 @@ func (s State) AppendPlace(dst []byte) []byte {
 		dst = append(dst, '}')
 	}
 	dst = append(dst, '}')
+
 	if s.Batches != 0 {
 		dst = strconv.AppendInt(append(dst, `,"batches":`...), s.Batches, 10)
 	}
+
 	if len(s.Merges) > 0 {
 		dst = append(dst, `,"merges":{`...)
 		for i, name := range appendNames(names[:0], s.Merges) {
@@ -430,10 +442,12 @@ func (s State) AppendPlace(dst []byte) []byte {
 		}
 		dst = append(dst, '}')
 	}
+
 	if len(s.Parts) > 0 {
 		parts, _ := json.Marshal(s.Parts) // numbers and names
 		dst = append(append(dst, `,"parts":`...), parts...)
 	}
+
 	if len(s.Aggregates) > 0 {
 		dst = append(dst, `,"aggregates":{`...)
 		for i, name := range appendNames(names[:0], s.Aggregates) {
@@ -442,12 +456,14 @@ func (s State) AppendPlace(dst []byte) []byte {
 		}
 		dst = append(dst, '}')
 	}
+
 	if s.Dropped != 0 {
 		dst = strconv.AppendInt(append(dst, `,"dropped":`...), s.Dropped, 10)
 	}
 	if s.Replaced != 0 {
 		dst = strconv.AppendInt(append(dst, `,"replaced":`...), s.Replaced, 10)
 	}
+
 	if len(s.Errors) > 0 {
 		dst = append(dst, `,"errors":{`...)
 		for i, name := range appendNames(names[:0], s.Errors) {
@@ -455,6 +471,7 @@ func (s State) AppendPlace(dst []byte) []byte {
 		}
 		dst = append(dst, '}')
 	}
+
 	return append(dst, '}')
 }
 

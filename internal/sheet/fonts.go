@@ -42,6 +42,7 @@ func (l *library) fallback(r rune) *sfnt.Font {
 	if f, known := l.found[r]; known {
 		return f
 	}
+
 	var b sfnt.Buffer
 	has := func(f *sfnt.Font) bool {
 		i, err := f.GlyphIndex(&b, r)
@@ -50,6 +51,7 @@ func (l *library) fallback(r rune) *sfnt.Font {
 		}
 		return err == nil && i != 0
 	}
+
 	var found *sfnt.Font
 	if i := slices.IndexFunc(l.open, has); i >= 0 {
 		found = l.open[i]
@@ -60,6 +62,7 @@ func (l *library) fallback(r rune) *sfnt.Font {
 			found = nil
 		}
 	}
+
 	if l.found == nil {
 		l.found = map[rune]*sfnt.Font{}
 	}

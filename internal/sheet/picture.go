@@ -111,10 +111,12 @@ func levels(image tensor.Tensor, at grid, undo *Undo) ([]int16, error) {
 		}
 		return out, nil
 	}
+
 	read := numbers.Reader(image.DType)
 	if read == nil {
 		return nil, fmt.Errorf("sheet: %v %v cannot be shown", image.DType, image.Shape)
 	}
+
 	scale := func(v float64, _ int) float64 { return v }
 	switch {
 	case undo != nil:
@@ -124,6 +126,7 @@ func levels(image tensor.Tensor, at grid, undo *Undo) ([]int16, error) {
 			scale = func(v float64, _ int) float64 { return (v - s.Min) / (s.Max - s.Min) }
 		}
 	}
+
 	for i := range out {
 		v := scale(read(image.Data, i), at.channelOf(i))
 		if math.IsNaN(v) {

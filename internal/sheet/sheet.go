@@ -87,6 +87,7 @@ func (s Sheet) plan() (*plan, error) {
 	if p.size == 0 {
 		p.size = min(max(s.longSide(), smallest), largest)
 	}
+
 	for _, t := range s.Tiles {
 		p.labels = p.labels || t.Label != ""
 		fitted := p.fitted(t)
@@ -95,21 +96,25 @@ func (s Sheet) plan() (*plan, error) {
 	if p.box == (image.Point{}) {
 		p.box = image.Pt(p.size, p.size)
 	}
+
 	p.box.X = max(p.box.X, min(p.size, smallest)) // text needs room below narrow pictures
 	p.tileHeight = p.box.Y + 4 + p.text.height()
 	if p.labels {
 		p.tileHeight += p.label.height()
 	}
+
 	n := len(s.Tiles)
 	if p.columns = s.Columns; p.columns == 0 {
 		p.columns = columnsFor(n)
 	}
 	p.columns = max(1, min(p.columns, n))
 	p.width = max(2*margin+p.columns*(p.box.X+gap)-gap, headerWidth)
+
 	for _, note := range s.Notes {
 		p.notes = append(p.notes, p.text.lines(note, p.width-2*margin, 4)...)
 	}
 	p.top = margin + p.title.height() + 2 + len(p.notes)*p.text.height() + margin
+
 	rows := (n + p.columns - 1) / p.columns
 	p.height = p.top + rows*(p.tileHeight+gap) - gap + margin
 	if p.width > media.MaxPixels/p.height {

@@ -124,12 +124,14 @@ func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64,
 		return 0, err
 	}
 	defer file.Close()
+
 	if it.Content, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ops.ForFiles, file.Size()); err != nil {
 		return 0, err
 	}
 	if it.Limited {
 		defer context.AfterFunc(ctx, it.Content.Park)()
 	}
+
 	v := w.Blank(it)
 	buffer := v.Borrow(&w.Files, fileRoom(w, file))
 	content, err := file.Read(*buffer)
@@ -137,10 +139,12 @@ func (f *Files) read(ctx context.Context, w *ops.Env, it *record.Record) (int64,
 		return 0, err
 	}
 	w.Files.Moved(buffer, content)
+
 	n := int64(len(*buffer))
 	it.Content.Resize(n) // the file may have grown
 	v.Bytes[f.bytes.At] = slices.Clip(*buffer)
 	v.Texts[f.name.At] = it.Key
+
 	if f.Label.Kind == record.Numbers {
 		binary.NativeEndian.PutUint64(v.Numbers[f.Label.At:], uint64(f.Labels[it.ID.Index]))
 	}

@@ -83,11 +83,13 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 		if epoch == s.epoch && s.from.State != "" {
 			call.State, at = []byte(s.from.State), s.from.Position
 		}
+
 		room, err := s.ahead(ctx, epoch, pos)
 		if err != nil {
 			return // the run has ended
 		}
 		defer room.Release()
+
 		reserved := int64(0)
 		enough := false
 		last := "" // state behind the last sample
@@ -98,12 +100,14 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 				last = state
 				return nil
 			}
+
 			it := s.Source.Record(epoch, at-1, at-1)
 			err := s.receive(ctx, it, out)
 			if err != nil {
 				s.work.Drop(it)
 				it, err = nil, ops.Blame(it, err)
 			}
+
 			s.Note(epoch, at, state)
 			last = state
 			if n := s.python.Pool.Ahead(); n != reserved { // larger ones have come
@@ -115,6 +119,7 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 			}
 			return ctx.Err()
 		}
+
 		// Where the object says where it is, another worker goes on there when one has
 		// died.
 		for died := true; died; {
@@ -128,6 +133,7 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 				err = fmt.Errorf("%w\nthe source has no state_dict(), so no other worker can go on after %d samples", err, at)
 			}
 		}
+
 		if err != nil && !enough && ctx.Err() == nil { // an epoch that ends early must not look like one that has ended
 			yield(nil, pipe.Fatal(ops.Blame(s.Source.Record(epoch, at, at), err)))
 		}

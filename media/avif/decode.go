@@ -47,11 +47,13 @@ func decodeWith(lib *C.hr_avif, dst media.Pixels, src []byte, info *media.Info) 
 	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
 		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
+
 	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
 	has := samples.Kind{Channels: 3, Wide: to.Wide && info.Bits > 8}
 	if info.Alpha || dst.Color == media.RGBA {
 		has.Channels = 4
 	}
+
 	if has == to {
 		err := decode(lib, dst.Data, dst.Stride, src, info, has)
 		if err != errHasAlpha {
@@ -59,6 +61,7 @@ func decodeWith(lib *C.hr_avif, dst media.Pixels, src []byte, info *media.Info) 
 		}
 		has.Channels = 4
 	}
+
 	err := convert(lib, dst, to, src, info, has)
 	if err == errHasAlpha {
 		has.Channels = 4

@@ -41,20 +41,24 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	if dst.Width != info.Width || dst.Height != info.Height {
 		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
+
 	if err := checksums(src); err != nil {
 		return err
 	}
+
 	form, has := choose(dst, info)
 	to := samples.Kind{Channels: dst.Color.Channels(), Wide: dst.DType == tensor.Uint16}
 	if has == to {
 		return decode(dst.Data, dst.Stride, src, info, form)
 	}
+
 	stride := info.Width * has.PixelBytes()
 	pixels := buffers.Take(stride * info.Height)
 	defer buffers.Give(pixels)
 	if err := decode(*pixels, stride, src, info, form); err != nil {
 		return err
 	}
+
 	for y := range dst.Height {
 		samples.Convert(dst.Row(y), to, (*pixels)[y*stride:], has, dst.Width)
 	}

@@ -47,6 +47,7 @@ func (b *bitmap) header(src []byte) error {
 		b.compression = binary.LittleEndian.Uint32(header[16:])
 		colors = binary.LittleEndian.Uint32(header[32:])
 	}
+
 	switch run := b.compression; {
 	case run == bmpRLE8 && b.bits != 8, run == bmpRLE4 && b.bits != 4, run == bmpMasks && b.bits != 16 && b.bits != 32:
 		return fmt.Errorf("%w: bmp with %d bits and compression %d", media.ErrCorrupt, b.bits, run)
@@ -54,6 +55,7 @@ func (b *bitmap) header(src []byte) error {
 	if err := b.readMasks(header, behind); err != nil {
 		return err
 	}
+
 	if b.bits <= 8 {
 		if colors == 0 || colors > 256 {
 			colors = 1 << b.bits
@@ -67,6 +69,7 @@ func (b *bitmap) header(src []byte) error {
 			behind = behind[entry:]
 		}
 	}
+
 	b.pixels = behind
 	if at := binary.LittleEndian.Uint32(src[10:]); at != 0 {
 		if uint64(at) > uint64(len(src)) {
@@ -84,9 +87,11 @@ func (b *bitmap) readMasks(header, behind []byte) error {
 	case 32:
 		b.masks = [4]uint32{0xFF0000, 0xFF00, 0xFF, 0}
 	}
+
 	if b.compression != bmpMasks {
 		return nil
 	}
+
 	at, n := behind, 3
 	if len(header) >= 52 {
 		at = header[40:]
@@ -97,6 +102,7 @@ func (b *bitmap) readMasks(header, behind []byte) error {
 	if len(at) < 4*n {
 		return fmt.Errorf("%w: bmp ends within its masks", media.ErrTruncated)
 	}
+
 	for i := range n {
 		m := binary.LittleEndian.Uint32(at[4*i:])
 		if contiguous := m >> bits.TrailingZeros32(m); m == 0 && i < 3 || contiguous&(contiguous+1) != 0 {
@@ -113,12 +119,14 @@ func (b *bitmap) rows(dst media.Pixels) error {
 	if len(b.pixels) < stride*(b.height-1)+(b.width*b.bits+7)/8 {
 		return fmt.Errorf("%w: bmp with %d bytes of pixels, not %d", media.ErrTruncated, len(b.pixels), stride*b.height)
 	}
+
 	line := make([]byte, 4*b.width)
 	for n := range b.height {
 		y := b.height - 1 - n
 		if b.topDown {
 			y = n
 		}
+
 		row := b.pixels[n*stride:]
 		if b.bits <= 8 {
 			perByte := 8 / b.bits
@@ -129,6 +137,7 @@ func (b *bitmap) rows(dst media.Pixels) error {
 			b.palette.row(dst, y, line[:b.width])
 			continue
 		}
+
 		from := samples.Kind{Channels: 4}
 		if b.bits == 24 {
 			from.Channels = 3
@@ -214,6 +223,7 @@ func (r *runs) run() error {
 			}
 			return fmt.Errorf("%w: bmp ends in row %d of %d", media.ErrTruncated, r.y, r.height)
 		}
+
 		count, v := int(data[0]), data[1]
 		data = data[2:]
 		switch {

@@ -58,10 +58,12 @@ func (p *palette) table(data []byte, flags byte) (rest []byte, err error) {
 func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
 	at := func(i int) int { return int(binary.LittleEndian.Uint16(data[i:])) }
 	left, top, width, height, flags := at(0), at(2), at(4), at(6), data[8]
+
 	data, err := p.table(data[9:], flags)
 	if err != nil {
 		return err
 	}
+
 	background := byte(0)
 	if transparent >= 0 {
 		p.rgba[transparent][3] = 0
@@ -71,11 +73,13 @@ func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
 	for i := range line {
 		line[i] = background
 	}
+
 	r, err := uncompress(data)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+
 	for n := range height {
 		if err := fillRow(r, line[left:][:width]); err != nil {
 			return fmt.Errorf("%w (row %d of %d)", err, n, height)
@@ -86,6 +90,7 @@ func (p *palette) frame(dst media.Pixels, data []byte, transparent int) error {
 		}
 		p.row(dst, top+y, line)
 	}
+
 	for i := range line {
 		line[i] = background
 	}

@@ -15,6 +15,7 @@ func fill(dst media.Pixels, img image.Image) error {
 	if b := img.Bounds(); b.Dx() != dst.Width || b.Dy() != dst.Height {
 		return fmt.Errorf("%w: a picture of %d×%d pixels, its header says %d×%d", media.ErrCorrupt, b.Dx(), b.Dy(), dst.Width, dst.Height)
 	}
+
 	switch img := img.(type) {
 	case *image.Gray:
 		rows(dst, img.Pix, img.Stride, samples.Kind{Channels: 1})
@@ -113,6 +114,7 @@ func (p *palette) row(dst media.Pixels, y int, indexes []byte) {
 			samples.Convert(p.drawn[i][:], to, p.rgba[i][:], samples.Kind{Channels: 4}, 1)
 		}
 	}
+
 	row := dst.Row(y)
 	switch n {
 	case 1:

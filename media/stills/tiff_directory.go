@@ -80,6 +80,7 @@ func (d directory) numbers(tag uint16) numbers {
 		if d.order.Uint16(e) != tag {
 			continue
 		}
+
 		n := numbers{count: int(d.order.Uint32(e[4:])), order: d.order}
 		switch d.order.Uint16(e[2:]) {
 		case 1:
@@ -91,6 +92,7 @@ func (d directory) numbers(tag uint16) numbers {
 		default:
 			return numbers{}
 		}
+
 		n.data = e[8:12]
 		if n.count*n.size > 4 {
 			at := int(d.order.Uint32(e[8:]))
@@ -117,16 +119,19 @@ func (d directory) check() error {
 	unsupported := func(format string, args ...any) error {
 		return fmt.Errorf("%w: tiff with "+format, append([]any{media.ErrUnsupported}, args...)...)
 	}
+
 	for _, tag := range [...]uint16{tagBits, tagStripOffsets, tagStripBytes, tagColorMap, tagTileOffsets, tagTileBytes} {
 		if d.numbers(tag).cut {
 			return fmt.Errorf("%w: tiff ends before the values of tag %d", media.ErrTruncated, tag)
 		}
 	}
+
 	switch c := d.value(tagCompression, 1); c {
 	case 0, 1, faxGroup3, faxGroup4, 5, 8, 32773, 32946:
 	default:
 		return unsupported("%s compression", compressionName(c))
 	}
+
 	if d.value(tagPlanar, 1) == 2 && d.value(tagSamples, 1) > 1 {
 		return unsupported("a plane for each channel")
 	}
@@ -136,6 +141,7 @@ func (d directory) check() error {
 	if d.value(tagFillOrder, 1) == 2 && !d.isFax() {
 		return unsupported("reversed bits")
 	}
+
 	bits := d.value(tagBits, 1)
 	if bits != 1 && bits != 8 && bits != 16 {
 		return unsupported("BitsPerSample of %d", bits)
@@ -143,6 +149,7 @@ func (d directory) check() error {
 	if p := d.value(tagPredictor, 1); p > 2 || p == 2 && bits == 1 {
 		return unsupported("predictor %d", p)
 	}
+
 	return d.checkPixels(bits)
 }
 

@@ -17,6 +17,7 @@ func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
 	if err := webpfile.Whole(src); err != nil {
 		return err
 	}
+
 	left, top := 0, 0
 	if info.Animated {
 		f, err := webpfile.First(src, info)
@@ -25,6 +26,7 @@ func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
 		}
 		src, left, top = stillOf(f.Chunks, f.Width, f.Height), f.Left, f.Top
 	}
+
 	img, err := webp.Decode(bytes.NewReader(src))
 	if err != nil {
 		return webpFailure(err)
@@ -34,10 +36,12 @@ func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {
 	if err != nil {
 		return err
 	}
+
 	bounds := img.Bounds()
 	if left+bounds.Dx() > dst.Width || top+bounds.Dy() > dst.Height || !info.Animated && (bounds.Dx() != dst.Width || bounds.Dy() != dst.Height) {
 		return fmt.Errorf("%w: webp with a picture of %d×%d pixels on a canvas of %d×%d", media.ErrCorrupt, bounds.Dx(), bounds.Dy(), dst.Width, dst.Height)
 	}
+
 	for y := range dst.Height {
 		clear(line) // where no frame is, all is transparent and black
 		if n := y - top; n >= 0 && n < bounds.Dy() {

@@ -13,10 +13,12 @@ func interpolatedRow(line []byte, img *image.YCbCr, y int) {
 		far = near + 1
 	}
 	far = min(max(far, 0), chromaRows-1)
+
 	luma := img.Y[y*img.YStride:][:width]
 	cb, cbFar := img.Cb[near*img.CStride:], img.Cb[far*img.CStride:]
 	cr, crFar := img.Cr[near*img.CStride:], img.Cr[far*img.CStride:]
 	last := (width - 1) / 2
+
 	for x, v := range luma {
 		// The sample of this pixel, and the one beside it on the side that the pixel is nearer to. At the edges there is none.
 		at := x / 2
@@ -24,6 +26,7 @@ func interpolatedRow(line []byte, img *image.YCbCr, y int) {
 		if x%2 == 1 {
 			beside = at + 1
 		}
+
 		var u, w int
 		if beside < 0 || beside > last {
 			u = (3*int(cb[at]) + int(cbFar[at]) + 2) >> 2
@@ -32,6 +35,7 @@ func interpolatedRow(line []byte, img *image.YCbCr, y int) {
 			u = between(int(cb[at]), int(cb[beside]), int(cbFar[at]), int(cbFar[beside]))
 			w = between(int(cr[at]), int(cr[beside]), int(crFar[at]), int(crFar[beside]))
 		}
+
 		p := line[4*x:][:4:4]
 		p[0], p[1], p[2] = limitedRGB(int(v), u, w)
 		p[3] = 255

@@ -58,12 +58,14 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		if i > 0 && in.pixels.Color == media.Gray {
 			return h.gray(dst, stride, in.pixels, plan, i)
 		}
+
 		width, height := orient.Size(stage.Turn, stage.Window.Width, stage.Window.Height)
 		if i == last && !plain(plan) && !stage.Pads() && len(stage.Adjust) == 0 && stage.Turn <= 4 && in.orientation <= 4 {
 			to := target{dst, stride, h.output(&plan.Output)}
 			h.job.plane = C.ptrdiff_t(stride * height)
 			return h.stage(to, &in, stage, plan.Options.Mode)
 		}
+
 		p := media.Pixels{Data: dst, Stride: stride, Width: width, Height: height, DType: tensor.Uint8}
 		if i < last || !plain(plan) {
 			p.Stride = width * 3
@@ -71,12 +73,14 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 				return errMemory
 			}
 		}
+
 		if stage.Pads() {
 			media.Border(p, stage.Target(), stage.Fill)
 		}
 		if err := h.stage(target{p.Data, p.Stride, nil}, &in, stage, plan.Options.Mode); err != nil {
 			return err
 		}
+
 		p = adjust(stage.Adjust, p)
 		if i == last && !plain(plan) {
 			write(h.prepared, &plan.Output, dst, stride, p)

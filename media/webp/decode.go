@@ -43,9 +43,11 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	if dst.Width != info.Width || dst.Height != info.Height || dst.Stride > math.MaxInt32 {
 		return fmt.Errorf("%w: %v for a picture of %d×%d", media.ErrGeometry, dst.Form(), info.Width, info.Height)
 	}
+
 	if dst.Color != media.Gray && dst.DType == tensor.Uint8 {
 		return decode(dst, src, info)
 	}
+
 	rgb := media.Pixels{Width: dst.Width, Height: dst.Height, DType: tensor.Uint8}
 	if dst.Color == media.RGBA {
 		rgb.Color = media.RGBA
@@ -57,6 +59,7 @@ func (Decoder) DecodePixels(dst media.Pixels, src []byte, info *media.Info) erro
 	if err := decode(rgb, src, info); err != nil {
 		return err
 	}
+
 	to, from := kind(dst), kind(rgb)
 	for y := range dst.Height {
 		samples.Convert(dst.Row(y), to, rgb.Row(y), from, dst.Width)
@@ -75,6 +78,7 @@ func decode(dst media.Pixels, src []byte, info *media.Info) error {
 	if err := webpfile.Whole(src); err != nil {
 		return err
 	}
+
 	width, height, at := info.Width, info.Height, 0
 	if info.Animated {
 		f, err := webpfile.First(src, info)
@@ -91,11 +95,13 @@ func decode(dst media.Pixels, src []byte, info *media.Info) error {
 		}
 		src, width, height, at = f.Chunks, f.Width, f.Height, f.Top*dst.Stride+f.Left*dst.PixelBytes()
 	}
+
 	status := C.hr_webp_decode((*C.uint8_t)(unsafe.SliceData(src)), C.size_t(len(src)), (*C.uint8_t)(unsafe.SliceData(dst.Data[at:])),
 		C.ptrdiff_t(dst.Stride), C.int(width), C.int(height), C.int(dst.Color.Channels()))
 	if status != 0 {
 		return decodeError(int(status))
 	}
+
 	if dst.Color == media.RGBA && !info.Alpha {
 		for y := range dst.Height {
 			for row := dst.Row(y); len(row) > 0; row = row[4:] {

@@ -57,6 +57,7 @@ func AnyOp(t *rapid.T, dtype tensor.DType) media.Op {
 	border := rapid.IntRange(0, 5)
 	f := rapid.SampledFrom(Filters).Draw(t, "filter")
 	p := rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "p")
+
 	ops := []func() media.Op{
 		func() media.Op { return media.Resize{Size: a, Filter: f} },
 		func() media.Op { return media.Resize{Size: a, MaxSize: a + b, Filter: f} },
@@ -96,5 +97,6 @@ func AnyOp(t *rapid.T, dtype tensor.DType) media.Op {
 		},
 		func() media.Op { return media.ToLayout{Layout: media.HWC} },
 	}
+
 	return ops[rapid.IntRange(0, len(ops)-1).Draw(t, "op")]()
 }

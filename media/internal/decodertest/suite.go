@@ -129,6 +129,7 @@ func everything(t *testing.T, d media.Decoder) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		o := media.Options{
 			Orient: rapid.Bool().Draw(t, "orient"),
 			Color:  rapid.SampledFrom([]media.Color{media.RGB, media.RGBA, media.Gray}).Draw(t, "color"),
@@ -137,10 +138,12 @@ func everything(t *testing.T, d media.Decoder) {
 		if o.Color != media.RGBA && rapid.Bool().Draw(t, "background") {
 			o.Background = &[3]uint8{1, 2, 3} // of which nothing is seen
 		}
+
 		var plan media.Plan
 		if err := media.MakePlan(info, o, AnySteps(t, o.DType), Hashed(rapid.Uint64().Draw(t, "chance")), &plan); err != nil {
 			return
 		}
+
 		f, rows := plan.Form(), plan.Height
 		if f.Layout == media.CHW {
 			rows *= f.Color.Channels()
@@ -149,6 +152,7 @@ func everything(t *testing.T, d media.Decoder) {
 		if err := d.DecodeInto(got, f.RowBytes(), data, &info, &plan); err != nil {
 			t.Fatal(err)
 		}
+
 		whole := oracle.Picture{Width: width, Height: height, Channels: 3, Pix: make([]byte, width*height*3)}
 		var simple media.Plan
 		err = media.MakePlan(info, media.Options{}, nil, nil, &simple)
@@ -161,6 +165,7 @@ func everything(t *testing.T, d media.Decoder) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		for i := range got {
 			if got[i] != want[i] {
 				t.Fatalf("%+v: %v: byte %d of %d is %d, want %d", plan.Stages, f, i, len(got), got[i], want[i])
@@ -200,6 +205,7 @@ func usual(t *testing.T, d media.Decoder) {
 		if s := Same(got, want); s != "" {
 			t.Errorf("val, %v: %s", size, s)
 		}
+
 		for _, draw := range []float64{0, 0.3, 0.7, 0.999} {
 			steps := []media.Step{{Op: media.RandomResizedCrop{Height: 224, Width: 224}}, {Op: media.RandomFlip{P: 0.5}}}
 			var plan media.Plan
@@ -210,6 +216,7 @@ func usual(t *testing.T, d media.Decoder) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			c := plan.Stages[0].Crop
 			theirs := []oracle.Step{{Name: "crop", Args: []int{c.Y, c.X, c.Height, c.Width}}, {Name: "resize_exact", Args: []int{224, 224}}}
 			if draw < 0.5 {
@@ -268,6 +275,7 @@ func stride(t *testing.T, d media.Decoder) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	for width := 1; width <= 100; width++ {
 		for _, op := range []media.Op{
 			media.ResizeExact{Height: 7, Width: width}, media.CenterCrop{Height: 5, Width: width},
@@ -277,12 +285,14 @@ func stride(t *testing.T, d media.Decoder) {
 			if err := media.MakePlan(info, media.Options{Orient: true}, []media.Step{{Op: op}}, nil, &plan); err != nil {
 				t.Fatal(err)
 			}
+
 			row := plan.Width * 3
 			stride := row + 5
 			dst := bytes.Repeat([]byte{0xA5}, stride*plan.Height+64)
 			if err := d.DecodeInto(dst[32:32+stride*(plan.Height-1)+row], stride, data, &info, &plan); err != nil {
 				t.Fatal(err)
 			}
+
 			for i, b := range dst {
 				if inside := i >= 32 && i < 32+stride*(plan.Height-1)+row && (i-32)%stride < row; !inside && b != 0xA5 {
 					t.Fatalf("%#v: byte %d is written: row of %d bytes, %d apart", op, i-32, row, stride)

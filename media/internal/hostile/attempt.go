@@ -54,6 +54,7 @@ func attempt(d media.Decoder, data []byte, header *media.Info, u use) (media.Pix
 			return media.Pixels{}, err
 		}
 	}
+
 	steps := slices.Clone(u.steps)
 	for i := range steps {
 		steps[i].ID = uint64(i)
@@ -62,6 +63,7 @@ func attempt(d media.Decoder, data []byte, header *media.Info, u use) (media.Pix
 	if err := media.MakePlan(info, u.options, steps, draws{}, &plan); err != nil {
 		return media.Pixels{}, err
 	}
+
 	const guard = 64 // bytes around the result
 	p := media.Pixels{Width: plan.Width, Height: plan.Height, Color: plan.Color, DType: plan.Output.DType}
 	row, rows := plan.Form().RowBytes(), plan.Height
@@ -72,10 +74,12 @@ func attempt(d media.Decoder, data []byte, header *media.Info, u use) (media.Pix
 	n := p.Stride*(rows-1) + row
 	all := bytes.Repeat([]byte{0xA5}, guard+n+guard)
 	p.Data = all[guard : guard+n : guard+n]
+
 	before := bytes.Clone(data)
 	if err := d.DecodeInto(p.Data, p.Stride, data, &info, &plan); err != nil {
 		return media.Pixels{}, err
 	}
+
 	if !bytes.Equal(before, data) {
 		return p, errors.New("the decoder wrote into its source")
 	}

@@ -59,6 +59,7 @@ func pngBombs([]File) []File {
 	zeros := make([]byte, 10<<20)
 	much := deflated(make([]byte, 32<<20/slowness))
 	row := append(ihdr(8, 8, 8, 0, 0), chunk("IDAT", deflated(make([]byte, 9*8)))...)
+
 	return []File{
 		{"100,000×100,000 of nothing", png(ihdr(100_000, 100_000, 8, 2, 0), chunk("IDAT", deflated(zeros[:1<<20])))},
 		{"2³¹-1 wide", png(ihdr(math.MaxInt32, 1, 8, 0, 0), chunk("IDAT", nil))},
@@ -124,10 +125,12 @@ func gifBombs(seeds []File) []File {
 	gif := func(parts ...[]byte) []byte {
 		return append(append(bytes.Clone(header), bytes.Join(parts, nil)...), ';')
 	}
+
 	large := bytes.Clone(header)
 	binary.LittleEndian.PutUint32(large[6:], 0x1F40_1F40)
 	pixel := []byte{8, 4, 0x00, 0x03, 0x02, 0x04, 0} // clear, 1, end
 	clears := append([]byte{8}, bytes.Repeat(append([]byte{255}, bytes.Repeat([]byte{0, 1, 2, 4, 8, 16, 32, 64, 128}, 29)[:255]...), 2000)...)
+
 	return []File{
 		{"65,535×65,535 in name", Resized(seeds[0].Data, media.GIF, 65_535, 65_535)},
 		{"a pixel on 8,000×8,000", append(append(large, frame(7999, 7999, 1, 1, pixel...)...), ';')},
@@ -163,6 +166,7 @@ func bmpBombs(seeds []File) []File {
 		{"0 bits", bmp(4, 4, 0, 0, make([]byte, 64))},
 		{"masks of nothing", bmp(4, 4, 32, 3, make([]byte, 64))},
 	}
+
 	for _, at := range []int{10, 14, 46} { // where pixels begin; the header's size; colours
 		for _, v := range []uint32{0, 1, 12, 14, 256, 257, 1 << 16, math.MaxInt32, math.MaxUint32} {
 			b := bytes.Clone(seeds[2].Data)

@@ -69,6 +69,7 @@ func resizedWebP(b []byte, width, height uint32) []byte {
 	if width == 0 || height == 0 || width > 1<<24 || height > 1<<24 {
 		return nil // sizes are stored less one
 	}
+
 	for at := 12; at+18 < len(b); {
 		body := b[at+8:]
 		switch string(b[at : at+4]) {
@@ -93,6 +94,7 @@ func resizedWebP(b []byte, width, height uint32) []byte {
 			at += 8 + 16
 			continue
 		}
+
 		n := int(binary.LittleEndian.Uint32(b[at+4:]))
 		at += 8 + n + n&1
 	}

@@ -16,6 +16,7 @@ import (
 // Run tests how the decoder of a format deals with files that mean harm.
 func Run(t *testing.T, d media.Decoder, format string) {
 	files := Seeds(t, format)
+
 	t.Run("intact", func(t *testing.T) { intact(t, d, files) })
 	t.Run("cut", func(t *testing.T) {
 		for _, f := range files {
@@ -68,17 +69,20 @@ func intact(t *testing.T, d media.Decoder, files []File) {
 			continue
 		}
 		decoded++
+
 		want := oracle.ReadImage(t, f.Data, "RGB", true)
 		deep := strings.Contains(f.Name, "16 bits")                                        // which Pillow cuts off where they are too large
 		if off := pixeltest.Difference(pixeltest.Packed(p), want.Pix); off > 16 && !deep { // chroma may be repeated where Pillow interpolates it
 			t.Errorf("%s: %.1f levels from Pillow", f.Name, off)
 		}
+
 		for _, u := range uses[1:] {
 			if _, bad, err := misbehaviour(d, f.Data, nil, u); err != nil || bad != "" {
 				t.Errorf("%s, %s: %v %s", f.Name, u.name, err, bad)
 			}
 		}
 	}
+
 	if decoded == 0 {
 		t.Error("none is supported")
 	}

@@ -32,12 +32,15 @@ func AVIF(t *testing.T, d media.PixelDecoder, levels int) {
 			Rot(t, name, d, data)
 		}
 	}
+
 	good := oracle.WriteImage(t, Smooth("RGB", 61, 45, 1), "AVIF", nil)
 	Contract(t, d, good)
+
 	damaged := bytes.Clone(good)
 	for i := range damaged[bytes.Index(damaged, []byte("mdat"))+4:] {
 		damaged[len(damaged)-1-i] = 0xFF
 	}
+
 	for name, c := range map[string]struct {
 		data []byte
 		kind error

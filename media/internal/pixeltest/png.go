@@ -106,6 +106,7 @@ func (p *RawPNG) fill(transparent bool) {
 func (p *RawPNG) want() []uint16 {
 	var out []uint16
 	full := 65535 / (1<<p.Depth - 1)
+
 	for i := 0; i < len(p.Samples); i += p.channels() {
 		s := p.Samples[i : i+p.channels()]
 		v := func(i int) uint16 { return uint16(int(s[i]) * full) }
@@ -182,6 +183,7 @@ func convert(rgba []uint16, color media.Color, dtype tensor.DType, wide bool) []
 			out = binary.NativeEndian.AppendUint16(out, uint16(v*257))
 		}
 	}
+
 	keep := wide && dtype == tensor.Uint16
 	for i := 0; i < len(rgba); i += 4 {
 		var c [4]uint32
@@ -190,6 +192,7 @@ func convert(rgba []uint16, color media.Color, dtype tensor.DType, wide bool) []
 				c[j] >>= 8
 			}
 		}
+
 		switch color {
 		case media.Gray:
 			put((c[0]*19595+c[1]*38470+c[2]*7471+0x8000)>>16, keep)
@@ -210,18 +213,21 @@ func convert(rgba []uint16, color media.Color, dtype tensor.DType, wide bool) []
 func (p *RawPNG) Bytes() []byte {
 	var b bytes.Buffer
 	b.WriteString("\x89PNG\r\n\x1a\n")
+
 	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(p.Width)), uint32(p.Height))
 	interlace := byte(0)
 	if p.Interlaced {
 		interlace = 1
 	}
 	Chunk(&b, "IHDR", append(header, byte(p.Depth), byte(p.Color), 0, 0, interlace))
+
 	if p.Palette != nil {
 		Chunk(&b, "PLTE", p.Palette)
 	}
 	if p.Transparent != nil {
 		Chunk(&b, "tRNS", p.Transparent)
 	}
+
 	var z bytes.Buffer
 	w := zlib.NewWriter(&z)
 	if p.Interlaced {
@@ -232,6 +238,7 @@ func (p *RawPNG) Bytes() []byte {
 		w.Write(p.pass(0, 0, 1, 1))
 	}
 	w.Close()
+
 	for data := z.Bytes(); len(data) > 0; { // in several chunks, one of them empty
 		n := min(len(data), 100)
 		Chunk(&b, "IDAT", data[:n])
@@ -239,6 +246,7 @@ func (p *RawPNG) Bytes() []byte {
 			Chunk(&b, "IDAT", nil)
 		}
 	}
+
 	Chunk(&b, "IEND", nil)
 	return b.Bytes()
 }
@@ -248,6 +256,7 @@ func (p *RawPNG) pass(x0, y0, stepX, stepY int) []byte {
 	if x0 >= p.Width {
 		return nil
 	}
+
 	var out []byte
 	var before []byte
 	pixel := max(p.channels()*p.Depth/8, 1)
@@ -267,9 +276,11 @@ func (p *RawPNG) pass(x0, y0, stepX, stepY int) []byte {
 				bit += p.Depth
 			}
 		}
+
 		if before == nil {
 			before = make([]byte, len(row))
 		}
+
 		filter := n % 5
 		out = append(out, byte(filter))
 		for i, v := range row {
@@ -319,6 +330,7 @@ func pngOddities(t *testing.T, d media.PixelDecoder) {
 	p.fill(false)
 	good := p.Bytes()
 	want := convert(p.want(), media.RGB, tensor.Uint8, false)
+
 	chunk := func(kind string, body []byte) []byte {
 		var b bytes.Buffer
 		Chunk(&b, kind, body)
@@ -326,6 +338,7 @@ func pngOddities(t *testing.T, d media.PixelDecoder) {
 	}
 	broken := chunk("tEXt", []byte("Title\x00of nothing"))
 	broken[len(broken)-1]++
+
 	for name, odd := range map[string][]byte{
 		"gamma of zero":         chunk("gAMA", []byte{0, 0, 0, 0}),
 		"gamma twice":           append(chunk("gAMA", []byte{0, 0, 177, 143}), chunk("gAMA", []byte{0, 0, 177, 143})...),
@@ -346,6 +359,7 @@ func pngOddities(t *testing.T, d media.PixelDecoder) {
 			t.Errorf("%s: other pixels", name)
 		}
 	}
+
 	// What is wrong with these, decoders may refuse.
 	for name, data := range map[string][]byte{
 		"checksum of a text": append(append(bytes.Clone(good[:33]), broken...), good[33:]...),
@@ -364,19 +378,23 @@ func pngErrors(t *testing.T, d media.PixelDecoder) {
 	p.fill(false)
 	good := p.Bytes()
 	Contract(t, d, good)
+
 	idat := bytes.Index(good, []byte("IDAT"))
 	at := func(at int, with ...byte) []byte {
 		bad := bytes.Clone(good)
 		copy(bad[at:], with)
 		return bad
 	}
+
 	palette := RawPNG{Width: 3, Height: 3, Depth: 8, Color: 3}
 	palette.fill(false)
 	palette.Palette = nil
+
 	taller := p
 	taller.Height--
 	short := taller.Bytes()
 	copy(short[16:33], good[16:33]) // a row less than the header says
+
 	for name, c := range map[string]struct {
 		data []byte
 		kind error

@@ -52,22 +52,27 @@ func animation(still []byte, width, height, left, top, canvasWidth, canvasHeight
 		}
 		return b
 	}
+
 	chunks := still[12:]
 	if string(chunks[:4]) == "VP8X" {
 		chunks = chunks[18:]
 	}
+
 	flags := byte(2)
 	if alpha {
 		flags |= 0x10
 	}
+
 	frame := little24(little24(nil, left/2), top/2)
 	frame = little24(little24(little24(frame, width-1), height-1), 100)
 	frame = append(append(frame, 0), chunks...)
+
 	b := []byte("RIFF\x00\x00\x00\x00WEBP")
 	b = chunk(b, "VP8X", little24(little24([]byte{flags, 0, 0, 0}, canvasWidth-1), canvasHeight-1))
 	b = chunk(b, "ANIM", []byte{10, 20, 30, 255, 0, 0})
 	b = chunk(b, "ANMF", frame)
 	b = chunk(b, "ANMF", frame)
+
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-8))
 	return b
 }
@@ -91,9 +96,11 @@ func webpFrames(t *testing.T, d media.PixelDecoder) {
 			EqualsPillow(t, fmt.Sprintf("%s at %v", name, at), d, data, 0)
 		}
 	}
+
 	still := oracle.WriteImage(t, Smooth("RGB", 31, 25, 1), "WEBP", nil)
 	Cuts(t, "animation", d, animation(still, 31, 25, 4, 4, 61, 45, false))
 	Rot(t, "animation", d, animation(still, 31, 25, 4, 4, 61, 45, false))
+
 	if _, err := Try(t, d, animation(still, 31, 25, 32, 0, 61, 45, false), media.RGB, tensor.Uint8); !errors.Is(err, media.ErrCorrupt) {
 		t.Errorf("a frame beyond its canvas: %v", err)
 	}

@@ -32,6 +32,7 @@ func (f Filter) sample(values []float64, lo, n int, centre, scale float64) []flo
 		}
 		return values
 	}
+
 	for k := range n {
 		x := float64((float64(k+lo) - centre + 0.5) * scale)
 		var v float64

@@ -90,6 +90,7 @@ func (t *Table) add(x int) {
 	if t.Wide {
 		one = 1 << WideBits
 	}
+
 	at := int32(len(t.Weights))
 	if t.Identity() {
 		t.Spans = append(t.Spans, Span{int32(x), 1, at})
@@ -97,16 +98,19 @@ func (t *Table) add(x int) {
 		t.Taps = 1
 		return
 	}
+
 	from, size, first, end := 0.0, float64(t.In), 0, t.In
 	if t.Size != 0 {
 		from, size, first, end = t.From, t.Size, int(t.From), min(int(math.Ceil(t.From+t.Size)), t.In)
 	}
+
 	scale := size / float64(t.Out)
 	widened := max(scale, 1)
 	support := float64(supports[t.Filter] * widened)
 	centre := from + float64((float64(x)+0.5)*scale)
 	lo := max(int(centre-support+0.5), first)
 	hi := min(int(centre+support+0.5), end)
+
 	t.raw = t.Filter.sample(t.raw[:0], lo, hi-lo, centre, 1/widened)
 	var sum float64
 	for _, w := range t.raw {
@@ -118,6 +122,7 @@ func (t *Table) add(x int) {
 		}
 		t.Weights = append(t.Weights, int32(math.Copysign(0.5, w)+float64(w*one)))
 	}
+
 	t.Spans = append(t.Spans, Span{int32(lo), int32(hi - lo), at})
 	t.Taps = max(t.Taps, hi-lo)
 }

@@ -184,12 +184,14 @@ func (e *encoder) scan(which []int, from, last int) {
 		body = append(body, byte(i+1), 0)
 	}
 	e.segment(0xDA, append(body, byte(from), byte(last), 0))
+
 	across, down := e.mcusAcross(), e.mcusDown()
 	single := len(which) == 1
 	if single {
 		c := &e.components[which[0]]
 		across, down = c.cols, c.rows
 	}
+
 	dc := make([]int, len(e.components))
 	for mcu := range across * down {
 		if r := e.layout.Restart; r > 0 && mcu > 0 && mcu%r == 0 {
@@ -197,6 +199,7 @@ func (e *encoder) scan(which []int, from, last int) {
 			e.out = append(e.out, 0xFF, 0xD0+byte(mcu/r-1)&7)
 			clear(dc)
 		}
+
 		x, y := mcu%across, mcu/across
 		for _, i := range which {
 			c := &e.components[i]
@@ -210,6 +213,7 @@ func (e *encoder) scan(which []int, from, last int) {
 			}
 		}
 	}
+
 	e.flush()
 }
 
