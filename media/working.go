@@ -70,7 +70,9 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 	case JPEG:
 		n := rows + pixels*unusual
 		if inGo {
-			n += i.samples(src) // planes, and of a picture in several scans all coefficients, of 32 bits each
+			// Planes and the picture made of them, and of a picture in several scans all
+			// coefficients, of 32 bits each.
+			n += i.samples(src) + 4*pixels
 			if i.Scans {
 				n += 4 * i.samples(src)
 			}
