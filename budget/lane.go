@@ -40,6 +40,7 @@ func (l *Lane) Acquire(ctx context.Context, order uint64, purpose Purpose, n int
 	b.arrivals++
 	w := l.waiters.add(order, b.arrivals, purpose, n)
 	b.waiting++
+	b.admit() // whom a younger waiter of this lane kept waiting
 	b.mu.Unlock()
 	return l.await(ctx, w)
 }
