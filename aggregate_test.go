@@ -15,14 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/extern"
 	"headrace/internal/leak"
-	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -58,7 +52,7 @@ func gatheredBy(t *testing.T, class string, numbers []int64) (g makes) {
 }
 
 // madeIn are the samples of a batch.
-func madeIn(b *batch.Batch) (all []madeOne) {
+func madeIn(b *Batch) (all []madeOne) {
 	x, _ := b.Tensor("x")
 	for i, n := range numbersIn(b, "n") {
 		m := madeOne{n: n}
@@ -102,9 +96,9 @@ func TestAggregatesAreWhatPythonSays(t *testing.T) {
 		"Hoard": "", "Quiet": "", "Forgetful": "", "AtTheEnd": `,"gives":{"n":{"dtype":"int64"},"x":{"dtype":"float32","shape":[4]},"name":"text","key":"text"}`,
 	} {
 		want := gatheredBy(t, class, upTo(61))
-		var lost []record.Lost
+		var lost []Lost
 		steps := numbersUpTo(61) + fmt.Sprintf(`{"aggregate":{"function":"gatherers:%s"%s}},{"batch":{"size":5}}`, class, types)
-		l := openObject(t, steps, Config{Epochs: new(2), OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		if i := l.Info(); i.Exact || i.BatchesPerEpoch != -1 || i.Stages[len(i.Stages)-2].Name != "aggregate" && i.Stages[len(i.Stages)-3].Name != "aggregate" {
 			t.Errorf("%s: %+v", class, i)
 		}
@@ -148,12 +142,12 @@ func TestAggregatesResumeAnywhere(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			steps := c.steps + `,{"batch":{"size":3}}`
 			var lost []string
-			config := Config{Epochs: new(2), OnError: ops.Skip, MaxErrors: ErrorCount(1000), Order: c.order}
-			l := openObject(t, steps, config, Options{Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID, l.Stage)) }})
+			config := Config{Epochs: new(2), OnError: Skip, MaxErrors: ErrorCount(1000), Order: c.order}
+			l := openObject(t, steps, config, Options{Lost: func(l Lost) { lost = append(lost, fmt.Sprint(l.ID, l.Stage)) }})
 			type moment struct {
 				made []madeOne
 				lost int // before it
-				from resume.State
+				from State
 			}
 			var whole []moment
 			for epoch := range 2 {
@@ -244,7 +238,7 @@ func TestAggregatesOfFieldsDrawTheSame(t *testing.T) {
 	if next := numbersOfEpoch(t, l, "drawn"); fmt.Sprint(next) == fmt.Sprint(drawn) || len(next) != len(drawn) {
 		t.Errorf("in epoch 1 the same is drawn as in epoch 0: %v", next)
 	}
-	if err := l.Start(resume.State{}, nil); err != nil {
+	if err := l.Start(State{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 4 {
@@ -268,7 +262,7 @@ func TestAggregatesOfFieldsDrawTheSame(t *testing.T) {
 func TestAggregatesThatCannotGoOn(t *testing.T) {
 	leak.Check(t)
 	steps := numbersUpTo(40) + `{"aggregate":{"function":"gatherers:Forgetful"}},{"batch":{"size":3}}`
-	l := openObject(t, steps, Config{Epochs: new(3), OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{})
+	l := openObject(t, steps, Config{Epochs: new(3), OnError: Skip, MaxErrors: ErrorCount(100)}, Options{})
 	whole := madeOf(t, l)
 	if err := l.Start(throughJSON(t, l.State()), nil); err != nil { // the beginning of epoch 1
 		t.Fatal(err)
@@ -287,18 +281,18 @@ func TestAggregatesThatCannotGoOn(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), `the object of "aggregate" had made samples`) || !strings.Contains(err.Error(), "begin at an epoch, or give the object state_dict() and load_state_dict()") {
+		if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), `the object of "aggregate" had made samples`) || !strings.Contains(err.Error(), "begin at an epoch, or give the object state_dict() and load_state_dict()") {
 			t.Error(err)
 		}
 		break
 	}
-	if err := l.Start(resume.State{Epoch: 2}, nil); err != nil {
+	if err := l.Start(State{Epoch: 2}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := madeOf(t, l); fmt.Sprint(got) != fmt.Sprint(whole) {
 		t.Errorf("epoch 2 is not as epoch 0")
 	}
-	good := openObject(t, numbersUpTo(40)+`{"aggregate":{"function":"gatherers:Hoard"}},{"batch":{"size":3}}`, Config{OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{})
+	good := openObject(t, numbersUpTo(40)+`{"aggregate":{"function":"gatherers:Hoard"}},{"batch":{"size":3}}`, Config{OnError: Skip, MaxErrors: ErrorCount(100)}, Options{})
 	for range 5 {
 		b, err := good.Next(t.Context())
 		if err != nil {
@@ -306,23 +300,23 @@ func TestAggregatesThatCannotGoOn(t *testing.T) {
 		}
 		b.Release()
 	}
-	for want, change := range map[string]func(*resume.State){
-		`it has an aggregate "other", which the recipe lacks`:                  func(s *resume.State) { s.Aggregates["other"] = pipe.Memory{} },
-		`its aggregate "aggregate" had made samples -1 times`:                  func(s *resume.State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: -1} },
-		`its aggregate "aggregate" had made samples 0 times`:                   func(s *resume.State) { s.Aggregates["aggregate"] = pipe.Memory{State: "{}"} },
-		`the state of the object of "aggregate" is no JSON of at most 1048576`: func(s *resume.State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: 2, State: "{"} },
-		`it lacks the aggregate "aggregate"`:                                   func(s *resume.State) { s.Aggregates = nil },
-		`it says nothing of its sources`:                                       func(s *resume.State) { s.Sources, s.Parts, s.Batches, s.Dropped = nil, nil, 0, 0 },
+	for want, change := range map[string]func(*State){
+		`it has an aggregate "other", which the recipe lacks`:                  func(s *State) { s.Aggregates["other"] = pipe.Memory{} },
+		`its aggregate "aggregate" had made samples -1 times`:                  func(s *State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: -1} },
+		`its aggregate "aggregate" had made samples 0 times`:                   func(s *State) { s.Aggregates["aggregate"] = pipe.Memory{State: "{}"} },
+		`the state of the object of "aggregate" is no JSON of at most 1048576`: func(s *State) { s.Aggregates["aggregate"] = pipe.Memory{Groups: 2, State: "{"} },
+		`it lacks the aggregate "aggregate"`:                                   func(s *State) { s.Aggregates = nil },
+		`it says nothing of its sources`:                                       func(s *State) { s.Sources, s.Parts, s.Batches, s.Dropped = nil, nil, 0, 0 },
 	} {
 		s := throughJSON(t, good.State())
 		change(&s)
-		if err := good.Check(s); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), want) {
+		if err := good.Check(s); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	other := good.State()
 	other.WorldSize, other.Rank = 2, 1
-	if _, err := good.Gather([]resume.State{other}); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), `what the object of "aggregate" had gathered there none can take over`) {
+	if _, err := good.Gather([]State{other}); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), `what the object of "aggregate" had gathered there none can take over`) {
 		t.Error(err)
 	}
 	nothingHeld(t, l)
@@ -336,12 +330,12 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 	const gives = `,"gives":{"n":{"dtype":"int64"},"x":{"dtype":"float32","shape":[2,4]}}`
 	steps := numbersUpTo(21) + `{"aggregate":{"function":"gatherers:%s"` + gives + `}%s},{"batch":{"size":2}}`
 	for _, own := range []string{"", `,"failures":{"on_error":"skip","max_errors":2}`} {
-		var lost []record.Lost
-		c := Config{OnError: ops.Skip}
+		var lost []Lost
+		c := Config{OnError: Skip}
 		if own != "" {
-			c.OnError = ops.Raise
+			c.OnError = Raise
 		}
-		l := openObject(t, fmt.Sprintf(steps, "Bad", own), c, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, fmt.Sprintf(steps, "Bad", own), c, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		ns := fmt.Sprint(numbersOfEpoch(t, l, "n"))
 		if ns != "[[1 2003] [4005 6009] [10011 12013] [14015 16017] [18019 20]]" {
 			t.Error(ns)
@@ -356,7 +350,7 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 		nothingHeld(t, l)
 
 		lost = nil
-		l = openObject(t, fmt.Sprintf(steps, "BadFlush", own), c, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l = openObject(t, fmt.Sprintf(steps, "BadFlush", own), c, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		if n := len(numbersOfEpoch(t, l, "n")); n != 5 || len(lost) != 1 || lost[0].ID.Index != 20 || !strings.Contains(lost[0].Err.Error(), "ValueError: no end") {
 			t.Errorf("%d batches, %+v", n, lost)
 		}
@@ -365,7 +359,7 @@ func TestBadSamplesOfAggregates(t *testing.T) {
 	l := openObject(t, fmt.Sprintf(steps, "Bad", ""), Config{}, Options{})
 	batches, err := 0, error(nil)
 	for ; err == nil; batches++ {
-		var b *batch.Batch
+		var b *Batch
 		if b, err = l.Next(t.Context()); err == nil {
 			b.Release()
 		}
@@ -385,14 +379,14 @@ func TestAggregatesWhoseWorkerDies(t *testing.T) {
 	for class, want := range map[string]string{
 		"Deadly": "SIGKILL", "Hangs": "took longer than its time limit of 200ms", "Unwritten": "is to be plain JSON, arrays of NumPy and bytes: Object of type set",
 	} {
-		var lost []record.Lost
+		var lost []Lost
 		steps := numbersUpTo(21) + fmt.Sprintf(`{"aggregate":{"function":"gatherers:%s"%s},"failures":{"time_limit":0.2}},{"batch":{"size":2}}`, class, gives)
-		l := openObject(t, steps, Config{OnError: ops.Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{OnError: Skip, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		for range 2 {
 			var err error
 			batches := 0
 			for ; err == nil; batches++ {
-				var b *batch.Batch
+				var b *Batch
 				if b, err = l.Next(t.Context()); err == nil {
 					b.Release()
 				}
@@ -402,7 +396,7 @@ func TestAggregatesWhoseWorkerDies(t *testing.T) {
 				class != "Unwritten" && (bad.Key != "7" || batches != 2 || !strings.Contains(err.Error(), "what its object had gathered is lost, and so the run ends")) {
 				t.Errorf("%s: behind %d batches: %v, lost %v", class, batches, err, lost)
 			}
-			if err := l.Start(resume.State{}, nil); err != nil {
+			if err := l.Start(State{}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -459,7 +453,7 @@ func TestAggregatesThatAreRefused(t *testing.T) {
 		want  string
 	}{
 		{pairs + `{"batch":{"size":2}}`, Config{WorldSize: 2}, `aggregate "aggregate" with world_size 2: ranks could yield different numbers of batches; say steps_per_epoch`},
-		{pairs + `{"batch":{"size":2}}`, Config{OnError: ops.Replace}, `on_error="replace": "aggregate" makes samples of several, and no other can be had in the place of a bad one; use "skip", or say "replace" at steps before it`},
+		{pairs + `{"batch":{"size":2}}`, Config{OnError: Replace}, `on_error="replace": "aggregate" makes samples of several, and no other can be had in the place of a bad one; use "skip", or say "replace" at steps before it`},
 		{pairs + `{"map":{"function":"stages:bare"},"failures":{"on_error":"replace"}},{"batch":{"size":2}}`, Config{}, `on_error="replace" of the step "map": "aggregate" makes samples of several`},
 		{numbersUpTo(9) + `{"aggregate":{"function":"gatherers:Pairs"},"failures":{"retries":2}},{"batch":{"size":2}}`, Config{}, `the object has been given the sample already`},
 		{numbersUpTo(9) + `{"route":{"by":"n","branches":[{"steps":[{"aggregate":{"function":"gatherers:Pairs"}}]}]}},{"batch":{"size":2}}`, Config{}, `gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or behind it`},

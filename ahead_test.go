@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-
 	"golang.org/x/sys/unix"
 
 	"headrace/internal/leak"
+	"headrace/internal/ops"
 )
 
 // Steps whose functions are in testdata/python/ahead.py: of numbers large arrays, and of these numbers again.
@@ -106,7 +105,7 @@ func TestNobodyWaitsForRoomForEver(t *testing.T) {
 		"replaced": {numbersUpTo(60) + two + "," + picky, 2 * large, 120},
 	} {
 		for _, order := range []Order{InputOrder, CompletionOrder} {
-			config := Config{Order: order, OnError: ops.Skip, MaxErrors: ErrorCount(100), Memory: new(c.memory)}
+			config := Config{Order: order, OnError: Skip, MaxErrors: ErrorCount(100), Memory: new(c.memory)}
 			l := openObject(t, c.steps+`,{"batch":{"size":2}}`, config, Options{})
 			rows := 0
 			for _, batch := range numbersOfEpoch(t, l, "n") {

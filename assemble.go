@@ -4,22 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/internal/compile"
 	"os"
-
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/source"
-
-	"headrace/internal/ops"
 
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/extern"
+	"headrace/internal/batch"
+	"headrace/internal/compile"
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/internal/record"
+	"headrace/internal/resume"
 	"headrace/internal/scratch"
+	"headrace/internal/source"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -214,8 +211,8 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
 			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
 	}
-	if name, ok := l.failing().Does(ops.Skip, l.recipe); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, ops.Skip, name, l.config.WorldSize, ops.Replace)
+	if name, ok := l.failing().Does(Skip, l.recipe); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
 	}
 	for _, s := range l.recipe.All() {
 		switch s.Args.(type) {
@@ -254,7 +251,7 @@ func (l *Loader) makeMemory(p fuse.Plan) error {
 		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
 			ErrConfig, limit, l.layout.Rows, small.Need)
 	}
-	_, notes := l.failing().Does(ops.Replace, l.recipe)
+	_, notes := l.failing().Does(Replace, l.recipe)
 	l.slots = &batch.Slots{Layout: &l.layout, Arena: l.arena, Held: l.held, Notes: notes, Ledger: l.options.Ledger}
 	return err
 }
@@ -316,20 +313,20 @@ func (l *Loader) describe(p fuse.Plan) {
 		i.Rows = l.size()
 	}
 
-	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Begin: resume.State{
-		Version: resume.Version, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
-		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]resume.SourceState{},
+	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Begin: State{
+		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
+		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
 	}}
 
 	for _, s := range l.sources {
 		l.extent.Splits[s.Name] = s.Split
 		if s.Iterated() {
 			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
-			l.extent.Begin.Sources[s.Name] = resume.SourceState{Object: &source.ObjectState{}}
+			l.extent.Begin.Sources[s.Name] = SourceState{Object: &ObjectState{}}
 			continue
 		}
 		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Split.Samples, SamplesPerEpoch: s.Split.Len(), First: s.First})
-		l.extent.Begin.Sources[s.Name] = resume.SourceState{Samples: s.Split.Samples}
+		l.extent.Begin.Sources[s.Name] = SourceState{Samples: s.Split.Samples}
 		i.Samples += s.Split.Samples
 	}
 
@@ -371,7 +368,7 @@ func (l *Loader) describe(p fuse.Plan) {
 	}
 
 	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
-	_, skips := l.failing().Does(ops.Skip, l.recipe)
+	_, skips := l.failing().Does(Skip, l.recipe)
 	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1)
 
 	i.Epochs = l.config.Epochs
@@ -380,7 +377,7 @@ func (l *Loader) describe(p fuse.Plan) {
 
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
 	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.compiled.Gathers == nil
-	i.State = l.extent.Settled(resume.State{})
+	i.State = l.extent.Settled(State{})
 }
 
 // counted has a zero for each stage with a limit of its own; nil: there is none.

@@ -11,13 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-
 	"pgregory.net/rapid"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 )
 
 // chain draws steps from decode_image to batch, in the notation of recipes.
@@ -86,8 +83,8 @@ func TestPassesGiveThePixelsOfTheOneOperation(t *testing.T) {
 		load := func(fuse bool) ([][]row, []string) {
 			var lost []string
 			workers := rapid.IntRange(1, 3).Draw(rt, "workers")
-			l, err := Open(t.Context(), r, Config{Epochs: new(1), Fuse: &fuse, OnError: ops.Skip, MaxErrors: ErrorRate(1), Workers: &workers},
-				Options{Lost: func(l record.Lost) { lost = append(lost, l.Key) }})
+			l, err := Open(t.Context(), r, Config{Epochs: new(1), Fuse: &fuse, OnError: Skip, MaxErrors: ErrorRate(1), Workers: &workers},
+				Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
 			if err != nil {
 				rt.Fatal(err)
 			}

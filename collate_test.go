@@ -14,13 +14,9 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/arena"
 	"headrace/extern"
+	"headrace/internal/batch"
 	"headrace/internal/leak"
 	"headrace/internal/record"
 	"headrace/pipe"
@@ -30,7 +26,7 @@ import (
 )
 
 // wholeOf is a batch that was made whole, by field.
-func wholeOf(b *batch.Batch, l *Loader) map[string]string {
+func wholeOf(b *Batch, l *Loader) map[string]string {
 	all := map[string]string{}
 	for _, f := range l.Info().Fields {
 		if f.Kind == sample.Text {
@@ -44,9 +40,9 @@ func wholeOf(b *batch.Batch, l *Loader) map[string]string {
 }
 
 // wholeBatches are the batches that are left, and the states at their boundaries.
-func wholeBatches(t *testing.T, l *Loader) (all []map[string]string, states []resume.State) {
+func wholeBatches(t *testing.T, l *Loader) (all []map[string]string, states []State) {
 	t.Helper()
-	states = walk(t, l, func(b *batch.Batch) { all = append(all, wholeOf(b, l)) })
+	states = walk(t, l, func(b *Batch) { all = append(all, wholeOf(b, l)) })
 	return all, states
 }
 
@@ -284,7 +280,7 @@ func TestTroubleOfOneBatch(t *testing.T) {
 	lost := map[string]error{}
 	o := Options{
 		Python: pythonHere(t, troubles(t, map[int]string{2: "die", 5: "raise", 7: "misfit", 11: "hang"})),
-		Lost:   func(l record.Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
+		Lost:   func(l Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
 	}
 	letters := filepath.Join(t.TempDir(), "letters")
 	l := openCollate(t, root, fmt.Sprintf(gatheredStep, `,"failures":{"on_error":"skip","max_errors":4,"time_limit":3}`), Config{DeadLetters: recipe.Path(letters)}, o)
@@ -350,14 +346,14 @@ func TestRetriesAndRaiseOfCollate(t *testing.T) {
 		config   Config
 	}{
 		"max_errors of the step": {`,"failures":{"on_error":"skip","max_errors":1}`, Config{}},
-		"max_errors":             {``, Config{OnError: ops.Skip, MaxErrors: ErrorCount(3)}},
+		"max_errors":             {``, Config{OnError: Skip, MaxErrors: ErrorCount(3)}},
 	} {
 		o := Options{Python: pythonHere(t, troubles(t, map[int]string{3: "raise", 6: "raise"}))}
 		l := openCollate(t, root, fmt.Sprintf(gatheredStep, c.failures), c.config, o)
 		var err error
 		batches := 0
 		for ; err == nil; batches++ {
-			var b *batch.Batch
+			var b *Batch
 			if b, err = l.Next(t.Context()); err == nil {
 				b.Release()
 			}
@@ -374,16 +370,16 @@ func TestCollateIsNotReplaced(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 8)
 	var replaced []string
-	o := Options{Python: pythonHere(t, troubles(t, map[int]string{1: "raise", 4: "raise"})), Lost: func(l record.Lost) { replaced = append(replaced, filepath.Base(l.Key)) }}
+	o := Options{Python: pythonHere(t, troubles(t, map[int]string{1: "raise", 4: "raise"})), Lost: func(l Lost) { replaced = append(replaced, filepath.Base(l.Key)) }}
 	steps := strings.Replace(toldStep, `{"batch":{"size":4}}`, `{"batch":{"size":4,"collate":{"function":"stages:joined","fields":["key","image"],"gives":{"key":"text","image":{"dtype":"uint8","shape":[null,8,8,3]}}}}}`, 1)
-	l := openCollate(t, root, fmt.Sprintf(steps, ""), Config{OnError: ops.Replace}, o)
+	l := openCollate(t, root, fmt.Sprintf(steps, ""), Config{OnError: Replace}, o)
 	if got, _ := wholeBatches(t, l); len(got) != 2 || len(replaced) != 2 || l.Epoch().Replaced != 2 || strings.Contains(got[0]["key"], "001") {
 		t.Errorf("%v came, in the place of %v", got, replaced)
 	}
 	nothingHeld(t, l)
 
 	o.Python = pythonHere(t, troubles(t, map[int]string{3: "raise"}))
-	l = openCollate(t, root, fmt.Sprintf(gatheredStep, ""), Config{OnError: ops.Replace}, o)
+	l = openCollate(t, root, fmt.Sprintf(gatheredStep, ""), Config{OnError: Replace}, o)
 	b, err := l.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -403,7 +399,7 @@ func TestBatchesThatDoNotFit(t *testing.T) {
 	if n := l.Info().SlotBytes; n != 128 { // twice a first batch of one byte and nothing
 		t.Errorf("slots of %d bytes", n)
 	}
-	var held []*batch.Batch
+	var held []*Batch
 	for n := 0; n < 20; n += 2 {
 		b, err := l.Next(t.Context())
 		if err != nil {
@@ -435,10 +431,10 @@ func TestLargeBatchesThatAreHeld(t *testing.T) {
 	leak.Check(t)
 	root, _ := pictureFolder(t, 20)
 	l := openCollate(t, root, `{"batch":{"size":2,"collate":{"function":"stages:growing","fields":["key"],"workers":1}}}`, Config{HoldLimit: new(int64(1 << 20)), Prefetch: 1}, Options{})
-	var held []*batch.Batch
+	var held []*Batch
 	var err error
 	for err == nil {
-		var b *batch.Batch
+		var b *Batch
 		if b, err = l.Next(t.Context()); err == nil {
 			held = append(held, b)
 		}

@@ -5,27 +5,25 @@ import (
 	"fmt"
 	"strings"
 
-	"headrace/internal/ops"
-
 	"headrace/recipe"
 )
 
 // Config says how a recipe is run: for whom, how often, with how much. Its zero value runs endless epochs for one consumer, in input order,
 // and stops at the first bad sample. docs/protocol.md states its JSON form.
 type Config struct {
-	Epochs         *int        `json:"epochs" min:"0" doc:"number of epochs; null: without end"`                                                                                                                                                                     // nil: without end
-	Rank           int         `json:"rank"`                                                                                                                                                                                                                         // this consumer among WorldSize that share the data
-	WorldSize      int         `json:"world_size"`                                                                                                                                                                                                                   // 0: 1
-	LocalWorldSize int         `json:"local_world_size"`                                                                                                                                                                                                             // consumers that share this machine; 0: 1
-	Workers        *int        `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`                                                                                                                         // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: one and a half times as many
-	Order          Order       `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`                                                                                            // "": InputOrder
-	Memory         *int64      `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`                                                                              // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
-	HoldLimit      *int64      `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`                                                                                             // bytes of batches that the consumer may hold; nil: half of what is available
-	OnError        ops.OnError `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"` // "": Raise
-	MaxErrors      MaxErrors   `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`                                                // with Skip and Replace; zero: 1 %, at least 10
-	StepsPerEpoch  *int        `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`                                                                               // nil: as many as there are
-	StallAfter     *float64    `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`                                                                                                       // seconds in which nothing moves before Options.Warn is told what is waited for; 0: never; nil: 300
-	Prefetch       int         `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                                                                                          // batches ready ahead of the consumer; 0: 2
+	Epochs         *int      `json:"epochs" min:"0" doc:"number of epochs; null: without end"`                                                                                                                                                                     // nil: without end
+	Rank           int       `json:"rank"`                                                                                                                                                                                                                         // this consumer among WorldSize that share the data
+	WorldSize      int       `json:"world_size"`                                                                                                                                                                                                                   // 0: 1
+	LocalWorldSize int       `json:"local_world_size"`                                                                                                                                                                                                             // consumers that share this machine; 0: 1
+	Workers        *int      `json:"workers" min:"1" max:"256" doc:"samples in hand at once; null: one and a half times the usable cores"`                                                                                                                         // samples in hand at once, of which the usable cores / LocalWorldSize are worked on; nil: one and a half times as many
+	Order          Order     `json:"order" choices:"input,completion" doc:"input, the default: the same batches in every run; completion: fast samples pass slow ones"`                                                                                            // "": InputOrder
+	Memory         *int64    `json:"memory" unit:"bytes" min:"1" doc:"bytes for samples and batches, also as text such as 2GiB; null: a quarter of what is available, at most 2 GiB"`                                                                              // byte budget; nil: a quarter of what is available, at most 2 GiB, / LocalWorldSize
+	HoldLimit      *int64    `json:"hold_limit" unit:"bytes" min:"1" doc:"bytes of batches that the consumer may hold, also as text; null: half of what is available"`                                                                                             // bytes of batches that the consumer may hold; nil: half of what is available
+	OnError        OnError   `json:"on_error" choices:"raise,skip,replace" doc:"raise, the default: the first bad sample stops the run; skip: bad samples are left out, counted and named; replace: another sample of the same source comes in the place of each"` // "": Raise
+	MaxErrors      MaxErrors `json:"max_errors" doc:"with skip and replace, how many samples of an epoch may be bad: a whole number of them, or a share with a decimal point such as 0.01; null: 1 %, at least 10"`                                                // with Skip and Replace; zero: 1 %, at least 10
+	StepsPerEpoch  *int      `json:"steps_per_epoch" min:"1" doc:"batches of every epoch, on every rank: what is left is dropped, and less is an error; null: as many as there are"`                                                                               // nil: as many as there are
+	StallAfter     *float64  `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`                                                                                                       // seconds in which nothing moves before Options.Warn is told what is waited for; 0: never; nil: 300
+	Prefetch       int       `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                                                                                          // batches ready ahead of the consumer; 0: 2
 
 	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
 	// stage of its own, with statistics of its own, which stores its pixels for the next: slower, to look for what an operation does or
@@ -81,18 +79,18 @@ func (c Config) Check() error {
 	refuse(c.LocalWorldSize < 1, "local_world_size is %d: takes a number from 1 on", c.LocalWorldSize)
 	refuse(c.Workers != nil && (*c.Workers < 1 || *c.Workers > maxWorkers), "workers is %d: takes 1 to %d, or null for the default", deref(c.Workers), maxWorkers)
 	refuse(c.Order != InputOrder && c.Order != CompletionOrder, "order is %q: takes %q or %q", c.Order, InputOrder, CompletionOrder)
-	refuse(c.OnError != ops.Raise && c.OnError != ops.Skip && c.OnError != ops.Replace, "on_error is %q: takes %q, %q or %q", c.OnError, ops.Raise, ops.Skip, ops.Replace)
+	refuse(c.OnError != Raise && c.OnError != Skip && c.OnError != Replace, "on_error is %q: takes %q, %q or %q", c.OnError, Raise, Skip, Replace)
 	refuse(c.Memory != nil && *c.Memory < 1, "memory is %d: takes a number of bytes", deref(c.Memory))
 	refuse(c.HoldLimit != nil && *c.HoldLimit < 1, "hold_limit is %d: takes a number of bytes", deref(c.HoldLimit))
 	refuse(c.StepsPerEpoch != nil && *c.StepsPerEpoch < 1, "steps_per_epoch is %d: takes a number of batches, or null for all that there are", deref(c.StepsPerEpoch))
 	refuse(c.StallAfter != nil && !(*c.StallAfter >= 0 && *c.StallAfter <= mostStallAfter), "stall_after is %v: takes seconds from 0, for never, to %d, or null for 300", deref(c.StallAfter), int(mostStallAfter))
 	refuse(c.Prefetch < 1 || c.Prefetch > 1000, "prefetch is %d: takes 1 to 1000 batches", c.Prefetch)
-	refuse(c.OnError == ops.Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q or %q", ops.Raise, ops.Skip, ops.Replace)
+	refuse(c.OnError == Raise && c.MaxErrors.Given(), "max_errors has no meaning with on_error=%q: the first bad sample stops the run; use on_error=%q or %q", Raise, Skip, Replace)
 	bad := c.MaxErrors.Check()
 	refuse(bad != nil, "max_errors %w", bad)
 
 	// Ranks that lose different samples would yield different numbers of batches, and the collective operations of training would hang.
-	refuse(c.OnError == ops.Skip && c.WorldSize > 1 && c.StepsPerEpoch == nil, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ops.Skip, c.WorldSize, ops.Replace)
+	refuse(c.OnError == Skip && c.WorldSize > 1 && c.StepsPerEpoch == nil, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", Skip, c.WorldSize, Replace)
 
 	return errors.Join(mistakes...)
 }
@@ -104,7 +102,7 @@ func (c Config) withDefaults() Config {
 		c.Order = InputOrder
 	}
 	if c.OnError == "" {
-		c.OnError = ops.Raise
+		c.OnError = Raise
 	}
 	if c.Prefetch == 0 {
 		c.Prefetch = 2

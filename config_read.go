@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"headrace/internal/ops"
-
 	"headrace/internal/bytesize"
 	"headrace/internal/words"
 	"headrace/recipe"
@@ -195,7 +193,7 @@ func (s setting) takes(field any) string {
 	switch field.(type) {
 	case *MaxErrors:
 		return "a whole number of samples or a rate like 0.01"
-	case *Order, *ops.OnError, *recipe.Path:
+	case *Order, *OnError, *recipe.Path:
 		return "text"
 	case **float64:
 		return "a number of seconds"

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-
 	"headrace/recipe"
 )
 
@@ -65,7 +63,7 @@ func TestConfigOfAFile(t *testing.T) {
 		t.Errorf("without a section: %+v, %v", c, err)
 	}
 	c, err := read(`loader: {epochs: "${n}", memory: "${amount}", hold_limit: 2048, on_error: skip, max_errors: 1.0, order: completion, workers: null}`)
-	if err != nil || *c.Epochs != 7 || *c.Memory != 1<<30 || *c.HoldLimit != 2048 || c.OnError != ops.Skip || c.MaxErrors != ErrorRate(1) || c.Order != CompletionOrder || c.Workers != nil {
+	if err != nil || *c.Epochs != 7 || *c.Memory != 1<<30 || *c.HoldLimit != 2048 || c.OnError != Skip || c.MaxErrors != ErrorRate(1) || c.Order != CompletionOrder || c.Workers != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for loader, want := range map[string]string{

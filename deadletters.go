@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"headrace/internal/machine"
-	"headrace/internal/record"
 	"headrace/recipe"
 )
 
@@ -115,7 +114,7 @@ func holdsDeadLetters(file *os.File) bool {
 }
 
 // add writes a line, at once and in one piece: several processes may write to one file. That it cannot is told once, and does not end the run.
-func (d *deadLetters) add(of record.Lost) {
+func (d *deadLetters) add(of Lost) {
 	if d.file == nil {
 		return
 	}

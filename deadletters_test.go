@@ -14,14 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 )
@@ -55,9 +49,9 @@ func TestDeadLetters(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "bad\xff.jsonl")
 	var told []deadLetter
-	for _, c := range []Config{{OnError: ops.Skip}, {OnError: ops.Replace, WorldSize: 2, Rank: 1}, {OnError: ops.Replace, Fuse: new(false)}} {
+	for _, c := range []Config{{OnError: Skip}, {OnError: Replace, WorldSize: 2, Rank: 1}, {OnError: Replace, Fuse: new(false)}} {
 		c.Epochs, c.DeadLetters = new(2), recipe.Path(file)
-		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l record.Lost) {
+		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
 			told = append(told, deadLetter{c.Rank, l.ID.Epoch, l.ID.Source, l.ID.Pos, l.ID.Index, []int64{}, recipe.Path(l.Key), l.Stage, l.Cause().Error(), l.Replaced})
 		}})
 		drain(t, l)
@@ -85,7 +79,7 @@ func TestDeadLettersThatCannotBeWritten(t *testing.T) {
 		}
 	}
 	var warned []string
-	l := openLoader(t, r, Config{Epochs: new(2), OnError: ops.Skip, DeadLetters: "/dev/full"}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
+	l := openLoader(t, r, Config{Epochs: new(2), OnError: Skip, DeadLetters: "/dev/full"}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
 	if n := len(drain(t, l)) + len(drain(t, l)); n != 4 {
 		t.Errorf("%d batches", n)
 	}
@@ -101,18 +95,18 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 	for _, name := range []string{"003.jpg", "009.jpg", "014.jpg", "020.jpg"} {
 		phototest.Spoil(t, root, name)
 	}
-	for _, kind := range []ops.OnError{ops.Skip, ops.Replace} {
+	for _, kind := range []OnError{Skip, Replace} {
 		for most, fails := range map[int]bool{3: true, 4: false} {
 			r := augmented(t, root, `{"size":3}`)
 			r.Steps[2].Failures = &recipe.Failures{OnError: string(kind), MaxErrors: new(ErrorCount(most))}
 			name := fmt.Sprint(kind, most)
 			c := Config{Epochs: new(1), OnError: kind, MaxErrors: ErrorCount(0)}
 			whole := openLoader(t, r, c, Options{})
-			var states []resume.State
+			var states []State
 			end := error(nil)
 			for end == nil {
 				states = append(states, whole.State())
-				var b *batch.Batch
+				var b *Batch
 				if b, end = whole.Next(t.Context()); end == nil {
 					b.Release()
 				}
@@ -125,7 +119,7 @@ func TestErrorsOfStepsAreCountedOverAResume(t *testing.T) {
 			}
 			for i, s := range states {
 				text, err := json.Marshal(s)
-				var from resume.State
+				var from State
 				if err := errors.Join(err, json.Unmarshal(text, &from)); err != nil {
 					t.Fatal(err)
 				}
@@ -154,7 +148,7 @@ func TestErrorsOfOtherStages(t *testing.T) {
 	}
 	for stage := range l.State().Errors {
 		s.Errors = map[string]int64{stage: -1}
-		if err := l.Check(s); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), "counts -1 errors") {
+		if err := l.Check(s); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "counts -1 errors") {
 			t.Error(err)
 		}
 	}

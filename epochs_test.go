@@ -7,11 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/internal/record"
@@ -28,7 +23,7 @@ func TestAResumedEpochIsCountedWhole(t *testing.T) {
 	}
 	for _, order := range []Order{InputOrder, CompletionOrder} {
 		for _, batch := range []string{`{"size":4}`, `{"size":4,"drop_last":true}`} {
-			config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3), Order: order}
+			config := Config{Epochs: new(2), OnError: Skip, Workers: new(3), Order: order}
 			l := openLoader(t, augmented(t, root, batch), config, Options{})
 			want := EpochSummary{Batches: 9, Samples: 34, Lost: 3}
 			if strings.Contains(batch, "drop_last") {
@@ -69,8 +64,8 @@ func TestAResumedEpochIsCountedWhole(t *testing.T) {
 }
 
 // placed is a record of a place in the source "files".
-func placed(epoch int, at resume.SourceState) resume.State {
-	return resume.State{Epoch: epoch, Sources: map[string]resume.SourceState{"files": at}, Batches: (at.Position - int64(len(at.Lost))) / 4}
+func placed(epoch int, at SourceState) State {
+	return State{Epoch: epoch, Sources: map[string]SourceState{"files": at}, Batches: (at.Position - int64(len(at.Lost))) / 4}
 }
 
 func TestPlacesAtTheEnd(t *testing.T) {
@@ -78,22 +73,22 @@ func TestPlacesAtTheEnd(t *testing.T) {
 	root := phototest.Folder(t, 10)
 	for name, c := range map[string]struct {
 		epochs  *int
-		from    resume.State
+		from    State
 		batches int // of the first epoch
 		ended   []EpochSummary
 	}{
-		"no epochs":                 {new(0), resume.State{}, 0, nil},
-		"behind the last epoch":     {new(2), resume.State{Epoch: 2}, 0, nil},
-		"far behind the last":       {new(2), resume.State{Epoch: 5}, 0, nil},
-		"the end of the last":       {new(2), placed(1, resume.SourceState{Position: 10}), 0, nil},
-		"the end of the first":      {new(2), placed(0, resume.SourceState{Position: 10}), 3, []EpochSummary{{Epoch: 1, Batches: 3, Samples: 10, Last: true}}},
-		"only losses are left":      {new(1), placed(0, resume.SourceState{Position: 8, Lost: []int64{9, 8, 9}}), 0, []EpochSummary{{Batches: 1, Samples: 8, Lost: 2, Last: true}}},
-		"the last sample is left":   {new(1), placed(0, resume.SourceState{Position: 9, Lost: []int64{3}}), 1, []EpochSummary{{Batches: 3, Samples: 9, Lost: 1, Last: true}}},
-		"a date is the epoch":       {nil, resume.State{Epoch: 20261121}, 3, []EpochSummary{{Epoch: 20261121, Batches: 3, Samples: 10}}},
-		"holes before the end":      {new(1), placed(0, resume.SourceState{Position: 2, Ahead: [][2]int64{{4, 10}}}), 1, []EpochSummary{{Batches: 1, Samples: 10, Last: true}}},
-		"nothing but losses so far": {new(1), placed(0, resume.SourceState{Position: 2, Lost: []int64{0, 1}}), 2, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
+		"no epochs":                 {new(0), State{}, 0, nil},
+		"behind the last epoch":     {new(2), State{Epoch: 2}, 0, nil},
+		"far behind the last":       {new(2), State{Epoch: 5}, 0, nil},
+		"the end of the last":       {new(2), placed(1, SourceState{Position: 10}), 0, nil},
+		"the end of the first":      {new(2), placed(0, SourceState{Position: 10}), 3, []EpochSummary{{Epoch: 1, Batches: 3, Samples: 10, Last: true}}},
+		"only losses are left":      {new(1), placed(0, SourceState{Position: 8, Lost: []int64{9, 8, 9}}), 0, []EpochSummary{{Batches: 1, Samples: 8, Lost: 2, Last: true}}},
+		"the last sample is left":   {new(1), placed(0, SourceState{Position: 9, Lost: []int64{3}}), 1, []EpochSummary{{Batches: 3, Samples: 9, Lost: 1, Last: true}}},
+		"a date is the epoch":       {nil, State{Epoch: 20261121}, 3, []EpochSummary{{Epoch: 20261121, Batches: 3, Samples: 10}}},
+		"holes before the end":      {new(1), placed(0, SourceState{Position: 2, Ahead: [][2]int64{{4, 10}}}), 1, []EpochSummary{{Batches: 1, Samples: 10, Last: true}}},
+		"nothing but losses so far": {new(1), placed(0, SourceState{Position: 2, Lost: []int64{0, 1}}), 2, []EpochSummary{{Batches: 2, Samples: 8, Lost: 2, Last: true}}},
 	} {
-		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: c.epochs, OnError: ops.Skip, Memory: new(int64(1 << 20))}, Options{})
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: c.epochs, OnError: Skip, Memory: new(int64(1 << 20))}, Options{})
 		if err := l.Start(c.from, nil); err != nil {
 			t.Fatal(name, err)
 		}
@@ -157,10 +152,10 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 8), `{"size":4}`), Config{Epochs: new(1)}, Options{})
 	for _, end := range []error{io.EOF, pipe.ErrDone} {
-		l.compiled.Flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*batch.Batch, error) {
+		l.compiled.Flow = pipe.Map(pipe.From(l.sources[0].Name, l.sources[0]), func(_ context.Context, it *record.Record) (*Batch, error) {
 			return nil, &sample.Error{Key: it.Key, Err: end}
 		}, pipe.Opts{Name: "fail"})
-		if err := l.Start(resume.State{}, nil); err != nil {
+		if err := l.Start(State{}, nil); err != nil {
 			t.Fatal(err)
 		}
 		var bad *sample.Error
@@ -176,12 +171,12 @@ func TestAFailureThatWrapsEOFEndsNoEpoch(t *testing.T) {
 // What a state has lost counts: a run that had lost too many cannot go on by being resumed.
 func TestAStateThatHasLostTooManyIsTold(t *testing.T) {
 	leak.Check(t)
-	l := openLoader(t, augmented(t, phototest.Folder(t, 20), `{"size":4}`), Config{OnError: ops.Skip, MaxErrors: ErrorCount(1)}, Options{})
+	l := openLoader(t, augmented(t, phototest.Folder(t, 20), `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})
 	for _, c := range []struct {
 		lost []int64
 		bad  bool
 	}{{[]int64{2, 1}, true}, {[]int64{2}, false}, {[]int64{2, 2}, false}} {
-		if err := l.Start(placed(0, resume.SourceState{Position: 4, Lost: c.lost}), nil); err != nil {
+		if err := l.Start(placed(0, SourceState{Position: 4, Lost: c.lost}), nil); err != nil {
 			t.Fatal(err)
 		}
 		b, err := l.Next(t.Context())

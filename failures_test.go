@@ -13,14 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -35,7 +29,7 @@ type asTold struct {
 var (
 	hooks    sync.Map // of func(context.Context, sample.ID) error, by name
 	toldOnce = sync.OnceValue(func() error {
-		return ops.Register("as_told", "Does what it is told.", func() ops.Operation[troubleIn, struct{}] { return new(asTold) })
+		return Register("as_told", "Does what it is told.", func() Operation[troubleIn, struct{}] { return new(asTold) })
 	})
 )
 
@@ -51,7 +45,7 @@ func telling(t *testing.T, f *recipe.Failures, do func(context.Context, sample.I
 		t.Fatal(err)
 	}
 	hooks.Store(t.Name(), do)
-	return recipe.Step{Args: ops.Args(&asTold{t.Name()}), Failures: f}
+	return recipe.Step{Args: Args(&asTold{t.Name()}), Failures: f}
 }
 
 // flow is a recipe with a step before decoding.
@@ -90,10 +84,10 @@ func TestReplacedSamplesLeaveBatchesAsTheyAre(t *testing.T) {
 	}
 	for _, world := range []int{1, 2} {
 		for _, c := range []Config{{Workers: new(1)}, {Workers: new(5)}, {Workers: new(3), Fuse: new(false)}, {Workers: new(4), Memory: new(int64(1 << 15))}} {
-			c.Epochs, c.OnError, c.WorldSize = new(2), ops.Replace, world
+			c.Epochs, c.OnError, c.WorldSize = new(2), Replace, world
 			for c.Rank = range world {
 				var lost []string
-				l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l record.Lost) {
+				l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
 					if lost = append(lost, filepath.Base(l.Key)); !l.Replaced || l.Err == nil || l.Stage == "" {
 						t.Errorf("%+v", l)
 					}
@@ -134,8 +128,8 @@ func TestRunsThatReplaceGoOnAtEveryBatch(t *testing.T) {
 	for _, name := range []string{"003.jpg", "017.jpg", "018.jpg", "036.jpg"} {
 		phototest.Spoil(t, root, name)
 	}
-	cutAnywhere(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Replace, Workers: new(3)})
-	cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: ops.Replace, Workers: new(2), Fuse: new(false)})
+	cutAnywhere(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, Workers: new(3)})
+	cutAnywhere(t, augmented(t, root, `{"size":4,"drop_last":true}`), Config{OnError: Replace, Workers: new(2), Fuse: new(false)})
 }
 
 // Bad samples behind merges and routes: what is left of the others comes in the same order, and others in their places are of the same source and branch.
@@ -146,7 +140,7 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 	phototest.Spoil(t, g.root(0), "004.jpg")
 	phototest.Spoil(t, g.root(1), "007.jpg")
 	r := g.recipe("", `{"batch":{"size":4}}`)
-	for _, c := range []Config{{OnError: ops.Skip}, {OnError: ops.Replace}, {OnError: ops.Skip, Fuse: new(false)}, {OnError: ops.Replace, Fuse: new(false)}} {
+	for _, c := range []Config{{OnError: Skip}, {OnError: Replace}, {OnError: Skip, Fuse: new(false)}, {OnError: Replace, Fuse: new(false)}} {
 		c.Workers = new(3)
 		cutAnywhere(t, r, c)
 	}
@@ -175,7 +169,7 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 		}
 	}
 	whole := inTurns(lists, false)
-	replaced := keys(openLoader(t, r, Config{Epochs: new(1), OnError: ops.Replace}, Options{}))
+	replaced := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Replace}, Options{}))
 	if len(replaced) != len(whole) {
 		t.Fatalf("%d samples of %d", len(replaced), len(whole))
 	}
@@ -194,7 +188,7 @@ func TestTreesWithBadSamplesGoOnAtEveryBatch(t *testing.T) {
 	for _, r := range inTurns(lists, false) {
 		skipped = append(skipped, r.key)
 	}
-	if got := keys(openLoader(t, r, Config{Epochs: new(1), OnError: ops.Skip}, Options{})); !slices.Equal(got, skipped) {
+	if got := keys(openLoader(t, r, Config{Epochs: new(1), OnError: Skip}, Options{})); !slices.Equal(got, skipped) {
 		t.Errorf("%v\nexpected %v", got, skipped)
 	}
 }
@@ -207,7 +201,7 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	var told []string
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Replace, MaxErrors: ErrorCount(2)}, Options{Lost: func(l record.Lost) { told = append(told, filepath.Base(l.Key)) }})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Replace, MaxErrors: ErrorCount(2)}, Options{Lost: func(l Lost) { told = append(told, filepath.Base(l.Key)) }})
 	rows, lost := substituted(t, root, 0, 0, 1, bad)
 	var got [][]row
 	for {
@@ -232,7 +226,7 @@ func TestTooManyReplacedEndTheRunBeforeTheBatch(t *testing.T) {
 	compare(t, "before it", got, slices.Collect(slices.Chunk(rows, 4))[:len(got)])
 }
 
-func rowsOf(t *testing.T, b *batch.Batch) []row {
+func rowsOf(t *testing.T, b *Batch) []row {
 	t.Helper()
 	defer b.Release()
 	return rows(t, b)
@@ -246,7 +240,7 @@ func TestNothingIsLeftToReplaceWith(t *testing.T) {
 		for i := range n {
 			phototest.Spoil(t, root, fmt.Sprintf("%03d.jpg", i))
 		}
-		l := openLoader(t, augmented(t, root, `{"size":1}`), Config{OnError: ops.Replace}, Options{})
+		l := openLoader(t, augmented(t, root, `{"size":1}`), Config{OnError: Replace}, Options{})
 		var bad *sample.Error
 		if _, err := l.Next(t.Context()); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || errors.Is(err, ErrTooManyLost) {
 			t.Errorf("%d samples: %v, expected %q", n, err, want)
@@ -295,8 +289,8 @@ func TestReadingIsTriedAgain(t *testing.T) {
 	root := phototest.Folder(t, 6)
 	r := augmented(t, root, `{"size":3}`)
 	r.Steps[0].Failures = &recipe.Failures{Retries: 3, Wait: new(0.001), OnError: "skip"}
-	var lost []record.Lost
-	l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+	var lost []Lost
+	l, err := Open(t.Context(), r, Config{Epochs: new(1)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +298,7 @@ func TestReadingIsTriedAgain(t *testing.T) {
 	if err := os.Remove(photographs(t, root)[2]); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Start(resume.State{}, nil); err != nil {
+	if err := l.Start(State{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(drain(t, l)); n != 2 || len(lost) != 1 || lost[0].Stage != "read" || !errors.Is(lost[0].Err, fs.ErrNotExist) {
@@ -365,7 +359,7 @@ func TestTimeLimits(t *testing.T) {
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { l.Close() })
-				if err := l.Start(resume.State{}, nil); err != nil {
+				if err := l.Start(State{}, nil); err != nil {
 					t.Fatal(err)
 				}
 				n, err := rowsUntilError(t, l)

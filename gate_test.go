@@ -3,8 +3,6 @@ package headrace
 import (
 	"testing"
 
-	"headrace/internal/resume"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 )
@@ -22,10 +20,10 @@ func TestSerialLoadersShareAGate(t *testing.T) {
 		{func() { b.begin(g, until(0, 20)) }, 1},
 		{func() { g.widen(4) }, 1},
 		{func() { g.widen(16) }, 1},
-		{func() { a.reached(placed(0, resume.SourceState{Position: 9})) }, 1},
-		{func() { a.reached(placed(0, resume.SourceState{Position: 10})) }, 1},
+		{func() { a.reached(placed(0, SourceState{Position: 9})) }, 1},
+		{func() { a.reached(placed(0, SourceState{Position: 10})) }, 1},
 		{func() { a.end() }, 1}, // again
-		{func() { b.reached(placed(1, resume.SourceState{})) }, 16},
+		{func() { b.reached(placed(1, SourceState{})) }, 16},
 		{func() { b.end() }, 16},
 	} {
 		if step.do(); g.gate.Limit() != step.want {
@@ -34,8 +32,8 @@ func TestSerialLoadersShareAGate(t *testing.T) {
 	}
 }
 
-func until(epoch, position int64) *resume.Until {
-	return &resume.Until{Epoch: epoch, Positions: map[string]int64{"files": position}}
+func until(epoch, position int64) *Until {
+	return &Until{Epoch: epoch, Positions: map[string]int64{"files": position}}
 }
 
 func TestAGateIsOpenAgainAfterSerialRuns(t *testing.T) {
@@ -44,8 +42,8 @@ func TestAGateIsOpenAgainAfterSerialRuns(t *testing.T) {
 	g := NewGate()
 	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: new(7)}, Options{Gate: g})
 	limit := g.gate.Limit()
-	for name, until := range map[string]*resume.Until{"passed": until(0, 5), "never reached": until(3, 0)} {
-		if err := l.Start(resume.State{}, until); err != nil {
+	for name, until := range map[string]*Until{"passed": until(0, 5), "never reached": until(3, 0)} {
+		if err := l.Start(State{}, until); err != nil {
 			t.Fatal(err)
 		}
 		if g.gate.Limit() != 1 {
@@ -58,7 +56,7 @@ func TestAGateIsOpenAgainAfterSerialRuns(t *testing.T) {
 		}
 	}
 	// A run that has nothing to do must not close it.
-	if err := l.Start(resume.State{Epoch: 1}, until(5, 0)); err != nil || g.gate.Limit() != limit {
+	if err := l.Start(State{Epoch: 1}, until(5, 0)); err != nil || g.gate.Limit() != limit {
 		t.Fatalf("%v, limit %d", err, g.gate.Limit())
 	}
 }

@@ -10,10 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/pipe"
@@ -23,11 +19,11 @@ import (
 // rankRun is one rank's run over one epoch.
 type rankRun struct {
 	batches [][]row
-	state   resume.State
+	state   State
 }
 
 // runRank goes on from records, as a rank of a world, for some batches of the epoch; a negative number is all that are left.
-func runRank(t *testing.T, r recipe.Recipe, c Config, records []resume.State, batches int) rankRun {
+func runRank(t *testing.T, r recipe.Recipe, c Config, records []State, batches int) rankRun {
 	t.Helper()
 	l, err := Open(t.Context(), r, c, Options{})
 	if err != nil {
@@ -56,14 +52,14 @@ func runRank(t *testing.T, r recipe.Recipe, c Config, records []resume.State, ba
 		b.Release()
 		run.state = l.State()
 	}
-	if again, err := l.Gather([]resume.State{run.state}); err != nil || !slices.Equal(again.Sources["files"].Done, run.state.Sources["files"].Done) {
+	if again, err := l.Gather([]State{run.state}); err != nil || !slices.Equal(again.Sources["files"].Done, run.state.Sources["files"].Done) {
 		t.Fatalf("its own record does not fit: %v", err)
 	}
 	return run
 }
 
 // runWorld runs all ranks of a world.
-func runWorld(t *testing.T, r recipe.Recipe, c Config, world int, records []resume.State, batches func(rank int) int) (runs []rankRun) {
+func runWorld(t *testing.T, r recipe.Recipe, c Config, world int, records []State, batches func(rank int) int) (runs []rankRun) {
 	t.Helper()
 	for rank := range world {
 		c.WorldSize, c.Rank = world, rank
@@ -103,7 +99,7 @@ func TestGlobalBatchesAreTheSameAfterAChangeOfWorldSize(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 7))
 	for range 6 {
 		had := 0
-		var record []resume.State
+		var record []State
 		var worlds []string
 		for had < count {
 			world, n := 1+random.IntN(5), 1+random.IntN(4)
@@ -114,7 +110,7 @@ func TestGlobalBatchesAreTheSameAfterAChangeOfWorldSize(t *testing.T) {
 				t.Fatalf("%v: the last differ", worlds)
 			}
 			had += n
-			record = []resume.State{runs[random.IntN(world)].state}
+			record = []State{runs[random.IntN(world)].state}
 			if s := record[0]; had < count && (s.Batches != int64(had) || len(s.Sources["files"].Done) > 1) {
 				t.Fatalf("%v: the record is %+v", worlds, s)
 			}
@@ -134,7 +130,7 @@ func TestEverySampleComesOnceAfterChangesOfWorldSize(t *testing.T) {
 		r := augmented(t, root, []string{`{"size":3}`, `{"global_size":7}`}[try%2])
 		c := Config{Epochs: new(1), Order: []Order{InputOrder, CompletionOrder}[try/2%2], Workers: new(4)}
 		seen := make(map[string]int)
-		var records []resume.State
+		var records []State
 		history := ""
 		for changes := 0; ; changes++ {
 			world := 1 + random.IntN(5)
@@ -152,7 +148,7 @@ func TestEverySampleComesOnceAfterChangesOfWorldSize(t *testing.T) {
 				}
 				records = append(records, run.state)
 			}
-			if !slices.ContainsFunc(records, func(s resume.State) bool { return s.Epoch == 0 }) {
+			if !slices.ContainsFunc(records, func(s State) bool { return s.Epoch == 0 }) {
 				wrapped := 0
 				for key, n := range seen {
 					if wrapped += n - 1; n > 2 {
@@ -177,19 +173,19 @@ func TestLossesAreNotTriedAgainUnderAnotherWorldSize(t *testing.T) {
 	first := runRank(t, r, Config{Epochs: new(1)}, nil, 3)
 	bad := first.batches[1][2].key
 	phototest.Spoil(t, root, filepath.Base(bad))
-	skipped := runRank(t, r, Config{Epochs: new(1), OnError: ops.Skip}, nil, 3)
+	skipped := runRank(t, r, Config{Epochs: new(1), OnError: Skip}, nil, 3)
 	if lost := skipped.state.Sources["files"].Lost; len(lost) != 1 || len(skipped.batches) != 3 {
 		t.Fatalf("lost %v", lost)
 	}
 	skipped.state.Quarantine = []int64{29, 4, 29}
-	runs := runWorld(t, r, Config{Epochs: new(1)}, 1, []resume.State{skipped.state}, func(int) int { return 0 })
+	runs := runWorld(t, r, Config{Epochs: new(1)}, 1, []State{skipped.state}, func(int) int { return 0 })
 	if got := runs[0].state; len(got.Sources["files"].Lost) != 1 || len(got.Sources["files"].Done) != 0 {
 		t.Errorf("in the same world: %+v", got)
 	}
 	keys := make(map[string]int)
 	for rank := range 2 {
 		l := openLoader(t, r, Config{Epochs: new(1), WorldSize: 2, Rank: rank}, Options{})
-		s, err := l.Gather([]resume.State{skipped.state})
+		s, err := l.Gather([]State{skipped.state})
 		if err != nil || !slices.Equal(s.Quarantine, []int64{4, 29}) {
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -213,21 +209,21 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 	leak.Check(t)
 	root := phototest.Folder(t, 40)
 	inStep, apart := augmented(t, root, `{"global_size":8}`), augmented(t, root, `{"size":2}`)
-	saved := func(r recipe.Recipe, world int) (states []resume.State) {
+	saved := func(r recipe.Recipe, world int) (states []State) {
 		for _, run := range runWorld(t, r, Config{Epochs: new(2)}, world, nil, func(int) int { return 2 }) {
 			states = append(states, run.state)
 		}
 		return states
 	}
 	four, fourApart := saved(inStep, 4), saved(apart, 4)
-	change := func(s resume.State, f func(*resume.State)) resume.State {
+	change := func(s State, f func(*State)) State {
 		at := s.Sources["files"]
-		s.Sources = map[string]resume.SourceState{"files": at}
+		s.Sources = map[string]SourceState{"files": at}
 		f(&s)
 		return s
 	}
-	at := func(f func(*resume.SourceState)) func(*resume.State) {
-		return func(s *resume.State) {
+	at := func(f func(*SourceState)) func(*State) {
+		return func(s *State) {
 			at := s.Sources["files"]
 			f(&at)
 			s.Sources["files"] = at
@@ -236,7 +232,7 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 	three := fourApart[:3]
 	for name, c := range map[string]struct {
 		recipe  recipe.Recipe
-		records []resume.State
+		records []State
 		want    string // none: it is taken
 	}{
 		"in step, one":             {inStep, four[2:3], ""},
@@ -249,17 +245,17 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another recipe"},
 		"twice":                    {apart, append(slices.Clone(three), three[0]), "there are two records of rank 0"},
 		"of different worlds":      {apart, append(slices.Clone(three), saved(apart, 2)...), "world_size is 4 in one and 2 in another"},
-		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *resume.State) { s.Rank = 4 })), "order: the rank is 4"},
-		"no such world":            {apart, []resume.State{change(fourApart[3], func(s *resume.State) { s.WorldSize = -1 })}, "order: the world size is -1"},
-		"an epoch ahead":           {apart, append(slices.Clone(three), change(fourApart[3], func(s *resume.State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
-		"two epochs ahead":         {apart, append(slices.Clone(three), change(fourApart[3], func(s *resume.State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},
-		"another part":             {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *resume.SourceState) { s.Done = [][2]int64{{0, 2}} }))), "ranks 0 and 3 are of different runs"},
-		"half finished":            {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *resume.SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))), "rank 3 has samples of which something is finished and something not"},
-		"in step, but lost some":   {inStep, []resume.State{change(four[0], at(func(s *resume.SourceState) { s.Lost = []int64{1} }))}, "there is none of ranks 1, 2, 3"},
-		"in step, within a batch":  {inStep, []resume.State{change(four[0], at(func(s *resume.SourceState) { s.Position = 3 }))}, "its position is 3, which is not between two batches"},
-		"in step, at other places": {inStep, []resume.State{four[0], change(four[1], func(s *resume.State) { s.Batches = 1 })}, "there is none of ranks 2, 3"},
-		"beyond the end":           {apart, []resume.State{change(fourApart[0], at(func(s *resume.SourceState) { s.Position = 1000 }))}, "the record of rank 0 of 4"},
-		"a part beyond the end":    {apart, []resume.State{change(fourApart[0], at(func(s *resume.SourceState) { s.Done = [][2]int64{{0, 41}} }))}, "finished range"},
+		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Rank = 4 })), "order: the rank is 4"},
+		"no such world":            {apart, []State{change(fourApart[3], func(s *State) { s.WorldSize = -1 })}, "order: the world size is -1"},
+		"an epoch ahead":           {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
+		"two epochs ahead":         {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},
+		"another part":             {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Done = [][2]int64{{0, 2}} }))), "ranks 0 and 3 are of different runs"},
+		"half finished":            {apart, append(slices.Clone(three), change(fourApart[3], at(func(s *SourceState) { s.Lost, s.Open = []int64{5}, []int64{5} }))), "rank 3 has samples of which something is finished and something not"},
+		"in step, but lost some":   {inStep, []State{change(four[0], at(func(s *SourceState) { s.Lost = []int64{1} }))}, "there is none of ranks 1, 2, 3"},
+		"in step, within a batch":  {inStep, []State{change(four[0], at(func(s *SourceState) { s.Position = 3 }))}, "its position is 3, which is not between two batches"},
+		"in step, at other places": {inStep, []State{four[0], change(four[1], func(s *State) { s.Batches = 1 })}, "there is none of ranks 2, 3"},
+		"beyond the end":           {apart, []State{change(fourApart[0], at(func(s *SourceState) { s.Position = 1000 }))}, "the record of rank 0 of 4"},
+		"a part beyond the end":    {apart, []State{change(fourApart[0], at(func(s *SourceState) { s.Done = [][2]int64{{0, 41}} }))}, "finished range"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := openLoader(t, c.recipe, Config{WorldSize: 3, Rank: 1, Epochs: new(2)}, Options{})
@@ -270,10 +266,10 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v\nwant %s", err, c.want)
 			}
-			if err := l.Start(resume.State{Epoch: 1}, nil); err != nil {
+			if err := l.Start(State{Epoch: 1}, nil); err != nil {
 				t.Errorf("and then nothing goes: %v", err)
 			}
 		})
@@ -283,7 +279,7 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		}
 		t.Run(name+", with one's own", func(t *testing.T) {
 			l := openLoader(t, c.recipe, Config{WorldSize: 4, Rank: 1, Epochs: new(2)}, Options{})
-			if s, err := l.Gather(c.records); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), c.want) && name != "another recipe" {
+			if s, err := l.Gather(c.records); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), c.want) && name != "another recipe" {
 				t.Errorf("%+v, %v\nwant %s", s, err, c.want)
 			}
 		})
@@ -298,10 +294,10 @@ func TestTheRecordOfAnotherRank(t *testing.T) {
 	whole := runWorld(t, r, Config{Epochs: new(1)}, 3, nil, func(int) int { return -1 })
 	other := runRank(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 0}, nil, 2).state
 	l := openLoader(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 2}, Options{})
-	if err := l.Start(other, nil); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), "it is the record of rank 0, this is rank 2") {
+	if err := l.Start(other, nil); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "it is the record of rank 0, this is rank 2") {
 		t.Errorf("Start: %v", err)
 	}
-	if got := runRank(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 2}, []resume.State{other}, -1); !equalBatches(got.batches, whole[2].batches[2:]) {
+	if got := runRank(t, r, Config{Epochs: new(1), WorldSize: 3, Rank: 2}, []State{other}, -1); !equalBatches(got.batches, whole[2].batches[2:]) {
 		t.Error("the batches are not those that were left")
 	}
 }
@@ -315,9 +311,9 @@ func TestMergesGoOnUnderAnotherWorldSize(t *testing.T) {
 			"decode_image",{"center_crop":{"size":8}},{"batch":{"size":2}}`, one, two, how)
 		c := Config{Epochs: new(1), Workers: new(3)}
 		seen := make(map[string]int)
-		var records []resume.State
+		var records []State
 		for phase, world := range []int{2, 3, 1} {
-			var next []resume.State
+			var next []State
 			for rank := range world {
 				c.WorldSize, c.Rank = world, rank
 				l := openLoader(t, r, c, Options{})

@@ -16,15 +16,9 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/npy"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/tensor"
 )
@@ -49,7 +43,7 @@ func sequences(t *testing.T, lengths ...int) (root string) {
 var beforeClass = regexp.MustCompile(`/[^"]*(/class)`)
 
 // shownBatch is all of a batch as text.
-func shownBatch(t *testing.T, b *batch.Batch) string {
+func shownBatch(t *testing.T, b *Batch) string {
 	t.Helper()
 	var s strings.Builder
 	for _, f := range b.Slots.Layout.Fields {
@@ -80,7 +74,7 @@ func shownBatch(t *testing.T, b *batch.Batch) string {
 }
 
 // epochOf returns the batches that are left of an epoch, as text, with the state behind each.
-func epochOf(t *testing.T, l *Loader) (all []string, states []resume.State) {
+func epochOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
 	for {
 		b, err := l.Next(t.Context())
@@ -137,7 +131,7 @@ func checkResumes(t *testing.T, steps string, r recipe.Recipe) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var back resume.State
+			var back State
 			if err := json.Unmarshal(text, &back); err != nil {
 				t.Fatal(err)
 			}
@@ -227,9 +221,9 @@ func TestPackedRowsUnderAnotherWorldSize(t *testing.T) {
 	for _, last := range []string{`{"pack":{"length":11,"size":1,"open":2}}`, `{"bucket_batch":{"lengths":[4,10],"size":2}}`} {
 		r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},{"shuffle":{"seed":5}},{"decode_npy":{"dtype":"int32","to":"x"}},`+last, root)
 		seen := map[int64]int{}
-		var records []resume.State
+		var records []State
 		for _, world := range []int{2, 1} {
-			var next []resume.State
+			var next []State
 			for rank := range world {
 				l := openLoader(t, r, Config{Epochs: new(1), WorldSize: world, Rank: rank, StepsPerEpoch: new(4)}, Options{Ledger: true})
 				if records != nil {
@@ -316,9 +310,9 @@ func TestFailuresInGroupedBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	steps := `{"files":{"pattern":%q,"root":"/"}},"decode_image",{"random_rotate90":{"p":0.5}},{"resize_to_bucket":{"sizes":[[8,6],[6,8]]}},{"batch":{"size":4}}`
-	for policy, want := range map[ops.OnError]EpochSummary{
-		ops.Skip:    {Samples: 22, Lost: 2, Last: true},
-		ops.Replace: {Samples: 24, Replaced: 2, Last: true},
+	for policy, want := range map[OnError]EpochSummary{
+		Skip:    {Samples: 22, Lost: 2, Last: true},
+		Replace: {Samples: 24, Replaced: 2, Last: true},
 	} {
 		for _, fuse := range []bool{true, false} {
 			l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: policy, MaxErrors: ErrorCount(2), Fuse: &fuse}, Options{})
@@ -351,11 +345,11 @@ func TestReplacedSamplesOfPackedRows(t *testing.T) {
 		type step struct {
 			batch string
 			lost  []string
-			state resume.State
+			state State
 		}
 		var lost []string
-		options := Options{Ledger: true, Lost: func(l record.Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}
-		config := Config{Epochs: new(1), Workers: new(3), OnError: ops.Replace, Fuse: &fuse, MaxErrors: ErrorCount(7)}
+		options := Options{Ledger: true, Lost: func(l Lost) { lost = append(lost, fmt.Sprint(l.ID.Pos, l.Key, l.Replaced)) }}
+		config := Config{Epochs: new(1), Workers: new(3), OnError: Replace, Fuse: &fuse, MaxErrors: ErrorCount(7)}
 		rest := func(l *Loader) (all []step, err error) {
 			for {
 				lost = nil
@@ -480,7 +474,7 @@ func TestArraysOfAFixedShape(t *testing.T) {
 	}
 	root := sequences(t, 3, 3, 3, 2)
 	steps := `{"files":{"pattern":%q,"root":"/"}},{"decode_npy":{"dtype":"int32","shape":[3],"to":"x"}},"sum_of_three",{"batch":{"size":4}}`
-	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: ops.Skip}, Options{})
+	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: Skip}, Options{})
 	got, _ := epochOf(t, l)
 	want := `step 0
 x [3, 3] [0 1 2 2000 2001 2002 1000 1001 1002] <nil>
@@ -500,7 +494,7 @@ sum [3] [3 6003 3003] <nil>
 }
 
 var registerSum = sync.OnceValue(func() error {
-	return ops.Register("sum_of_three", "Adds an array up.", func() ops.Operation[three, sum] { return new(sumOfThree) })
+	return Register("sum_of_three", "Adds an array up.", func() Operation[three, sum] { return new(sumOfThree) })
 })
 
 // sumOfThree adds an array up.

@@ -10,19 +10,14 @@ import (
 	"strings"
 	"sync"
 
-	"headrace/internal/compile"
-
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/source"
-
-	"headrace/internal/ops"
-
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/extern"
-	"headrace/internal/record"
+	"headrace/internal/batch"
+	"headrace/internal/compile"
+	"headrace/internal/ops"
+	"headrace/internal/resume"
+	"headrace/internal/source"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"
@@ -47,12 +42,12 @@ type Options struct {
 	Gate     *Gate                     // shared by loaders of one process; nil: one of the loader's own
 	Announce func(arena.Segment) error // a segment was made, before the first batch in it; nil: the consumer is in this process
 	Held     func(*arena.HeldError)    // the consumer waits, and itself holds all that it may
-	Lost     func(record.Lost)         // a sample was lost, before the batch whose state counts it
+	Lost     func(Lost)                // a sample was lost, before the batch whose state counts it
 	Warn     func(code, message string)
-	InFlight func() ops.InFlight // asked at every Start; nil: nothing is noted
-	Ledger   bool                // batches know where their rows come from: [Batch.Origins]
-	Consumer int                 // the process that gets the batches, of which the statistics tell, too; 0: this one
-	Look     bool                // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
+	InFlight func() InFlight // asked at every Start; nil: nothing is noted
+	Ledger   bool            // batches know where their rows come from: [Batch.Origins]
+	Consumer int             // the process that gets the batches, of which the statistics tell, too; 0: this one
+	Look     bool            // the loader is described and never started: no function of Python is imported, and [ErrUncalled] comes where one would have to be
 
 	trial *trial // nil: it is no profile
 
@@ -68,24 +63,24 @@ type trial struct {
 
 // Info is what is known of a loader before it runs.
 type Info struct {
-	Fields          []batch.Field   `json:"fields"`
-	Rows            int             `json:"rows"`       // of a full batch; of one that is made whole the samples
-	SlotBytes       int             `json:"slot_bytes"` // of a batch
-	Samples         int64           `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
-	Sources         []Source        `json:"sources"`    // in the order of the recipe
-	SamplesPerEpoch int64           `json:"samples_per_epoch"`
-	BatchesPerEpoch int64           `json:"batches_per_epoch"` // -1: not bounded
-	Exact           bool            `json:"exact"`             // BatchesPerEpoch is a count, not a bound
-	Grouped         bool            `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
-	Whole           bool            `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
-	Classes         []recipe.Path   `json:"classes,omitempty"` // names of labels, where they have any
-	Epochs          *int            `json:"epochs"`
-	Decoder         string          `json:"decoder"`
-	Workers         int             `json:"workers"`
-	HoldLimit       int64           `json:"hold_limit"`
-	Pipeline        string          `json:"pipeline"` // for people
-	Stages          []compile.Stage `json:"stages"`   // in the order in which samples pass them
-	State           resume.State    `json:"state"`    // the beginning
+	Fields          []Field       `json:"fields"`
+	Rows            int           `json:"rows"`       // of a full batch; of one that is made whole the samples
+	SlotBytes       int           `json:"slot_bytes"` // of a batch
+	Samples         int64         `json:"samples"`    // in all sources; -1, here and in what follows from it: nobody knows
+	Sources         []Source      `json:"sources"`    // in the order of the recipe
+	SamplesPerEpoch int64         `json:"samples_per_epoch"`
+	BatchesPerEpoch int64         `json:"batches_per_epoch"` // -1: not bounded
+	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
+	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
+	Whole           bool          `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
+	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
+	Epochs          *int          `json:"epochs"`
+	Decoder         string        `json:"decoder"`
+	Workers         int           `json:"workers"`
+	HoldLimit       int64         `json:"hold_limit"`
+	Pipeline        string        `json:"pipeline"` // for people
+	Stages          []Stage       `json:"stages"`   // in the order in which samples pass them
+	State           State         `json:"state"`    // the beginning
 }
 
 // Source is where samples come from.
@@ -141,10 +136,10 @@ type Loader struct {
 	ended   EpochSummary // of the epoch that ended last
 
 	mu    sync.Mutex
-	run   *pipe.Run[*batch.Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
-	total pipe.Stats              // guarded by mu: of the runs before
-	last  *stats.Resources        // guarded by mu: nil before Close
-	place resume.State            // guarded by mu: the state where there is no run
+	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
+	total pipe.Stats        // guarded by mu: of the runs before
+	last  *stats.Resources  // guarded by mu: nil before Close
+	place State             // guarded by mu: the state where there is no run
 
 	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
 }
@@ -163,19 +158,19 @@ func (l *Loader) Recipe() recipe.Recipe { return l.recipe }
 func (l *Loader) Prefetch() int { return l.config.Prefetch }
 
 // Check returns [ErrState] with the reason where a state belongs to something else.
-func (l *Loader) Check(from resume.State) error {
+func (l *Loader) Check(from State) error {
 	if err := l.extent.Fits(from); err != nil {
 		return err
 	}
 	if err := l.compiled.Flow.Fits(l.extent.Resume(l.extent.Settled(from))); err != nil {
-		return fmt.Errorf("%w: %w", resume.ErrState, err)
+		return fmt.Errorf("%w: %w", ErrState, err)
 	}
 	return nil
 }
 
 // Start drops what is under way and goes on from a state. Until a place is passed, if there is one, one operation runs at a time.
 // Where Check refuses the state, that is the error, and nothing has changed.
-func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
+func (l *Loader) Start(from State, serialUntil *Until) error {
 	if l.options.Look {
 		return errors.New("headrace: the loader was opened with Options.Look, and cannot be started")
 	}
@@ -221,7 +216,7 @@ func (l *Loader) Start(from resume.State, serialUntil *resume.Until) error {
 }
 
 // warnOf tells of what will not be as in the run that saved a state.
-func (l *Loader) warnOf(from resume.State) {
+func (l *Loader) warnOf(from State) {
 	if from.Decoder != "" && from.Decoder != l.info.Decoder {
 		l.options.Warn("decoder", "the state was saved with decoder "+from.Decoder+"; this engine decodes with "+l.info.Decoder+
 			", so pixels may differ by some levels from those of the run that is continued")
@@ -233,7 +228,7 @@ func (l *Loader) warnOf(from resume.State) {
 }
 
 // countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
-func (l *Loader) countFrom(from resume.State) EpochSummary {
+func (l *Loader) countFrom(from State) EpochSummary {
 	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.Yielded(), Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
 }
 
@@ -247,7 +242,7 @@ func (l *Loader) wrapped(epoch int) (n int64) {
 
 // Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released;
 // an [arena.HeldError] says that the caller holds too many, and Next goes on once some were released.
-func (l *Loader) Next(ctx context.Context) (*batch.Batch, error) {
+func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	run := l.current()
 	switch {
 	case l.failure != nil:
@@ -285,8 +280,8 @@ func (l *Loader) Next(ctx context.Context) (*batch.Batch, error) {
 
 // All yields the batches that are left of an epoch, for a range loop: each loop is one epoch. An error, as Next returns it, comes last. Batches are the
 // caller's, as those of Next are.
-func (l *Loader) All(ctx context.Context) iter.Seq2[*batch.Batch, error] {
-	return func(yield func(*batch.Batch, error) bool) {
+func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
 		defer func() {
 			if run := l.current(); run != nil {
 				run.Leave()
@@ -309,7 +304,7 @@ func (l *Loader) judged(err error) error {
 	}
 	skips, known := l.compiled.Skipping[failed.Stage]
 	if !known {
-		skips = l.config.OnError == ops.Skip
+		skips = l.config.OnError == Skip
 	}
 	if !skips {
 		return err
@@ -321,7 +316,7 @@ func (l *Loader) judged(err error) error {
 }
 
 // take waits for a batch. A consumer in this process holds it from now on; one elsewhere when it is sent.
-func (l *Loader) take(ctx context.Context, run *pipe.Run[*batch.Batch]) (*batch.Batch, error) {
+func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error) {
 	if l.options.Announce != nil {
 		return run.Next(ctx)
 	}
@@ -357,7 +352,7 @@ func (l *Loader) held(err *arena.HeldError) {
 func (l *Loader) endEpoch() {
 	l.ended = l.count
 	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
-	l.spending.begin(resume.State{})
+	l.spending.begin(State{})
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
 
@@ -365,7 +360,7 @@ func (l *Loader) endEpoch() {
 func (l *Loader) Epoch() EpochSummary { return l.ended }
 
 // State returns the place after the batch that Next returned last; after an epoch's last batch that is the beginning of the next epoch.
-func (l *Loader) State() resume.State {
+func (l *Loader) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -377,7 +372,7 @@ func (l *Loader) State() resume.State {
 	s.Quarantine = l.work.Quarantine
 	if s.Epoch == l.count.Epoch {
 		if s.Batches = l.count.Batches; l.full() {
-			s = resume.State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
+			s = State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine}
 		}
 	}
 
@@ -398,7 +393,7 @@ func (l *Loader) State() resume.State {
 }
 
 // at is the record of a place, with what objects say of themselves there.
-func (l *Loader) at(p pipe.State) resume.State {
+func (l *Loader) at(p pipe.State) State {
 	s := l.extent.At(p)
 	for _, from := range l.sources {
 		if own, ok := from.Contents.(*source.Iterable); ok {
@@ -451,7 +446,7 @@ func (l *Loader) Release(segment, slot uint32) error { return l.arena.Release(se
 // SetWaiting says whether the consumer waits for a batch and there is none.
 func (l *Loader) SetWaiting(waits bool) { l.arena.SetWaiting(waits) }
 
-func (l *Loader) current() *pipe.Run[*batch.Batch] {
+func (l *Loader) current() *pipe.Run[*Batch] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.run
@@ -467,11 +462,11 @@ func (l *Loader) lost(loss pipe.Loss) {
 	if bad := (*sample.Error)(nil); errors.As(loss.Err, &bad) && bad.Index == id.Index { // the sample may have a name that only its object tells, and be one of several that were made of it
 		key, id.Output = bad.Key, bad.Output
 	}
-	l.tell(record.Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
+	l.tell(Lost{ID: id, Key: key, Stage: loss.Stage, Err: loss.Err})
 }
 
 // tell passes on what was lost or replaced.
-func (l *Loader) tell(lost record.Lost) {
+func (l *Loader) tell(lost Lost) {
 	l.dead.add(lost)
 	if l.options.Lost != nil {
 		l.options.Lost(lost)

@@ -13,15 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/arena"
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -84,7 +78,7 @@ func drain(t *testing.T, l *Loader) [][]row {
 	}
 }
 
-func rows(t *testing.T, b *batch.Batch) []row {
+func rows(t *testing.T, b *Batch) []row {
 	t.Helper()
 	image, ok := b.Tensor("image")
 	if !ok || image.Shape[0] != b.Rows() {
@@ -200,8 +194,8 @@ func TestSkippedSamplesLeaveFullBatches(t *testing.T) {
 	want := slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4))
 	for _, workers := range []int{1, 2, 8} {
 		var lost []string
-		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: &workers, OnError: ops.Skip},
-			Options{Lost: func(l record.Lost) { lost = append(lost, filepath.Base(l.Key)) }})
+		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
+			Options{Lost: func(l Lost) { lost = append(lost, filepath.Base(l.Key)) }})
 		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), want)
 		if slices.Sort(lost); !slices.Equal(lost, bad) {
 			t.Fatalf("lost %v, expected %v", lost, bad)
@@ -217,7 +211,7 @@ func TestTooManyLostNamesTheOneTooMany(t *testing.T) {
 	root := phototest.Folder(t, 20)
 	phototest.Spoil(t, root, "003.jpg")
 	phototest.Spoil(t, root, "004.jpg")
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Skip, MaxErrors: ErrorCount(1)}, Options{})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip, MaxErrors: ErrorCount(1)}, Options{})
 	for {
 		b, err := l.Next(t.Context())
 		if err == nil {
@@ -260,8 +254,8 @@ func TestResumeAfterEveryBatchIsTheUninterruptedRun(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	r := augmented(t, root, `{"size":4}`)
-	config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3)}
-	var states []resume.State
+	config := Config{Epochs: new(2), OnError: Skip, Workers: new(3)}
+	var states []State
 	var want [][]row
 	l := openLoader(t, r, config, Options{})
 	for len(states) < 18 {
@@ -444,7 +438,7 @@ func TestHeldBatchesDoNotStopTheLoader(t *testing.T) {
 	root := phototest.Folder(t, 40)
 	want := slices.Collect(slices.Chunk(sequential(t, root, 0, all), 4))
 	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	var held []*batch.Batch
+	var held []*Batch
 	for {
 		b, err := l.Next(t.Context())
 		if errors.Is(err, io.EOF) {
@@ -469,7 +463,7 @@ func TestHeldBatchesDoNotStopTheLoader(t *testing.T) {
 func TestAHoldLimitEndsTheWaitAndNotTheRun(t *testing.T) {
 	leak.Check(t)
 	l := openLoader(t, augmented(t, phototest.Folder(t, 80), `{"size":4}`), Config{Epochs: new(1), HoldLimit: new(int64(26000))}, Options{})
-	var held []*batch.Batch
+	var held []*Batch
 	n := 0
 	for {
 		b, err := l.Next(t.Context())

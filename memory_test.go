@@ -8,15 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
+	"pgregory.net/rapid"
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/pipe"
-
-	"pgregory.net/rapid"
 )
 
 // Random tests are about what comes out, for which they run without the race detector. What that finds, it finds in a few runs, which it makes long.
@@ -96,7 +92,7 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 		batchBytes := int64(3 * 8 * 8 * 3)
 		memory := int64(6*1024) + rapid.SampledFrom([]int64{0, 3000, 20000, 1 << 20}).Draw(rt, "memory") + 5*batchBytes
 		c := Config{
-			Epochs: new(2), Memory: &memory, Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), OnError: rapid.SampledFrom([]ops.OnError{ops.Skip, ops.Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1),
+			Epochs: new(2), Memory: &memory, Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), OnError: rapid.SampledFrom([]OnError{Skip, Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1),
 			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"), Fuse: new(rapid.Bool().Draw(rt, "fuse")), Prefetch: rapid.IntRange(1, 3).Draw(rt, "prefetch"),
 		}
 		l, err := Open(t.Context(), r, c, Options{})
@@ -104,7 +100,7 @@ func TestTreesNeverWaitForThemselves(t *testing.T) {
 			rt.Fatalf("%s: %v", steps, err)
 		}
 		defer l.Close()
-		if err := l.Start(resume.State{}, nil); err != nil {
+		if err := l.Start(State{}, nil); err != nil {
 			rt.Fatal(err)
 		}
 		var held []*Batch
@@ -145,8 +141,8 @@ func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := strings.ReplaceAll(tree(rt, roots), `"arrival"`, `"round_robin"`)
 		r := parseRecipe(t, `%s,{"batch":{"size":3,"drop_last":%v}}`, steps, rapid.Bool().Draw(rt, "drop last"))
-		c := Config{Epochs: new(2), OnError: rapid.SampledFrom([]ops.OnError{ops.Skip, ops.Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1), Fuse: new(rapid.Bool().Draw(rt, "fuse"))}
-		run := func(from resume.State, cut int) (all []string, at resume.State) {
+		c := Config{Epochs: new(2), OnError: rapid.SampledFrom([]OnError{Skip, Replace}).Draw(rt, "on error"), MaxErrors: ErrorRate(1), Fuse: new(rapid.Bool().Draw(rt, "fuse"))}
+		run := func(from State, cut int) (all []string, at State) {
 			c.Workers = new(rapid.IntRange(1, 5).Draw(rt, "workers"))
 			l, err := Open(t.Context(), r, c, Options{})
 			if err != nil {
@@ -172,10 +168,10 @@ func TestRandomTreesGoOnWhereTheyAreCut(t *testing.T) {
 			}
 			return all, l.State()
 		}
-		whole, end := run(resume.State{}, -1)
+		whole, end := run(State{}, -1)
 		for range 3 {
 			cut := rapid.IntRange(0, len(whole)).Draw(rt, "cut")
-			head, state := run(resume.State{}, cut)
+			head, state := run(State{}, cut)
 			rest, last := run(state, -1)
 			if got := append(head, rest...); !slices.Equal(got, whole) || fmt.Sprint(last) != fmt.Sprint(end) {
 				rt.Fatalf("%s: cut after %d of %d batches, there are %d, or others", steps, cut, len(whole), len(got))

@@ -12,16 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/source"
-
-	"headrace/internal/ops"
-
 	"headrace/extern"
 	"headrace/internal/leak"
 	"headrace/internal/record"
+	"headrace/internal/source"
 	"headrace/order"
 	"headrace/pipe"
 	"headrace/sample"
@@ -40,7 +34,7 @@ func openObject(t *testing.T, steps string, c Config, o Options) *Loader {
 }
 
 // numbersIn are the values of an int64 field of a batch.
-func numbersIn(b *batch.Batch, name string) (all []int64) {
+func numbersIn(b *Batch, name string) (all []int64) {
 	x, _ := b.Tensor(name)
 	for i := range b.Rows() {
 		all = append(all, int64(binary.NativeEndian.Uint64(x.Data[8*i:])))
@@ -141,7 +135,7 @@ func TestObjectsResumeAnywhere(t *testing.T) {
 	}
 }
 
-func throughJSON(t *testing.T, s resume.State) (back resume.State) {
+func throughJSON(t *testing.T, s State) (back State) {
 	t.Helper()
 	b, err := json.Marshal(s)
 	if err == nil {
@@ -151,7 +145,7 @@ func throughJSON(t *testing.T, s resume.State) (back resume.State) {
 		t.Fatal(err)
 	}
 	// What a batch brings of a record says the same.
-	var place resume.State
+	var place State
 	if err := json.Unmarshal(s.AppendPlace(nil), &place); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +157,7 @@ func throughJSON(t *testing.T, s resume.State) (back resume.State) {
 	return back
 }
 
-func openLoaderAt(t *testing.T, steps string, c Config, from resume.State) *Loader {
+func openLoaderAt(t *testing.T, steps string, c Config, from State) *Loader {
 	t.Helper()
 	l := openObject(t, steps, c, Options{})
 	if err := l.Start(from, nil); err != nil {
@@ -206,8 +200,8 @@ func TestBadItemsOfObjects(t *testing.T) {
 		"Odd":    "field 'x' is int16 [4]; the step gives int16 [3]",
 	} {
 		steps := fmt.Sprintf(`{"source":{"function":"sources:%s","length":40}},{"batch":{"size":4}}`, what)
-		var lost []record.Lost
-		l := openObject(t, steps, Config{OnError: ops.Skip}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		var lost []Lost
+		l := openObject(t, steps, Config{OnError: Skip}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		keys := ""
 		for b, err := range l.All(t.Context()) {
 			if err != nil {
@@ -226,12 +220,12 @@ func TestBadItemsOfObjects(t *testing.T) {
 			t.Errorf("%s: %s came, lost were %v", what, keys, lost)
 		}
 		err := l.Start(l.Info().State, nil)
-		l.config.OnError = ops.Raise // the policy of stages without one of their own is that of a run
+		l.config.OnError = Raise // the policy of stages without one of their own is that of a run
 		if err == nil {
 			err = l.Start(l.Info().State, nil)
 		}
 		for err == nil {
-			var b *batch.Batch
+			var b *Batch
 			if b, err = l.Next(t.Context()); err == nil {
 				b.Release()
 			}
@@ -242,7 +236,7 @@ func TestBadItemsOfObjects(t *testing.T) {
 		}
 		nothingHeld(t, l)
 	}
-	l := openObject(t, `{"source":{"function":"sources:Deadly","length":40}},{"batch":{"size":4}}`, Config{OnError: ops.Replace}, Options{})
+	l := openObject(t, `{"source":{"function":"sources:Deadly","length":40}},{"batch":{"size":4}}`, Config{OnError: Replace}, Options{})
 	if batches := len(takeAll(t, l)); batches != 10 || l.Epoch().Replaced != 1 {
 		t.Errorf("%d batches, %+v", batches, l.Epoch())
 	}
@@ -309,7 +303,7 @@ func TestIterablesResumeWithTheirState(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
 			for range 4 {
 				epoch, at := r.IntN(2), 1+r.IntN(len(whole[0])-1)
-				begin := resume.State{Epoch: epoch}
+				begin := State{Epoch: epoch}
 				if err := l.Start(begin, nil); err != nil {
 					t.Fatal(err)
 				}
@@ -371,7 +365,7 @@ func TestStatesOfIterablesAreBounded(t *testing.T) {
 	if len(s.States) > source.MostStates {
 		t.Errorf("%d states are kept", len(s.States))
 	}
-	last := source.ObjectState{}
+	last := ObjectState{}
 	for pos := int64(0); pos <= 10000; pos += 37 {
 		at := s.StateAt(3, pos)
 		if at.Position > pos || at.Position < last.Position || at.Position > 0 && at.State != fmt.Sprint(at.Position) {
@@ -398,12 +392,12 @@ func TestIterablesThatBreakOff(t *testing.T) {
 		if what == "Wide" || what == "Unwritten" {
 			gives = `{"n":{"dtype":"int64"},"x":{"dtype":"int64"},"pid":{"dtype":"int64"}}`
 		}
-		for _, onError := range []ops.OnError{ops.Raise, ops.Skip} {
+		for _, onError := range []OnError{Raise, Skip} {
 			l := openObject(t, fmt.Sprintf(`{"source":{"function":"sources:%s","gives":%s}},{"batch":{"size":2}}`, what, gives), Config{OnError: onError}, Options{})
 			batches := 0
 			var err error
 			for err == nil {
-				var b *batch.Batch
+				var b *Batch
 				if b, err = l.Next(t.Context()); err == nil {
 					b.Release()
 					batches++
@@ -430,8 +424,8 @@ func TestObjectsThatAreRefused(t *testing.T) {
 		{many + `{"batch":{"size":2}}`, Config{WorldSize: 2}, `the source "source" is iterated over, with world_size 2: ranks could yield different numbers of batches; say steps_per_epoch`},
 		{many + `{"batch":{"size":2}}`, Config{WorldSize: 2, StepsPerEpoch: new(2)}, `all 2 ranks would get the same samples of sources:many: takes a function with two parameters, rank and world_size`},
 		{`{"source":{"function":"sources:several"}},{"batch":{"size":2}}`, Config{WorldSize: 2, StepsPerEpoch: new(2)}, `all 2 ranks would get the same samples of sources:several: takes a function of (rank, world_size)`},
-		{many + `{"batch":{"size":2}}`, Config{OnError: ops.Replace}, `no other of its samples can be had in the place of a bad one; use "skip"`},
-		{many + `{"batch":{"size":2}}`, Config{OnError: ops.Skip, MaxErrors: ErrorRate(0.5)}, `max_errors is 0.5 of the samples: the source "source" is iterated over, and nobody knows how many they are; say a number of them`},
+		{many + `{"batch":{"size":2}}`, Config{OnError: Replace}, `no other of its samples can be had in the place of a bad one; use "skip"`},
+		{many + `{"batch":{"size":2}}`, Config{OnError: Skip, MaxErrors: ErrorRate(0.5)}, `max_errors is 0.5 of the samples: the source "source" is iterated over, and nobody knows how many they are; say a number of them`},
 		{`{"source":{"function":"sources:none"}},{"batch":{"size":2}}`, Config{}, `does not say what it gives, and has no sample that would tell: say gives`},
 		{`{"source":{"function":"sources:Numbers","length":0}},{"batch":{"size":2}}`, Config{}, `does not say what it gives, and has no sample that would tell: say gives`},
 		{`{"source":{"function":"sources:absent"}},{"batch":{"size":2}}`, Config{}, `absent`},
@@ -448,10 +442,10 @@ func TestObjectsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Release()
-	if err := l.Check(l.State()); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), `2 samples were taken of an object that is iterated over and has no state_dict()`) {
+	if err := l.Check(l.State()); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), `2 samples were taken of an object that is iterated over and has no state_dict()`) {
 		t.Error(err)
 	}
-	if err := l.Check(resume.State{Epoch: 2}); err != nil {
+	if err := l.Check(State{Epoch: 2}); err != nil {
 		t.Errorf("the beginning of an epoch: %v", err)
 	}
 	// An iterator can be gone through once.
@@ -499,9 +493,9 @@ func TestIterablesOfRanks(t *testing.T) {
 		if at != int64(100+rank) {
 			t.Errorf("rank %d ends before %d", rank, at)
 		}
-		var other resume.State = l.State()
+		var other State = l.State()
 		other.Rank = 1 - rank
-		if _, err := l.Gather([]resume.State{other}); !errors.Is(err, resume.ErrState) || !strings.Contains(err.Error(), "each rank has one of its own, which none can take over") {
+		if _, err := l.Gather([]State{other}); !errors.Is(err, ErrState) || !strings.Contains(err.Error(), "each rank has one of its own, which none can take over") {
 			t.Error(err)
 		}
 	}
@@ -546,10 +540,10 @@ func TestObjectsInMerges(t *testing.T) {
 // Where no worker can be had any more, no sample is to blame: the run ends with the reason, and no policy makes it an epoch of losses.
 func TestObjectsThatCannotBeHad(t *testing.T) {
 	leak.Check(t)
-	for _, policy := range []ops.OnError{ops.Skip, ops.Replace} {
-		var lost []record.Lost
+	for _, policy := range []OnError{Skip, Replace} {
+		var lost []Lost
 		steps := `{"source":{"function":"sources:absent","length":8,"gives":{"n":{"dtype":"int64"}}}},{"batch":{"size":2}}`
-		l := openObject(t, steps, Config{OnError: policy, MaxErrors: ErrorCount(100)}, Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openObject(t, steps, Config{OnError: policy, MaxErrors: ErrorCount(100)}, Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		_, err := l.Next(t.Context())
 		var start *extern.StartError
 		if !errors.As(err, &start) || errors.Is(err, ErrTooManyLost) || strings.HasPrefix(err.Error(), "headrace: too many") || len(lost) > 0 {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-
 	"headrace/internal/leak"
 	"headrace/recipe"
 	"headrace/sample"
@@ -57,7 +55,7 @@ func TestObjectsTravel(t *testing.T) {
 	}
 }
 
-func placeOf(fields []batch.Field, name string) int {
+func placeOf(fields []Field, name string) int {
 	for i, f := range fields {
 		if f.Name == name {
 			return i

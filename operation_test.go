@@ -14,14 +14,10 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"pgregory.net/rapid"
 
 	"headrace/internal/leak"
+	"headrace/internal/ops"
 	"headrace/internal/phototest"
 	"headrace/internal/record"
 	"headrace/media"
@@ -86,7 +82,7 @@ type invert struct {
 
 type invertIn struct {
 	Image media.Pixels `field:"image"`
-	Rand  ops.Rand
+	Rand  Rand
 }
 
 type invertOut struct {
@@ -124,7 +120,7 @@ type thin struct {
 
 type thinIn struct {
 	Image  media.Pixels `field:"image"`
-	Canvas ops.Canvas
+	Canvas Canvas
 }
 
 type imageOut struct {
@@ -143,7 +139,7 @@ func (*thin) Result(f media.Form) (media.Form, error) {
 func (o *thin) Do(_ context.Context, in thinIn) (imageOut, error) {
 	form, _ := o.Result(in.Image.Form())
 	if o.Own {
-		in.Canvas = ops.Canvas{}
+		in.Canvas = Canvas{}
 	}
 	spare := in.Canvas.Pixels(form) // not given out
 	clear(spare.Data)
@@ -162,7 +158,7 @@ type trim struct{}
 
 type trimIn struct {
 	Image media.Pixels `field:"image"`
-	Rand  ops.Rand
+	Rand  Rand
 }
 
 func (*trim) Result(f media.Form) (media.Form, error) {
@@ -248,14 +244,14 @@ var errFail = errors.New("it does not work")
 
 var registerAll = sync.OnceValue(func() error {
 	return errors.Join(
-		ops.Register("cipher", "Changes bytes.", func() ops.Operation[cipherIn, cipherOut] { return &cipher{Key: 85} }),
-		ops.Register("relabel", "Makes labels.", func() ops.Operation[relabelIn, relabelOut] { return &relabel{Times: 10} }),
-		ops.Register("invert", "Inverts.", func() ops.Operation[invertIn, invertOut] { return new(invert) }),
-		ops.Register("thin", "Keeps half.", func() ops.Operation[thinIn, imageOut] { return new(thin) }),
-		ops.Register("trim", "Leaves off.", func() ops.Operation[trimIn, imageOut] { return new(trim) }),
-		ops.Register("mean", "Tells.", func() ops.Operation[meanIn, meanOut] { return new(mean) }),
-		ops.Register("raw", "Decodes.", func() ops.Operation[rawIn, imageOut] { return new(raw) }),
-		ops.Register("trouble", "Makes some.", func() ops.Operation[troubleIn, struct{}] { return &trouble{-1, -1, -1, 1} }),
+		Register("cipher", "Changes bytes.", func() Operation[cipherIn, cipherOut] { return &cipher{Key: 85} }),
+		Register("relabel", "Makes labels.", func() Operation[relabelIn, relabelOut] { return &relabel{Times: 10} }),
+		Register("invert", "Inverts.", func() Operation[invertIn, invertOut] { return new(invert) }),
+		Register("thin", "Keeps half.", func() Operation[thinIn, imageOut] { return new(thin) }),
+		Register("trim", "Leaves off.", func() Operation[trimIn, imageOut] { return new(trim) }),
+		Register("mean", "Tells.", func() Operation[meanIn, meanOut] { return new(mean) }),
+		Register("raw", "Decodes.", func() Operation[rawIn, imageOut] { return new(raw) }),
+		Register("trouble", "Makes some.", func() Operation[troubleIn, struct{}] { return &trouble{-1, -1, -1, 1} }),
 	)
 })
 
@@ -280,7 +276,7 @@ type plainSample struct {
 	chance      order.Key
 }
 
-func (s *plainSample) rand(step string) ops.Rand { return ops.NewRand(s.chance, order.OpID(step)) }
+func (s *plainSample) rand(step string) Rand { return ops.NewRand(s.chance, order.OpID(step)) }
 
 // plainStep is a step of a recipe, and what it does in a plain loop.
 type plainStep struct {
@@ -297,7 +293,7 @@ func transform(args recipe.Transform, name string) plainStep {
 		if err := media.MakePlan(info, media.Options{Color: s.image.Color, DType: s.image.DType}, step, s.chance, &plan); err != nil {
 			return err
 		}
-		out := ops.Canvas{}.Pixels(plan.Form())
+		out := Canvas{}.Pixels(plan.Form())
 		err := media.GoRunner{}.Run(out.Data, out.Stride, s.image, &plan)
 		s.image = out
 		return err
@@ -305,7 +301,7 @@ func transform(args recipe.Transform, name string) plainStep {
 }
 
 func clonePixels(p media.Pixels) media.Pixels {
-	out := ops.Canvas{}.Pixels(p.Form())
+	out := Canvas{}.Pixels(p.Form())
 	record.Image{Pixels: p}.CopyTo(out.Data)
 	return out
 }
@@ -323,14 +319,14 @@ func randomChain(t *rapid.T) []plainStep {
 	pick := func(what string, of ...string) string { return rapid.SampledFrom(of).Draw(t, what) }
 	addCipher := func(key int) {
 		c := &cipher{Key: key, Alloc: rapid.Bool().Draw(t, "alloc")}
-		add(ops.Args(c), "cipher", func(s *plainSample, _ string) {
+		add(Args(c), "cipher", func(s *plainSample, _ string) {
 			out, _ := c.Do(ctx, cipherIn{s.bytes})
 			s.bytes = out.Bytes
 		})
 	}
 	addRelabel := func() {
 		r := &relabel{Times: rapid.IntRange(-3, 3).Draw(t, "times")}
-		add(ops.Args(r), "relabel", func(s *plainSample, _ string) {
+		add(Args(r), "relabel", func(s *plainSample, _ string) {
 			out, _ := r.Do(ctx, relabelIn{s.key, s.label, s.id})
 			s.label, s.name, s.place = out.Label, out.Name, out.Place
 		})
@@ -357,7 +353,7 @@ func randomChain(t *rapid.T) []plainStep {
 		if err != nil {
 			return err
 		}
-		s.image = ops.Canvas{}.Pixels(plan.Form())
+		s.image = Canvas{}.Pixels(plan.Form())
 		return d.DecodeInto(s.image.Data, s.image.Stride, s.bytes, &info, &plan)
 	}})
 	for range rapid.IntRange(0, 5).Draw(t, "between") {
@@ -380,19 +376,19 @@ func randomChain(t *rapid.T) []plainStep {
 			if rapid.Bool().Draw(t, "given") {
 				o.From = new(rapid.IntRange(0, 255).Draw(t, "from"))
 			}
-			add(ops.Args(o), "invert", func(s *plainSample, step string) {
+			add(Args(o), "invert", func(s *plainSample, step string) {
 				out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 				s.from = out.From
 			})
 		case "thin":
 			o := &thin{Own: rapid.Bool().Draw(t, "own")}
-			add(ops.Args(o), "thin", func(s *plainSample, _ string) {
+			add(Args(o), "thin", func(s *plainSample, _ string) {
 				out, _ := o.Do(ctx, thinIn{Image: s.image})
 				s.image = out.Image
 			})
 		case "trim":
 			o := new(trim)
-			add(ops.Args(o), "trim", func(s *plainSample, step string) {
+			add(Args(o), "trim", func(s *plainSample, step string) {
 				out, _ := o.Do(ctx, trimIn{s.image, s.rand(step)})
 				s.image = out.Image
 			})
@@ -404,7 +400,7 @@ func randomChain(t *rapid.T) []plainStep {
 		addRelabel()
 	case "invert":
 		o := new(invert)
-		add(ops.Args(o), "invert", func(s *plainSample, step string) {
+		add(Args(o), "invert", func(s *plainSample, step string) {
 			out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 			s.from = out.From
 		})
@@ -413,7 +409,7 @@ func randomChain(t *rapid.T) []plainStep {
 	case "mean and invert": // the twin stays as it was
 		addMean(add)
 		o := &invert{From: new(0)}
-		add(ops.Args(o), "invert", func(s *plainSample, step string) {
+		add(Args(o), "invert", func(s *plainSample, step string) {
 			out, _ := o.Do(ctx, invertIn{s.image, s.rand(step)})
 			s.from = out.From
 		})
@@ -423,7 +419,7 @@ func randomChain(t *rapid.T) []plainStep {
 
 func addMean(add func(recipe.Args, string, func(*plainSample, string))) {
 	o := new(mean)
-	add(ops.Args(o), "mean", func(s *plainSample, _ string) {
+	add(Args(o), "mean", func(s *plainSample, _ string) {
 		out, _ := o.Do(context.Background(), meanIn{s.image})
 		s.mean, s.dark, s.twin = out.Mean, out.Dark, clonePixels(s.image)
 	})
@@ -472,7 +468,7 @@ func (s *plainSample) text() string {
 }
 
 // loaded is row i of a batch in the form of plainSample.text.
-func loaded(b *batch.Batch, i int) string {
+func loaded(b *Batch, i int) string {
 	var s plainSample
 	row := func(name string) []byte {
 		t, ok := b.Tensor(name)
@@ -520,12 +516,12 @@ func TestRecipesWithOperationsAreAPlainLoop(t *testing.T) {
 		r.Steps = append(r.Steps, recipe.Step{Args: &recipe.Batch{Size: 4}})
 		want, wantLost := plainLoop(rt, root, chain)
 		config := Config{
-			Epochs: new(1), Fuse: new(rapid.Bool().Draw(rt, "fuse")), OnError: ops.Skip, MaxErrors: ErrorRate(1),
+			Epochs: new(1), Fuse: new(rapid.Bool().Draw(rt, "fuse")), OnError: Skip, MaxErrors: ErrorRate(1),
 			Workers: new(rapid.IntRange(1, 5).Draw(rt, "workers")), Memory: new(int64(rapid.SampledFrom([]int{120_000, 1 << 20, 1 << 28}).Draw(rt, "memory"))),
 			Order: rapid.SampledFrom([]Order{InputOrder, CompletionOrder}).Draw(rt, "order"),
 		}
 		var lost []string
-		l, err := Open(t.Context(), r, config, Options{Lost: func(l record.Lost) { lost = append(lost, l.Key) }})
+		l, err := Open(t.Context(), r, config, Options{Lost: func(l Lost) { lost = append(lost, l.Key) }})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -575,7 +571,7 @@ func troubled(root string, what trouble, batch recipe.Batch) recipe.Recipe {
 	return recipe.Recipe{Seed: 7, Steps: []recipe.Step{
 		{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/", Label: "parent"}},
 		{Args: &recipe.Shuffle{Seed: new(uint64(3))}},
-		{Args: ops.Args(&what)},
+		{Args: Args(&what)},
 		{Op: "decode_image"},
 		{Args: &recipe.RandomResizedCrop{Size: recipe.Size{Height: 16}}},
 		{Op: "random_flip"},
@@ -595,10 +591,10 @@ func TestWhatOperationsDoToTheirSamples(t *testing.T) {
 	register(t)
 	root := phototest.Folder(t, 37)
 	for _, workers := range []int{1, 4} {
-		var lost []record.Lost
+		var lost []Lost
 		what := trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}
-		l := openLoader(t, troubled(root, what, recipe.Batch{Size: 4}), Config{Epochs: new(1), Workers: &workers, OnError: ops.Skip},
-			Options{Lost: func(l record.Lost) { lost = append(lost, l) }})
+		l := openLoader(t, troubled(root, what, recipe.Batch{Size: 4}), Config{Epochs: new(1), Workers: &workers, OnError: Skip},
+			Options{Lost: func(l Lost) { lost = append(lost, l) }})
 		good := func(key string) bool { return !slices.Contains([]int{1, 3, 5}, index(key, 37)%9) }
 		compare(t, fmt.Sprintf("%d workers", workers), drain(t, l), slices.Collect(slices.Chunk(sequential(t, root, 0, good), 4)))
 		for _, loss := range lost {
@@ -682,9 +678,9 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 	root := phototest.Folder(t, 37)
 	for _, fuse := range []bool{true, false} {
 		r := troubled(root, trouble{Skip: 1, Fail: 3, Panic: 5, Of: 9}, recipe.Batch{Size: 4})
-		r.Steps = slices.Insert(r.Steps, 5, recipe.Step{Args: ops.Args(new(invert))}, recipe.Step{Args: ops.Args(&relabel{Times: 3})})
-		config := Config{Epochs: new(2), OnError: ops.Skip, Workers: new(3), Fuse: &fuse}
-		run := func(from resume.State, n int) (got []string, states []resume.State, ends []EpochSummary) {
+		r.Steps = slices.Insert(r.Steps, 5, recipe.Step{Args: Args(new(invert))}, recipe.Step{Args: Args(&relabel{Times: 3})})
+		config := Config{Epochs: new(2), OnError: Skip, Workers: new(3), Fuse: &fuse}
+		run := func(from State, n int) (got []string, states []State, ends []EpochSummary) {
 			l := openLoader(t, r, config, Options{})
 			if err := l.Start(from, nil); err != nil {
 				t.Fatal(err)
@@ -710,7 +706,7 @@ func TestResumeWithOperationsIsTheUninterruptedRun(t *testing.T) {
 			}
 			return got, states, append(ends, l.Epoch())
 		}
-		want, states, ends := run(resume.State{}, 14)
+		want, states, ends := run(State{}, 14)
 		for i, from := range states[:len(states)-1] {
 			got, _, gotEnds := run(from, len(want)-i-1)
 			if !slices.Equal(got, want[i+1:]) {

@@ -9,16 +9,12 @@ import (
 	"io"
 	"slices"
 
+	"headrace/extern"
 	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/source"
-
 	"headrace/internal/machine"
 	"headrace/internal/ops"
-
-	"headrace/extern"
 	"headrace/internal/record"
+	"headrace/internal/source"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -210,7 +206,7 @@ func (f *found) first(ctx context.Context, prefix, r recipe.Recipe, name string,
 		return nil, err
 	}
 	defer l.Close()
-	if err := l.Start(resume.State{}, nil); err != nil {
+	if err := l.Start(State{}, nil); err != nil {
 		return nil, err
 	}
 

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/ops"
-
 	"headrace/extern"
 	"headrace/internal/bytesize"
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/pipe"
 	"headrace/recipe"
 )

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/pipe"
@@ -95,7 +93,7 @@ func TestProfileRefuses(t *testing.T) {
 	if _, err := Profile(t.Context(), r, Config{}, ProfileOptions{Workers: []int{1}}); !errors.As(err, &bad) {
 		t.Errorf("a bad sample: %v", err)
 	}
-	if report, err := Profile(t.Context(), r, Config{OnError: ops.Skip}, ProfileOptions{Workers: []int{1}}); err != nil || report.Items != 12 {
+	if report, err := Profile(t.Context(), r, Config{OnError: Skip}, ProfileOptions{Workers: []int{1}}); err != nil || report.Items != 12 {
 		t.Errorf("a bad sample that may be lost: %d, %v", report.Items, err)
 	}
 	stopped, stop := context.WithCancel(t.Context())

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"headrace/internal/compile"
 	"io"
 	"os"
 	"os/exec"
@@ -21,17 +20,14 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/source"
-
-	"headrace/internal/ops"
-
 	"headrace/budget"
+	"headrace/internal/batch"
+	"headrace/internal/compile"
 	"headrace/internal/leak"
+	"headrace/internal/ops"
 	"headrace/internal/phototest"
 	"headrace/internal/record"
+	"headrace/internal/source"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -110,8 +106,8 @@ func (*fit) Do(_ context.Context, in fitIO) (fitIO, error) {
 
 var registerBoth = sync.OnceValue(func() error {
 	return errors.Join(
-		ops.Register("second", "Gives twice.", func() ops.Operation[cipherIn, secondOut] { return new(second) }),
-		ops.Register("fit", "Cuts.", func() ops.Operation[fitIO, fitIO] { return new(fit) }),
+		Register("second", "Gives twice.", func() Operation[cipherIn, secondOut] { return new(second) }),
+		Register("fit", "Cuts.", func() Operation[fitIO, fitIO] { return new(fit) }),
 	)
 })
 
@@ -243,7 +239,7 @@ func parts(t *testing.T, w *ops.Env, held *budget.Budget, r recipe.Recipe, path 
 // What a sample has in memory was reserved before, but for what nobody could foresee: that is reserved when it is there.
 func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	register(t)
-	if err := ops.Register("grow", "Enlarges.", func() ops.Operation[thinIn, imageOut] { return new(grow) }); err != nil {
+	if err := Register("grow", "Enlarges.", func() Operation[thinIn, imageOut] { return new(grow) }); err != nil {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
@@ -252,10 +248,10 @@ func TestWhatOperationsStoreIsReserved(t *testing.T) {
 	}
 	large := recipe.Step{Args: &recipe.Resize{Size: recipe.Size{Height: 700, Width: 900}}}
 	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
-	own := recipe.Step{Args: ops.Args(&cipher{Alloc: true})}
+	own := recipe.Step{Args: Args(&cipher{Alloc: true})}
 	for name, r := range map[string]recipe.Recipe{
 		"in place":         chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "invert"}, cropTo(9, 9)),
-		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: ops.Args(&thin{Own: true})}),
+		"smaller":          chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "thin"}, recipe.Step{Op: "thin"}, recipe.Step{Args: Args(&thin{Own: true})}),
 		"larger":           chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "grow"}, recipe.Step{Op: "grow"}, cropTo(9, 9)),
 		"a part":           chain(recipe.Step{Op: "decode_image"}, large, recipe.Step{Op: "trim"}, recipe.Step{Op: "random_flip"}, recipe.Step{Op: "invert"}, cropTo(9, 9)),
 		"enlarged at last": chain(recipe.Step{Op: "decode_image"}, recipe.Step{Op: "invert"}, large, recipe.Step{Op: "relabel"}),
@@ -300,7 +296,7 @@ func (*eat) Do(_ context.Context, in rawIn) (eatOut, error) {
 
 func TestFieldsThatAreTakenAreLetGoOf(t *testing.T) {
 	leak.Check(t)
-	if err := ops.Register("eat", "Takes.", func() ops.Operation[rawIn, eatOut] { return new(eat) }); err != nil {
+	if err := Register("eat", "Takes.", func() Operation[rawIn, eatOut] { return new(eat) }); err != nil {
 		t.Fatal(err)
 	}
 	root := phototest.Folder(t, 5)
@@ -351,11 +347,11 @@ func (o *dawdle) Do(ctx context.Context, in troubleIn) (struct{}, error) {
 func TestTheOldestSampleIsNotOvertakenWhereBytesAreWaitedFor(t *testing.T) {
 	leak.Check(t)
 	register(t)
-	if err := ops.Register("dawdle", "Waits.", func() ops.Operation[troubleIn, struct{}] { return new(dawdle) }); err != nil {
+	if err := Register("dawdle", "Waits.", func() Operation[troubleIn, struct{}] { return new(dawdle) }); err != nil {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{
-		filesOf(phototest.Folder(t, 60)), {Args: ops.Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &recipe.Batch{Size: 1}},
+		filesOf(phototest.Folder(t, 60)), {Args: Args(&cipher{Key: 0})}, {Op: "dawdle"}, {Op: "decode_image"}, cropTo(8, 9), {Args: &recipe.Batch{Size: 1}},
 	}}
 	l := openLoader(t, r, Config{Epochs: new(1), Order: CompletionOrder, Memory: new(int64(100_000)), Workers: new(4)}, Options{})
 	if n := len(drain(t, l)); n != 60 {
@@ -370,8 +366,8 @@ type everythingIn struct {
 	Image  media.Pixels `field:"image"`
 	Key    string       `field:"key"`
 	Label  int64        `field:"label"`
-	Canvas ops.Canvas
-	Rand   ops.Rand
+	Canvas Canvas
+	Rand   Rand
 	ID     sample.ID
 }
 
@@ -390,7 +386,7 @@ func (*everything) Do(_ context.Context, in everythingIn) (everythingOut, error)
 }
 
 func TestAnOperationCostsNoAllocation(t *testing.T) {
-	if err := ops.Register("everything", "Does.", func() ops.Operation[everythingIn, everythingOut] { return new(everything) }); err != nil {
+	if err := Register("everything", "Does.", func() Operation[everythingIn, everythingOut] { return new(everything) }); err != nil {
 		t.Fatal(err)
 	}
 	path, _ := filepath.Glob(filepath.Join(phototest.Folder(t, 1), "*", "*"))
@@ -455,7 +451,7 @@ func (n *noted) note(cell int, index int64) {
 
 // TestACrashHasASuspect runs itself in processes of their own, which crash: one operation at a time finds the sample, and in quarantine it is let be.
 func TestACrashHasASuspect(t *testing.T) {
-	if err := ops.Register("crash", "Crashes.", func() ops.Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
+	if err := Register("crash", "Crashes.", func() Operation[troubleIn, struct{}] { return new(crash) }); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getenv("HEADRACE_TEST_CRASH") != "" {
@@ -463,7 +459,7 @@ func TestACrashHasASuspect(t *testing.T) {
 		return
 	}
 	root, notes := phototest.Folder(t, 12), filepath.Join(t.TempDir(), "notes")
-	var from resume.State
+	var from State
 	run := func() (string, error) {
 		state, _ := json.Marshal(from)
 		cmd := exec.Command(os.Args[0], "-test.run=^TestACrashHasASuspect$", "-test.v")
@@ -489,7 +485,7 @@ func TestACrashHasASuspect(t *testing.T) {
 
 // crashing is what the processes do.
 func crashing(t *testing.T) {
-	var from resume.State
+	var from State
 	if err := json.Unmarshal([]byte(os.Getenv("HEADRACE_TEST_STATE")), &from); err != nil {
 		t.Fatal(err)
 	}
@@ -500,10 +496,10 @@ func crashing(t *testing.T) {
 	n := &noted{file: file, cells: map[int]int64{}}
 	var lost []int64
 	var why []error
-	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: ops.Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
-	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: ops.Skip, Workers: new(4)}, Options{
-		InFlight: func() ops.InFlight { return n },
-		Lost:     func(l record.Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
+	r := recipe.Recipe{Steps: []recipe.Step{filesOf(os.Getenv("HEADRACE_TEST_CRASH")), {Args: Args(&crash{At: 7})}, {Op: "decode_image"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 4}}}}
+	l, err := Open(t.Context(), r, Config{Epochs: new(1), OnError: Skip, Workers: new(4)}, Options{
+		InFlight: func() InFlight { return n },
+		Lost:     func(l Lost) { lost, why = append(lost, l.ID.Index), append(why, l.Err) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -542,7 +538,7 @@ func (*patient) Do(ctx context.Context, _ nothing) (nothing, error) {
 
 func TestAnOperationIsToldThatTheRunIsOver(t *testing.T) {
 	leak.Check(t)
-	if err := ops.Register("patient", "Waits.", func() ops.Operation[nothing, nothing] { return new(patient) }); err != nil {
+	if err := Register("patient", "Waits.", func() Operation[nothing, nothing] { return new(patient) }); err != nil {
 		t.Fatal(err)
 	}
 	r := recipe.Recipe{Steps: []recipe.Step{filesOf(phototest.Folder(t, 5)), {Op: "decode_image"}, {Op: "patient"}, cropTo(8, 8), {Args: &recipe.Batch{Size: 1}}}}

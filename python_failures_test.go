@@ -15,14 +15,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/extern"
 	"headrace/internal/leak"
-	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/sample"
 )
@@ -59,7 +53,7 @@ func TestTroubleOfOneSample(t *testing.T) {
 	lost := map[string]error{}
 	o := Options{
 		Python: pythonHere(t, troubles(t, map[int]string{2: "die", 4: "raise", 5: "exit", 7: "misfit", 11: "hang"})),
-		Lost:   func(l record.Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
+		Lost:   func(l Lost) { mu.Lock(); defer mu.Unlock(); lost[filepath.Base(l.Key)] = l.Err },
 	}
 	l, got := onePass(t, root, fmt.Sprintf(toldStep, `,"failures":{"on_error":"skip","time_limit":3}`), Config{}, o)
 	if n := numbersOf(got); !slices.Equal(n, []int{0, 1, 3, 6, 8, 9, 10, 12, 13, 14, 15}) {
@@ -107,7 +101,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 	t.Run("replace", func(t *testing.T) {
 		var replaced []string
 		l, got := onePass(t, root, fmt.Sprintf(toldStep, `,"failures":{"on_error":"replace"}`), Config{}, Options{
-			Python: pythonHere(t, troubles(t, trouble)), Lost: func(l record.Lost) { replaced = append(replaced, filepath.Base(l.Key)) },
+			Python: pythonHere(t, troubles(t, trouble)), Lost: func(l Lost) { replaced = append(replaced, filepath.Base(l.Key)) },
 		})
 		n := numbersOf(got)
 		if len(n) != 12 || !slices.Equal(replaced, []string{"002.png", "004.png", "007.png"}) {
@@ -125,7 +119,7 @@ func TestRetriesReplaceAndRaiseOfFunctions(t *testing.T) {
 		steps := strings.Replace(toldStep, `{"map":`, `{"flat_map":{"function":"stages:copies","workers":2,"gives":{"key":"text","image":{"dtype":"uint8","shape":[8,8,3]},"number":{"dtype":"int64"}}}},{"map":`, 1)
 		replaced := 0
 		l, got := onePass(t, root, fmt.Sprintf(steps, `,"failures":{"on_error":"replace"}`), Config{}, Options{
-			Python: pythonHere(t, troubles(t, map[int]string{0: "raise ok", 1: "raise ok", 5: "raise ok"})), Lost: func(l record.Lost) { replaced++ },
+			Python: pythonHere(t, troubles(t, map[int]string{0: "raise ok", 1: "raise ok", 5: "raise ok"})), Lost: func(l Lost) { replaced++ },
 		})
 		if len(got) != 12*200 || replaced == 0 { // fewer than three, where one of these was drawn for another
 			t.Errorf("%d came, %d were replaced", len(got), replaced)
@@ -157,12 +151,12 @@ func TestFunctionsThatAreNotThere(t *testing.T) {
 	root, _ := pictureFolder(t, 4)
 	for function, want := range map[string]string{"stages:missing": "missing", "no_such_module:f": "no_such_module"} {
 		steps := fmt.Sprintf(`{"files":{"pattern":%q,"root":"/"}},"decode_image",{"map":{"function":%q%%s}},{"batch":{"size":1}}`, root, function)
-		_, err := Open(t.Context(), parseRecipe(t, fmt.Sprintf(steps, "")), Config{OnError: ops.Skip}, Options{Python: pythonHere(t)})
+		_, err := Open(t.Context(), parseRecipe(t, fmt.Sprintf(steps, "")), Config{OnError: Skip}, Options{Python: pythonHere(t)})
 		var start *extern.StartError
 		if !errors.As(err, &start) || !strings.Contains(err.Error(), want) {
 			t.Errorf("probed: %v", err)
 		}
-		l := openLoader(t, parseRecipe(t, fmt.Sprintf(steps, `,"gives":{"key":"text"}`)), Config{OnError: ops.Skip}, Options{Python: pythonHere(t)})
+		l := openLoader(t, parseRecipe(t, fmt.Sprintf(steps, `,"gives":{"key":"text"}`)), Config{OnError: Skip}, Options{Python: pythonHere(t)})
 		if _, err = l.Next(t.Context()); !errors.As(err, &start) || !strings.Contains(err.Error(), want) {
 			t.Errorf("given: %v", err)
 		}
@@ -231,14 +225,14 @@ func TestManySamplesOfEach(t *testing.T) {
 }
 
 // batchesOf are the batches that are left, and the states at their boundaries.
-func batchesOf(t *testing.T, l *Loader) (all []string, states []resume.State) {
+func batchesOf(t *testing.T, l *Loader) (all []string, states []State) {
 	t.Helper()
-	states = walk(t, l, func(b *batch.Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
+	states = walk(t, l, func(b *Batch) { all = append(all, fmt.Sprint(b.Epoch(), samplesOf(b, l))) })
 	return all, states
 }
 
 // walk shows the batches that are left. It returns the states at their boundaries.
-func walk(t *testing.T, l *Loader, look func(*batch.Batch)) (states []resume.State) {
+func walk(t *testing.T, l *Loader, look func(*Batch)) (states []State) {
 	t.Helper()
 	for {
 		states = append(states, l.State())

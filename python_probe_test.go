@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/recipe"
 )
@@ -167,7 +165,7 @@ func TestDeadLettersOfWhatIsFoundOut(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lost.jsonl")
 	steps := `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"map":{"function":"stages:told"}},{"resize":{"size":[8,8]}},{"batch":{"size":1}}`
 	o := Options{Python: pythonHere(t, troubles(t, map[int]string{0: "raise"}))}
-	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: ops.Skip, DeadLetters: recipe.Path(file)}, o)
+	l := openLoader(t, parseRecipe(t, steps, root), Config{Epochs: new(1), OnError: Skip, DeadLetters: recipe.Path(file)}, o)
 	if got := lettersIn(t, file); len(got) != 0 {
 		t.Errorf("before a sample is read: %+v", got)
 	}

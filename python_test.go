@@ -16,8 +16,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-
 	"headrace/extern"
 	"headrace/internal/leak"
 	"headrace/internal/tier"
@@ -113,7 +111,7 @@ func shownJSON(v any) string {
 }
 
 // samplesOf are the rows of a batch, in the form of asked.
-func samplesOf(b *batch.Batch, l *Loader) (all []map[string]any) {
+func samplesOf(b *Batch, l *Loader) (all []map[string]any) {
 	for row := range b.Rows() {
 		s := map[string]any{}
 		for _, f := range l.Info().Fields {

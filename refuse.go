@@ -27,12 +27,12 @@ func checkIterated(r recipe.Recipe, c Config) error {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, c.WorldSize)
 	}
 
-	if step, ok := (ops.Policies{OnError: c.OnError}).Does(ops.Replace, r); ok {
+	if step, ok := (ops.Policies{OnError: c.OnError}).Does(Replace, r); ok {
 		where := ""
 		if step != "" {
 			where = fmt.Sprintf(" of the step %q", step)
 		}
-		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", ops.Replace, where, name, ops.Skip)
+		return refuse("on_error=%q%s: the source %q is iterated over, and no other of its samples can be had in the place of a bad one; use %q", Replace, where, name, Skip)
 	}
 
 	rates := []MaxErrors{c.MaxErrors}
@@ -57,10 +57,10 @@ func checkAggregates(r recipe.Recipe, c Config) error {
 	}
 	const why = "%w: on_error=%q%s: %q makes samples of several, and no other can be had in the place of a bad one; use %q, or say %[2]q at steps before it"
 	switch {
-	case c.OnError == ops.Replace:
-		return fmt.Errorf(why, ErrConfig, ops.Replace, "", name, ops.Skip)
+	case c.OnError == Replace:
+		return fmt.Errorf(why, ErrConfig, Replace, "", name, Skip)
 	case step != "":
-		return fmt.Errorf(why, ErrConfig, ops.Replace, " of the step \""+step+"\"", name, ops.Skip)
+		return fmt.Errorf(why, ErrConfig, Replace, " of the step \""+step+"\"", name, Skip)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func checkAggregates(r recipe.Recipe, c Config) error {
 func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 	name = around
 	for _, s := range steps {
-		if name != "" && step == "" && s.Failures != nil && ops.OnError(s.Failures.OnError) == ops.Replace {
+		if name != "" && step == "" && s.Failures != nil && OnError(s.Failures.OnError) == Replace {
 			step = s.Name
 		}
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"headrace/internal/ops"
-
 	"headrace/internal/phototest"
 	"headrace/internal/record"
 	"headrace/media"
@@ -27,8 +26,8 @@ type fake[In, Out, A any] struct {
 func (*fake[In, Out, A]) Do(context.Context, In) (out Out, err error) { return out, nil }
 
 // flat is one whose arguments are fields of A.
-func registering[In, Out any](op ops.Operation[In, Out]) error {
-	return ops.Register("fake", "Does nothing.", func() ops.Operation[In, Out] { return op })
+func registering[In, Out any](op Operation[In, Out]) error {
+	return Register("fake", "Does nothing.", func() Operation[In, Out] { return op })
 }
 
 type (
@@ -41,7 +40,7 @@ type (
 		A media.Pixels `field:"a"`
 	}
 	withRand struct {
-		Rand ops.Rand
+		Rand Rand
 	}
 	takes struct {
 		Text string `field:"key,take"`
@@ -103,12 +102,12 @@ func TestRegisterRefuses(t *testing.T) {
 			A, B string `field:"key"`
 		}, nothing, int]{}),
 		`field R of In is a headrace.Rand, which is no field of samples: takes no tag`: registering(&fake[struct {
-			R ops.Rand `field:"image"`
+			R Rand `field:"image"`
 		}, nothing, int]{}),
 		`field C of In is a headrace.Canvas, which is no field`: registering(&fake[struct {
-			C ops.Canvas `field:"bytes,take"`
+			C Canvas `field:"bytes,take"`
 		}, nothing, int]{}),
-		`field S of In stands for what another`:                        registering(&fake[struct{ R, S ops.Rand }, nothing, int]{}),
+		`field S of In stands for what another`:                        registering(&fake[struct{ R, S Rand }, nothing, int]{}),
 		`In has two images, "a" and "b": takes one at most`:            registering(&fake[twoImages, nothing, int]{}),
 		`Out has two images`:                                           registering(&fake[nothing, twoImages, int]{}),
 		`a field that only In can have is in Out: headrace.Rand`:       registering(&fake[nothing, withRand, int]{}),
@@ -123,10 +122,10 @@ func TestRegisterRefuses(t *testing.T) {
 		`two of its arguments are called "Depth"`:                      registering(&twice{}),
 		`is headrace.notAStruct: takes a pointer to a struct`:          registering(notAStruct(0)),
 		`is *headrace.omits: takes a pointer`:                          registering((*omits)(nil)),
-		`its function is nil`:                                          ops.Register[nothing, nothing]("fake", "", nil),
-		`there is an operation "invert" already`:                       ops.Register("invert", "", func() ops.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
-		`its name is "two words"`:                                      ops.Register("two words", "", func() ops.Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
-		`its arguments *headrace.invert belong to "invert" already`:    ops.Register("inverse", "", func() ops.Operation[invertIn, invertOut] { return new(invert) }),
+		`its function is nil`:                                          Register[nothing, nothing]("fake", "", nil),
+		`there is an operation "invert" already`:                       Register("invert", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`its name is "two words"`:                                      Register("two words", "", func() Operation[nothing, nothing] { return new(fake[nothing, nothing, int]) }),
+		`its arguments *headrace.invert belong to "invert" already`:    Register("inverse", "", func() Operation[invertIn, invertOut] { return new(invert) }),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q", err, want)
@@ -157,7 +156,7 @@ type kinds struct {
 func (*kinds) Do(context.Context, nothing) (out nothing, err error) { return out, nil }
 
 func TestArgumentsGoThroughText(t *testing.T) {
-	err := ops.Register("kinds", "Has all.", func() ops.Operation[nothing, nothing] {
+	err := Register("kinds", "Has all.", func() Operation[nothing, nothing] {
 		return &kinds{Float: 0.5, Text: "usual", Own: recipe.Size{Height: 1}, hidden: 3}
 	})
 	if err != nil {
@@ -198,32 +197,32 @@ func TestRecipesSayWhatOperationsCannotTake(t *testing.T) {
 	register(t)
 	decode, crop := recipe.Step{Op: "decode_image"}, recipe.Step{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}
 	normalize := recipe.Step{Args: &recipe.Normalize{Mean: recipe.Channels{0}, Std: recipe.Channels{1}}}
-	if err := ops.Register("told", "Says.", func() ops.Operation[oneImage, imageOut] { return new(told[oneImage, imageOut]) }); err != nil {
+	if err := Register("told", "Says.", func() Operation[oneImage, imageOut] { return new(told[oneImage, imageOut]) }); err != nil {
 		t.Fatal(err)
 	}
 	toldOf := func(f media.Form, err error) recipe.Step {
-		return recipe.Step{Args: ops.Args(&told[oneImage, imageOut]{f, err})}
+		return recipe.Step{Args: Args(&told[oneImage, imageOut]{f, err})}
 	}
 	type asks struct {
 		A float32  `field:"label"`
 		B [8]int64 `field:"key"`
 		C string   `field:"lable"`
 	}
-	if err := ops.Register("asks", "Asks.", func() ops.Operation[asks, nothing] { return new(fake[asks, nothing, string]) }); err != nil {
+	if err := Register("asks", "Asks.", func() Operation[asks, nothing] { return new(fake[asks, nothing, string]) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := ops.Register("share", "Shares.", func() ops.Operation[nothing, nothing] { return new(share) }); err != nil {
+	if err := Register("share", "Shares.", func() Operation[nothing, nothing] { return new(share) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		want  string
 		steps []recipe.Step
 	}{
-		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: ops.Args(&share{math.NaN()})}}},
+		{`step "share" (#2): has arguments that cannot be written: json: unsupported value: NaN`, []recipe.Step{{Args: Args(&share{math.NaN()})}}},
 		{`step "invert" (#2): reads the field "image": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "invert"}}},
 		{`step "invert" (#5): reads "image" as an image: it is float32 [8, 8, 3] there; put it before normalize and layout`, []recipe.Step{decode, crop, normalize, {Op: "invert"}}},
-		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: ops.Args(&invert{From: new(300)})}}},
-		{`step "trouble" (#2): of is 0: takes a number from 1 on`, []recipe.Step{{Args: ops.Args(&trouble{})}}},
+		{`step "invert" (#3): from is 300: takes 0 to 255`, []recipe.Step{decode, {Args: Args(&invert{From: new(300)})}}},
+		{`step "trouble" (#2): of is 0: takes a number from 1 on`, []recipe.Step{{Args: Args(&trouble{})}}},
 		{`step "asks" (#2): reads "label" as float32: it is int64
 recipe: step "asks" (#2): reads "key" as int64 [8]: it is text
 recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "label", "key"`, []recipe.Step{{Op: "asks"}}},
@@ -237,7 +236,7 @@ recipe: step "asks" (#2): reads the field "lable": the samples have "bytes", "la
 		{`step "batch" (#3): cannot stack the field "bytes", which is bytes`, []recipe.Step{{Op: "cipher"}, {Args: &recipe.Batch{Size: 1}}}},
 		{`step "batch" (#4): cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]`, []recipe.Step{decode, {Op: "thin"}, {Args: &recipe.Batch{Size: 1}}}},
 		{`cannot tell which image is meant`, []recipe.Step{decode, {Op: "mean"}, crop}},
-		{`has no operation`, []recipe.Step{{Args: ops.Args(&omits{})}}},
+		{`has no operation`, []recipe.Step{{Args: Args(&omits{})}}},
 	} {
 		r := recipe.Recipe{Steps: append([]recipe.Step{{Args: &recipe.Files{Pattern: "x", Label: "parent"}}}, c.steps...)}
 		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -285,13 +284,13 @@ func (o *wrong) Do(_ context.Context, in meanIn) (imageOut, error) {
 	case "none":
 		p = media.Pixels{}
 	case "canvas":
-		ops.Canvas{}.Pixels(media.Form{Height: 1 << 20, Width: 1 << 20, DType: tensor.Uint8})
+		Canvas{}.Pixels(media.Form{Height: 1 << 20, Width: 1 << 20, DType: tensor.Uint8})
 	}
 	return imageOut{p}, nil
 }
 
 func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
-	if err := ops.Register("wrong", "Is wrong.", func() ops.Operation[meanIn, imageOut] { return new(wrong) }); err != nil {
+	if err := Register("wrong", "Is wrong.", func() Operation[meanIn, imageOut] { return new(wrong) }); err != nil {
 		t.Fatal(err)
 	}
 	root := phototest.Folder(t, 1)
@@ -305,7 +304,7 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 	} {
 		r := recipe.Recipe{Steps: []recipe.Step{
 			{Args: &recipe.Files{Pattern: recipe.Path(root), Root: "/"}}, {Op: "decode_image"},
-			{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: ops.Args(&wrong{kind})}, {Args: &recipe.Batch{Size: 1}},
+			{Args: &recipe.CenterCrop{Size: recipe.Size{Height: 8}}}, {Args: Args(&wrong{kind})}, {Args: &recipe.Batch{Size: 1}},
 		}}
 		l := openLoader(t, r, Config{Epochs: new(1)}, Options{})
 		if _, err := l.Next(t.Context()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "000.jpg") {
@@ -319,13 +318,13 @@ func TestImagesAreHeldAgainstTheirForm(t *testing.T) {
 }
 
 func TestRandIsThatOfItsStep(t *testing.T) {
-	draw := func(r ops.Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
+	draw := func(r Rand) string { return fmt.Sprint(r.Uint64(), r.Float64(), r.IntN(1000), r.IntN(0)) }
 	w, source := ops.Env{Seed: 7}, &record.Source{Draws: 1}
 	first := draw(ops.NewRand(w.RandomKey(&record.Record{Source: source}), 5))
 	if again := draw(ops.NewRand(w.RandomKey(&record.Record{Source: source}), 5)); again != first {
 		t.Errorf("%s, then %s", first, again)
 	}
-	for _, other := range []ops.Rand{ops.NewRand(w.RandomKey(&record.Record{Source: source}), 6), ops.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Index: 1}}), 5), ops.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), 5),
+	for _, other := range []Rand{ops.NewRand(w.RandomKey(&record.Record{Source: source}), 6), ops.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Index: 1}}), 5), ops.NewRand(w.RandomKey(&record.Record{Source: source, ID: sample.ID{Epoch: 1}}), 5),
 		ops.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0}}), 5), ops.NewRand(w.RandomKey(&record.Record{Source: source, Made: []int64{0, 0}}), 5)} {
 		if draw(other) == first {
 			t.Errorf("%+v draws the same", other)

@@ -7,24 +7,22 @@ import (
 	"slices"
 
 	"headrace/internal/resume"
-
 	"headrace/internal/source"
-
 	"headrace/pipe"
 )
 
 // Seek returns the state n batches behind another. Where batches can be counted without looking at samples it is computed; otherwise the loader runs
 // until there, which drops what is under way. [pipe.ErrDone] says that the epochs end before.
-func (l *Loader) Seek(ctx context.Context, from resume.State, n int64) (resume.State, error) {
+func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 	if err := l.Check(from); err != nil {
-		return resume.State{}, err
+		return State{}, err
 	}
 	l.warnOf(from)
 	if from = l.extent.Settled(from); l.countable() {
 		return l.jump(from, n)
 	}
 	if err := l.Start(from, nil); err != nil {
-		return resume.State{}, err
+		return State{}, err
 	}
 	defer l.Stop()
 	for done := int64(0); done < n; {
@@ -35,7 +33,7 @@ func (l *Loader) Seek(ctx context.Context, from resume.State, n int64) (resume.S
 			done++
 		case io.EOF:
 		default:
-			return resume.State{}, fmt.Errorf("batch %d of the %d before: %w", done, n, err)
+			return State{}, fmt.Errorf("batch %d of the %d before: %w", done, n, err)
 		}
 	}
 	return l.State(), nil
@@ -47,11 +45,11 @@ func (l *Loader) countable() bool {
 }
 
 // jump computes the state n batches behind another.
-func (l *Loader) jump(s resume.State, n int64) (resume.State, error) {
+func (l *Loader) jump(s State, n int64) (State, error) {
 	name := l.sources[0].Name
 	for n > 0 {
 		if l.config.epochsFrom(s.Epoch) == 0 {
-			return resume.State{}, pipe.ErrDone
+			return State{}, pipe.ErrDone
 		}
 		at := s.Sources[name]
 		share := source.ShareOf(l.extent.Splits[name], at.Done)
@@ -64,9 +62,9 @@ func (l *Loader) jump(s resume.State, n int64) (resume.State, error) {
 			break
 		}
 		n -= left
-		s = l.extent.Settled(resume.State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine})
+		s = l.extent.Settled(State{Epoch: s.Epoch + 1, Quarantine: s.Quarantine})
 		if share.Batches() == 0 {
-			return resume.State{}, pipe.ErrDone
+			return State{}, pipe.ErrDone
 		}
 	}
 	return s, nil
@@ -77,33 +75,33 @@ func (l *Loader) jump(s resume.State, n int64) (resume.State, error) {
 // and nothing was lost ([State.InStep]), one of them is enough. What the ranks had not finished is divided anew. An [ErrState] says why it cannot be gone
 // on with, and whose records are missing. Records that cannot be of one run are refused, also where one of them is this rank's own. Nothing is changed:
 // [Loader.Start] begins there.
-func (l *Loader) Gather(records []resume.State) (resume.State, error) {
+func (l *Loader) Gather(records []State) (State, error) {
 	if len(records) == 0 {
-		return resume.State{}, fmt.Errorf("%w: there is no record", resume.ErrState)
+		return State{}, fmt.Errorf("%w: there is no record", ErrState)
 	}
 	if own := slices.IndexFunc(records, l.owns); own >= 0 {
 		if err := l.Check(records[own]); err != nil || len(records) == 1 {
 			return records[own], err
 		}
 		if err := resume.Together(records, l.extent, l.extentOf); err != nil {
-			return resume.State{}, fmt.Errorf("%w: %w", resume.ErrState, err)
+			return State{}, fmt.Errorf("%w: %w", ErrState, err)
 		}
 		return records[own], nil
 	}
 	if s := l.iterated(); s != nil {
-		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", resume.ErrState, s.Name)
+		return State{}, fmt.Errorf("%w: it is of other ranks, and the source %q is iterated over: each rank has one of its own, which none can take over; begin at an epoch", ErrState, s.Name)
 	}
 	if !resume.AllBegin(records) && l.compiled.Gathers != nil {
-		return resume.State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", resume.ErrState, l.compiled.Gathers[0])
+		return State{}, fmt.Errorf("%w: it is of other ranks, and what the object of %q had gathered there none can take over; begin at an epoch", ErrState, l.compiled.Gathers[0])
 	}
 	s, err := resume.Gather(records, l.extent, l.extentOf)
 	if err != nil {
-		return resume.State{}, fmt.Errorf("%w: %w", resume.ErrState, err)
+		return State{}, fmt.Errorf("%w: %w", ErrState, err)
 	}
 	return s, l.Check(s)
 }
 
 // owns tells whether a record is one of this rank: one without a world size, a plain epoch number, is everybody's.
-func (l *Loader) owns(s resume.State) bool {
+func (l *Loader) owns(s State) bool {
 	return s.WorldSize == 0 || s.WorldSize == l.config.WorldSize && s.Rank == l.config.Rank
 }

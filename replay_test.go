@@ -8,13 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 	"headrace/media"
 	"headrace/order"
 	"headrace/pipe"
@@ -29,16 +24,16 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 		batch  string
 		config Config
 	}{
-		"computed":        {`{"size":4}`, Config{Epochs: new(3), OnError: ops.Replace}},
-		"drop_last":       {`{"size":4,"drop_last":true}`, Config{Epochs: new(3), OnError: ops.Replace}},
-		"a rank":          {`{"global_size":6}`, Config{Epochs: new(3), WorldSize: 4, Rank: 3, OnError: ops.Replace}},
-		"with losses":     {`{"size":4}`, Config{Epochs: new(3), OnError: ops.Skip}},
-		"steps_per_epoch": {`{"size":4}`, Config{Epochs: new(3), OnError: ops.Replace, StepsPerEpoch: new(3)}},
+		"computed":        {`{"size":4}`, Config{Epochs: new(3), OnError: Replace}},
+		"drop_last":       {`{"size":4,"drop_last":true}`, Config{Epochs: new(3), OnError: Replace}},
+		"a rank":          {`{"global_size":6}`, Config{Epochs: new(3), WorldSize: 4, Rank: 3, OnError: Replace}},
+		"with losses":     {`{"size":4}`, Config{Epochs: new(3), OnError: Skip}},
+		"steps_per_epoch": {`{"size":4}`, Config{Epochs: new(3), OnError: Replace, StepsPerEpoch: new(3)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := augmented(t, root, c.batch)
 			l := openLoader(t, r, c.config, Options{})
-			states := []resume.State{l.Info().State}
+			states := []State{l.Info().State}
 			var batches [][]row
 			for {
 				b, err := l.Next(t.Context())
@@ -68,7 +63,7 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 			if _, err := l.Seek(t.Context(), states[1], int64(len(states))); !errors.Is(err, pipe.ErrDone) {
 				t.Errorf("behind the end: %v", err)
 			}
-			if _, err := l.Seek(t.Context(), resume.State{Epoch: -1}, 0); !errors.Is(err, resume.ErrState) {
+			if _, err := l.Seek(t.Context(), State{Epoch: -1}, 0); !errors.Is(err, ErrState) {
 				t.Errorf("from nowhere: %v", err)
 			}
 			at, err := l.Seek(t.Context(), states[1], 4)
@@ -82,7 +77,7 @@ func TestSeekIsWhereTheRunComesTo(t *testing.T) {
 			b.Release()
 		})
 	}
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Skip}, Options{})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip}, Options{})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.Seek(ended, l.Info().State, 2); !errors.Is(err, context.Canceled) {
@@ -98,8 +93,8 @@ func TestOrigins(t *testing.T) {
 	phototest.Spoil(t, root, "006.jpg")
 	phototest.Spoil(t, root, "013.jpg")
 	for name, c := range map[string]Config{
-		"skip": {Epochs: new(2), OnError: ops.Skip}, "replace": {Epochs: new(2), OnError: ops.Replace},
-		"a pass for each": {Epochs: new(2), OnError: ops.Skip, Fuse: new(bool)},
+		"skip": {Epochs: new(2), OnError: Skip}, "replace": {Epochs: new(2), OnError: Replace},
+		"a pass for each": {Epochs: new(2), OnError: Skip, Fuse: new(bool)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Ledger: true})
@@ -129,12 +124,12 @@ func TestOrigins(t *testing.T) {
 				}
 				b.Release()
 			}
-			if want := map[ops.OnError]int{ops.Skip: 40, ops.Replace: 44}[c.OnError]; seen != want || (replaced > 0) != (c.OnError == ops.Replace) {
+			if want := map[OnError]int{Skip: 40, Replace: 44}[c.OnError]; seen != want || (replaced > 0) != (c.OnError == Replace) {
 				t.Errorf("%d rows, %d in the place of others", seen, replaced)
 			}
 		})
 	}
-	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: ops.Skip}, Options{})
+	l := openLoader(t, augmented(t, root, `{"size":4}`), Config{OnError: Skip}, Options{})
 	b, err := l.Next(t.Context())
 	if err != nil || b.Origins() != nil {
 		t.Errorf("without a ledger: %v, %v", b.Origins(), err)
@@ -142,7 +137,7 @@ func TestOrigins(t *testing.T) {
 	b.Release()
 }
 
-func checkOrigin(t *testing.T, l *Loader, o record.Origin, key string) {
+func checkOrigin(t *testing.T, l *Loader, o Origin, key string) {
 	t.Helper()
 	source := l.sources[0]
 	place := order.Permute(22, 3, o.ID.Epoch)
@@ -194,7 +189,7 @@ func TestOriginsOfPrograms(t *testing.T) {
 
 type dice struct{}
 
-type diceIn struct{ Rand ops.Rand }
+type diceIn struct{ Rand Rand }
 
 func (*dice) Do(_ context.Context, in diceIn) (struct{}, error) {
 	again := in.Rand
@@ -204,5 +199,5 @@ func (*dice) Do(_ context.Context, in diceIn) (struct{}, error) {
 }
 
 var registerDice = sync.OnceValue(func() error {
-	return ops.Register("dice", "Draws.", func() ops.Operation[diceIn, struct{}] { return new(dice) })
+	return Register("dice", "Draws.", func() Operation[diceIn, struct{}] { return new(dice) })
 })

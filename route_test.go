@@ -10,14 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"
 	"headrace/sample"
@@ -39,11 +33,11 @@ func TestSamplesThatNoBranchTakes(t *testing.T) {
 		`,"failures":{"on_error":"replace"}`: {14, 0, 2},
 	} {
 		var bad []string
-		l := openLoader(t, byKey(t, root, failures), Config{Epochs: new(1), Workers: new(3)}, Options{Lost: func(l record.Lost) { bad = append(bad, filepath.Base(l.Key)+" in "+l.Stage) }})
+		l := openLoader(t, byKey(t, root, failures), Config{Epochs: new(1), Workers: new(3)}, Options{Lost: func(l Lost) { bad = append(bad, filepath.Base(l.Key)+" in "+l.Stage) }})
 		if failures == "" {
 			var err error
 			for err == nil {
-				var b *batch.Batch
+				var b *Batch
 				if b, err = l.Next(t.Context()); err == nil {
 					b.Release()
 				}
@@ -112,7 +106,7 @@ func TestStepsHaveBudgetsOfTheirOwn(t *testing.T) {
 				}
 				return nil
 			})
-			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: ops.OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
+			l := openLoader(t, flow(root, s), Config{Epochs: new(1), OnError: OnError(kind), MaxErrors: ErrorCount(3)}, Options{})
 			_, err := rowsUntilError(t, l)
 			if tooMany := errors.Is(err, ErrTooManyLost); tooMany != fails || fails && !errors.Is(err, errFail) {
 				t.Errorf("%s, at most %d: %v", kind, own, err)
@@ -151,11 +145,11 @@ func TestAbandonedOperationsKeepTheirCells(t *testing.T) {
 	do, _ := stuck(t, func(id sample.ID, _ int) bool { return id.Index == 3 || id.Index == 9 })
 	cells := &cellsInUse{by: map[int]string{}, t: t}
 	r := flow(root, telling(t, &recipe.Failures{TimeLimit: new(0.05), OnError: "skip"}, do))
-	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() ops.InFlight { return cells }})
+	l, err := Open(t.Context(), r, Config{Epochs: new(1), Workers: new(4)}, Options{InFlight: func() InFlight { return cells }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Start(resume.State{}, nil); err != nil {
+	if err := l.Start(State{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

@@ -4,17 +4,13 @@ package headrace
 
 import (
 	"fmt"
-	"headrace/internal/compile"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"headrace/internal/batch"
-
 	"headrace/internal/leak"
-	"headrace/internal/record"
 	"headrace/pipe"
 )
 
@@ -86,7 +82,7 @@ func TestRowsThatFail(t *testing.T) {
 			for i, fuse := range []bool{true, false} {
 				var mu sync.Mutex
 				lost := 0
-				o := Options{Python: pythonHere(t, troubles(t, c.trouble)), Lost: func(record.Lost) { mu.Lock(); defer mu.Unlock(); lost++ }}
+				o := Options{Python: pythonHere(t, troubles(t, c.trouble)), Lost: func(Lost) { mu.Lock(); defer mu.Unlock(); lost++ }}
 				l, got := onePass(t, root, fmt.Sprintf(rowTold, c.where, c.failures), Config{Fuse: new(fuse)}, o)
 				if all[i] = fmt.Sprint(got); lost != c.lost {
 					t.Errorf("%d were lost, fused: %v", lost, fuse)
@@ -111,7 +107,7 @@ func TestRowsOfBatchesThatAreKept(t *testing.T) {
 	root, _ := pictureFolder(t, 72)
 	r := parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},"decode_image",{"resize":{"size":[20,31]}},{"map":{"function":"rows:several","workers":1}},{"batch":{"size":2}}`, root)
 	l := openLoader(t, r, Config{Epochs: new(1), Prefetch: 1}, Options{Python: pythonHere(t)})
-	var kept []*batch.Batch
+	var kept []*Batch
 	unpooled := 0
 	for b, err := range l.All(t.Context()) {
 		if err != nil {
@@ -176,7 +172,7 @@ func TestRowsBeginAgain(t *testing.T) {
 		if rest, _ := batchesOf(t, l); !slices.Equal(rest, whole[cut:]) {
 			t.Fatalf("cut at %d: %v, not %v", cut, rest, whole[cut:])
 		}
-		i := slices.IndexFunc(l.Info().Stages, func(s compile.Stage) bool { return s.Name == "map+batch" })
+		i := slices.IndexFunc(l.Info().Stages, func(s Stage) bool { return s.Name == "map+batch" })
 		if l.Info().Stages[i].Workers != 1+cut%3 {
 			t.Errorf("%+v", l.Info().Stages)
 		}

@@ -1,14 +1,12 @@
 package headrace
 
-import "headrace/internal/resume"
-
 // serial keeps the gate at one operation until a place is passed: after a crash with several suspects, the next crash has one.
 type serial struct {
 	gate  *Gate
-	until *resume.Until // nil: nothing is asked for
+	until *Until // nil: nothing is asked for
 }
 
-func (s *serial) begin(gate *Gate, until *resume.Until) {
+func (s *serial) begin(gate *Gate, until *Until) {
 	if until != nil {
 		s.gate, s.until = gate, until
 		gate.hold()
@@ -16,7 +14,7 @@ func (s *serial) begin(gate *Gate, until *resume.Until) {
 }
 
 // reached opens the gate again once all before the place is finished.
-func (s *serial) reached(at resume.State) {
+func (s *serial) reached(at State) {
 	if s.until != nil && s.until.Passed(at) {
 		s.end()
 	}

@@ -3,10 +3,6 @@ package headrace
 import (
 	"fmt"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/record"
 	"headrace/pipe"
 )
 
@@ -20,7 +16,7 @@ type spending struct {
 }
 
 // begin begins an epoch, or goes on in one.
-func (s *spending) begin(from resume.State) {
+func (s *spending) begin(from State) {
 	s.shared = from.Replaced
 	clear(s.by)
 	for stage := range s.own {
@@ -57,7 +53,7 @@ func (s *spending) spend(stage string) (over bool, limit int) {
 }
 
 // before is the state, where it may have to be gone back to.
-func (l *Loader) before() (s resume.State) {
+func (l *Loader) before() (s State) {
 	if l.slots.Notes {
 		s = l.State()
 	}
@@ -65,7 +61,7 @@ func (l *Loader) before() (s resume.State) {
 }
 
 // tellReplaced tells of the samples in whose places others came into a batch. One too many ends the run before the batch.
-func (l *Loader) tellReplaced(b *batch.Batch, before resume.State) error {
+func (l *Loader) tellReplaced(b *Batch, before State) error {
 	all := b.Replaced()
 	for _, lost := range all {
 		if over, limit := l.spending.spend(lost.Stage); over {
@@ -81,7 +77,7 @@ func (l *Loader) tellReplaced(b *batch.Batch, before resume.State) error {
 }
 
 // overspent ends the run at a state.
-func (l *Loader) overspent(last *record.Lost, limit int, at resume.State) error {
+func (l *Loader) overspent(last *Lost, limit int, at State) error {
 	l.Stop()
 	l.spending.begin(at)
 	l.mu.Lock()

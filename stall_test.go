@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/pipe"
@@ -32,7 +30,7 @@ var hanging struct {
 }
 
 var registerHangs = sync.OnceValue(func() error {
-	return ops.Register("hangs", "Does not return.", func() ops.Operation[hangsIn, hangsOut] { return new(hangs) })
+	return Register("hangs", "Does not return.", func() Operation[hangsIn, hangsOut] { return new(hangs) })
 })
 
 func (*hangs) Do(_ context.Context, in hangsIn) (hangsOut, error) {

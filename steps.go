@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"headrace/internal/resume"
 )
 
 // ErrShort marks an epoch that came to its end before it had the batches that StepsPerEpoch promises.
@@ -34,7 +32,7 @@ func (l *Loader) cut() error {
 	l.endEpoch()
 	until := l.serial.until
 	l.Stop()
-	if err := l.Start(resume.State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
+	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
 		return err
 	}
 	return io.EOF

@@ -7,11 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
-	"headrace/internal/ops"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/pipe"
@@ -32,7 +27,7 @@ func TestStepsPerEpoch(t *testing.T) {
 	if i := l.Info(); i.BatchesPerEpoch != 4 || !i.Exact {
 		t.Errorf("%d batches per epoch, exact: %v", i.BatchesPerEpoch, i.Exact)
 	}
-	states := []resume.State{l.Info().State}
+	states := []State{l.Info().State}
 	for k := range whole {
 		b, err := l.Next(t.Context())
 		if err != nil {
@@ -78,7 +73,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	r := augmented(t, root, `{"size":3,"drop_last":true}`)
-	c := Config{Epochs: new(1), WorldSize: 2, OnError: ops.Skip, StepsPerEpoch: new(4)}
+	c := Config{Epochs: new(1), WorldSize: 2, OnError: Skip, StepsPerEpoch: new(4)}
 	lost := 0
 	for c.Rank = range 2 {
 		l := openLoader(t, r, c, Options{})
@@ -96,7 +91,7 @@ func TestRanksThatLoseSamplesHaveEqualNumbersOfSteps(t *testing.T) {
 		l := openLoader(t, r, c, Options{})
 		var err error
 		for err == nil {
-			var b *batch.Batch
+			var b *Batch
 			if b, err = l.Next(t.Context()); err == nil {
 				b.Release()
 			}
@@ -130,7 +125,7 @@ func TestStepsPerEpochUnderAnotherWorldSize(t *testing.T) {
 	r := augmented(t, root, `{"size":2}`)
 	c := Config{Epochs: new(2), StepsPerEpoch: new(5)}
 	first := runWorld(t, r, c, 2, nil, func(int) int { return 3 })
-	records := []resume.State{first[0].state, first[1].state}
+	records := []State{first[0].state, first[1].state}
 	for _, run := range runWorld(t, r, c, 3, records, func(int) int { return -1 }) {
 		if len(run.batches) != 2 || run.state.Epoch != 1 {
 			t.Errorf("%d batches after three of five; then %+v", len(run.batches), run.state)

@@ -10,9 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"headrace/internal/batch"
-	"headrace/internal/resume"
-
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
 	"headrace/media"
@@ -159,7 +156,7 @@ func TestRanksShareTrees(t *testing.T) {
 }
 
 // stream is a run from a place, batch after batch over the ends of epochs.
-func stream(t *testing.T, r recipe.Recipe, c Config, from *resume.State, each func(b *batch.Batch, l *Loader)) *Loader {
+func stream(t *testing.T, r recipe.Recipe, c Config, from *State, each func(b *Batch, l *Loader)) *Loader {
 	t.Helper()
 	l := openLoader(t, r, c, Options{})
 	if from != nil {
@@ -186,12 +183,12 @@ func stream(t *testing.T, r recipe.Recipe, c Config, from *resume.State, each fu
 func cutAnywhere(t *testing.T, r recipe.Recipe, c Config) {
 	t.Helper()
 	c.Epochs = new(2)
-	var states []resume.State
+	var states []State
 	var want [][]row
-	stream(t, r, c, nil, func(b *batch.Batch, l *Loader) { states, want = append(states, l.State()), append(want, rows(t, b)) })
+	stream(t, r, c, nil, func(b *Batch, l *Loader) { states, want = append(states, l.State()), append(want, rows(t, b)) })
 	for i := range states {
 		k := i + 1
-		last := stream(t, r, c, &states[i], func(b *batch.Batch, l *Loader) {
+		last := stream(t, r, c, &states[i], func(b *Batch, l *Loader) {
 			if k >= len(want) {
 				t.Fatalf("cut after batch %d: a batch more than the %d without a cut", i, len(want))
 			}
@@ -243,7 +240,7 @@ func TestTreesInAnyOrderGiveEverySampleOnce(t *testing.T) {
 				}
 				from := l.State()
 				l.Close()
-				stream(t, r, c, &from, func(b *batch.Batch, _ *Loader) { keys = append(keys, b.Text("key")...) })
+				stream(t, r, c, &from, func(b *Batch, _ *Loader) { keys = append(keys, b.Text("key")...) })
 				if slices.Sort(keys); !slices.Equal(keys, want) {
 					t.Fatalf("%s, order %s, cut after %d batches: %d samples of %d", merge, kind, cut, len(keys), len(want))
 				}

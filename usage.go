@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"headrace/internal/ops"
-
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/stats"
 )
 

@@ -6,15 +6,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headrace/internal/batch"
-
-	"headrace/internal/source"
-
-	"headrace/internal/ops"
-
 	"headrace/budget"
+	"headrace/internal/batch"
+	"headrace/internal/ops"
 	"headrace/internal/phototest"
 	"headrace/internal/record"
+	"headrace/internal/source"
 	"headrace/pipe"
 	"headrace/sample"
 )
@@ -48,7 +45,7 @@ func TestAPanicNamesItsSampleAndHoldsNothing(t *testing.T) {
 	}
 	end := batch.Writer{Env: &w, Fields: []batch.FieldWriter{{Column: listed.Contents.(*source.Files).Label}, {Field: 1, Column: record.Column{Kind: record.Numbers}}}}
 	end.Handle("batch", ops.Handling{}, nil)
-	err = end.Fill(t.Context(), it, new(batch.Batch), 0) // a batch without a slot
+	err = end.Fill(t.Context(), it, new(Batch), 0) // a batch without a slot
 	check("decode")
 }
 

@@ -2,7 +2,6 @@ package headrace
 
 import (
 	"fmt"
-	"headrace/internal/compile"
 	"slices"
 
 	"headrace/internal/words"
@@ -57,8 +56,8 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 
 // stageOf is the name of a stage with workers that has a step of this name; else the name.
 func (l *Loader) stageOf(name string) string {
-	is := func(s compile.Stage) bool { return s.Name == name }
-	has := func(s compile.Stage) bool { return slices.Contains(s.Steps, name) && l.adjustable(s.Name) == nil }
+	is := func(s Stage) bool { return s.Name == name }
+	has := func(s Stage) bool { return slices.Contains(s.Steps, name) && l.adjustable(s.Name) == nil }
 	if slices.ContainsFunc(l.info.Stages, is) {
 		return name
 	}
@@ -74,7 +73,7 @@ func (l *Loader) adjustable(stage string) error {
 	if slices.Contains(all, stage) {
 		return nil
 	}
-	if slices.ContainsFunc(l.info.Stages, func(s compile.Stage) bool { return s.Name == stage }) {
+	if slices.ContainsFunc(l.info.Stages, func(s Stage) bool { return s.Name == stage }) {
 		return fmt.Errorf("the stage %s has one worker by its nature", stage)
 	}
 	return words.Unknown("stage", stage, all)

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headrace/recipe"
 	"headrace/sample"
 	"headrace/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 var (

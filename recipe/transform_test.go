@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headrace/media"
 	"headrace/recipe"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // image reads a recipe with these steps between its source and its end.

@@ -17,10 +17,9 @@ import (
 	"syscall"
 	"time"
 
-	"headrace"
-
 	"golang.org/x/sys/unix"
 
+	"headrace"
 	"headrace/arena"
 	"headrace/budget"
 	"headrace/internal/machine"

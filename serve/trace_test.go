@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"headrace/internal/phototest"
 	"headrace/recipe"
 	"headrace/wire"
-
-	"golang.org/x/sys/unix"
 )
 
 // traceTo asks for a trace, or for its end, and returns the answer. Batches that were sent before are in ahead.

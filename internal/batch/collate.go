@@ -7,9 +7,8 @@ import (
 	"math"
 	"unsafe"
 
-	"headrace/internal/ops"
-
 	"headrace/extern"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe/fuse"

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"headrace/internal/ops"
-
 	"headrace/budget"
 	"headrace/group"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/media"
 	"headrace/pipe"

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"unsafe"
 
-	"headrace/internal/ops"
-	"headrace/sample"
-
 	"headrace/group"
 	elements "headrace/internal/numbers"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/recipe"
+	"headrace/sample"
 )
 
 // packedField is a field of a packed row, in which the values of its samples lie behind

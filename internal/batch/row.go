@@ -5,10 +5,9 @@ import (
 	"encoding/binary"
 
 	"headrace/internal/ops"
-	"headrace/recipe/fuse"
-
 	"headrace/internal/record"
 	"headrace/pipe"
+	"headrace/recipe/fuse"
 )
 
 // Writer is the last part of a recipe: it writes samples into their rows.

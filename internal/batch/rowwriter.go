@@ -3,9 +3,8 @@ package batch
 import (
 	"context"
 
-	"headrace/internal/ops"
-
 	"headrace/extern"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/sample"
 )

@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"headrace/internal/batch"
-
-	"headrace/internal/source"
-
-	"headrace/internal/ops"
-
 	"headrace/budget"
+	"headrace/internal/batch"
+	"headrace/internal/ops"
 	"headrace/internal/record"
+	"headrace/internal/source"
 	"headrace/media"
 	"headrace/pipe"
 	"headrace/recipe"

@@ -4,9 +4,7 @@ import (
 	"slices"
 
 	"headrace/internal/batch"
-
 	"headrace/internal/ops"
-
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 )

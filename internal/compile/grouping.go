@@ -3,9 +3,8 @@ package compile
 import (
 	"slices"
 
-	"headrace/internal/batch"
-
 	"headrace/group"
+	"headrace/internal/batch"
 	"headrace/internal/record"
 	"headrace/recipe/fuse"
 )

@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"headrace/internal/batch"
-
 	"headrace/internal/ops"
-
 	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe/fuse"

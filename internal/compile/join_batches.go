@@ -3,9 +3,8 @@ package compile
 import (
 	"context"
 
-	"headrace/internal/batch"
-
 	"headrace/group"
+	"headrace/internal/batch"
 	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe/fuse"

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"headrace/internal/batch"
-
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"headrace/internal/source"
-
 	"headrace/order"
 )
 

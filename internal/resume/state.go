@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"headrace/internal/source"
-
 	"headrace/order"
 	"headrace/pipe"
 )

@@ -9,14 +9,13 @@ import (
 	"reflect"
 	"slices"
 
-	"headrace/internal/ops"
-	"headrace/sample"
-
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/internal/scratch"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
+	"headrace/sample"
 	"headrace/store"
 )
 

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"headrace/internal/ops"
-
 	"headrace/budget"
 	"headrace/extern"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe/fuse"

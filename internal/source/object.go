@@ -5,9 +5,8 @@ import (
 	"errors"
 	"strconv"
 
-	"headrace/internal/ops"
-
 	"headrace/extern"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/recipe"
 	"headrace/recipe/fuse"

@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"headrace/internal/ops"
-
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 )
 

@@ -13,10 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headrace/internal/ops"
-
 	"headrace/arena"
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/pipe"
 	"headrace/recipe"

@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"headrace/internal/ops"
-
 	"headrace/internal/record"
 	"headrace/order"
 	"headrace/pipe"

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"image"
 
+	"golang.org/x/image/webp"
+
 	"headrace/media"
 	"headrace/media/internal/samples"
 	"headrace/media/internal/webpfile"
-
-	"golang.org/x/image/webp"
 )
 
 func decodeWebP(dst media.Pixels, src []byte, info *media.Info) error {

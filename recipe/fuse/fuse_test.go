@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"headrace/media"
 	"headrace/order"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
 	"headrace/tensor"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func files() recipe.Step {

@@ -3,10 +3,10 @@ package decodertest
 import (
 	"math/rand/v2"
 
+	"pgregory.net/rapid"
+
 	"headrace/media"
 	"headrace/tensor"
-
-	"pgregory.net/rapid"
 )
 
 // Hashed is a media.Rand whose numbers depend on everything.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"headrace/internal/oracle"
 	"headrace/media"
 	"headrace/media/internal/testjpeg"
 	"headrace/tensor"
-
-	"pgregory.net/rapid"
 )
 
 // Run tests a decoder.
