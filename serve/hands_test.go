@@ -71,23 +71,26 @@ func TestHandsThatWaitAreHelped(t *testing.T) {
 	}
 }
 
-// The largest inputs are begun first, whether they are files or in memory, and those of which nothing is known last.
+// The largest inputs are begun first, whether they are files or in memory, and those of which
+// nothing is known last. The bubble's clock stands still meanwhile, however long the machine takes.
 func TestTheLargestAreBegunFirst(t *testing.T) {
-	s := &errands{}
-	folder := t.TempDir()
-	for _, size := range []int64{10, 5000, 0, 700, 30, 5000} {
-		path := filepath.Join(folder, fmt.Sprint(len(s.task.Inputs)))
-		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		s := &errands{}
+		folder := t.TempDir()
+		for _, size := range []int64{10, 5000, 0, 700, 30, 5000} {
+			path := filepath.Join(folder, fmt.Sprint(len(s.task.Inputs)))
+			if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s.task.Inputs = append(s.task.Inputs, wire.Input{Path: true, At: uint64(len(s.task.Text)), Length: uint64(len(path))})
+			s.task.Text = append(s.task.Text, path...)
 		}
-		s.task.Inputs = append(s.task.Inputs, wire.Input{Path: true, At: uint64(len(s.task.Text)), Length: uint64(len(path))})
-		s.task.Text = append(s.task.Text, path...)
-	}
-	s.task.Inputs = append(s.task.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2}) // the latter is no file
-	s.takeTurns()
-	if want := []int{1, 5, 6, 3, 4, 0, 2, 7}; !slices.Equal(s.turns, want) {
-		t.Errorf("begun in the order %v, not %v", s.turns, want)
-	}
+		s.task.Inputs = append(s.task.Inputs, wire.Input{At: 3, Length: 1000}, wire.Input{Path: true, At: 0, Length: 2}) // the latter is no file
+		s.takeTurns()
+		if want := []int{1, 5, 6, 3, 4, 0, 2, 7}; !slices.Equal(s.turns, want) {
+			t.Errorf("begun in the order %v, not %v", s.turns, want)
+		}
+	})
 }
 
 // Whatever is begun first: of several bad inputs of a strict task the first is the one that is told.
