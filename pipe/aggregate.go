@@ -158,7 +158,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 			}
 		}
 
-		e.send(msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news})
+		e.send(msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, failure: m.failure})
 	}
 }
 
@@ -197,7 +197,7 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 	m := msg[Out]{kind: item, val: v}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			held.joinTo(&m.lineage, e.stage.apart)
+			held.joinTo(&m.lineage, e.stage.keepMembers)
 		}
 	}
 	if len(of) == 0 {
@@ -292,7 +292,7 @@ func (e *Emitter[In, Out]) fail(k kind, t progress.Lineage, err error) {
 	if k == fatal || e.stage.raises {
 		e.stage.haltAbove()
 	}
-	e.send(msg[Out]{kind: k, lineage: t, news: &news{stage: e.stage.stage, err: err}})
+	e.send(msg[Out]{kind: k, lineage: t, failure: &failure{stage: e.stage.stage, err: err}})
 	e.over = e.over || k == fatal || e.stage.raises
 }
 

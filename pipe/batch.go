@@ -59,9 +59,9 @@ type batchStage[T any] struct {
 	n        int
 	dropLast bool
 
-	batch  []T // in the making
-	ticket progress.Lineage
-	before int // how many items the batch before had
+	batch   []T // in the making
+	lineage progress.Lineage
+	before  int // how many items the batch before had
 
 	within time.Duration
 	due    time.Duration // when the batch in the making is handed on, on the run's clock
@@ -114,7 +114,7 @@ func (b *batchStage[T]) work(w *worker) {
 }
 
 // take waits for items. late is true when none is there and the batch in the making is due.
-func (b *batchStage[T]) take(w *worker, buf []msg[T]) (h haul[T], late bool) {
+func (b *batchStage[T]) take(w *worker, buf []msg[T]) (h run[T], late bool) {
 	if b.within == 0 || len(b.batch) == 0 {
 		return b.in.take(w, buf), false
 	}
@@ -126,7 +126,7 @@ func (b *batchStage[T]) set() {
 	b.due = b.engine.now() + min(b.within, math.MaxInt64-b.engine.now())
 	if b.alarm == nil {
 		b.late = func() bool { return b.engine.now() >= b.due }
-		b.alarm = time.AfterFunc(b.within, b.in.rouse)
+		b.alarm = time.AfterFunc(b.within, b.in.wakeTakers)
 	} else {
 		b.alarm.Reset(b.within)
 	}
@@ -151,7 +151,7 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 		}
 
 		b.batch = append(b.batch, m.val)
-		b.ticket.Join(m.lineage, b.apart)
+		b.lineage.Join(m.lineage, b.keepMembers)
 		if len(b.batch) < b.n {
 			return true
 		}
@@ -168,15 +168,15 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 		b.discardBatch()
 	}
 
-	b.out.put(&msg[[]T]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news}, w.last)
+	b.out.put(&msg[[]T]{lineage: m.lineage, kind: m.kind, last: m.last, failure: m.failure}, w.last)
 	return false
 }
 
 func (b *batchStage[T]) emit(w *worker) {
 	w.out.Add(1)
-	b.out.put(&msg[[]T]{kind: item, val: b.batch, lineage: b.ticket}, w.last)
+	b.out.put(&msg[[]T]{kind: item, val: b.batch, lineage: b.lineage}, w.last)
 	b.before = len(b.batch)
-	b.batch, b.ticket = nil, progress.Lineage{}
+	b.batch, b.lineage = nil, progress.Lineage{}
 }
 
 // discardBatch disposes of an unfinished batch.
@@ -184,5 +184,5 @@ func (b *batchStage[T]) discardBatch() {
 	for _, v := range b.batch {
 		b.in.discard(v)
 	}
-	b.batch, b.ticket = nil, progress.Lineage{}
+	b.batch, b.lineage = nil, progress.Lineage{}
 }

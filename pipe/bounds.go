@@ -4,7 +4,7 @@ import "math"
 
 // The greatest settings of a stage. More is a mistake in the description.
 const (
-	MaxWorkers = 1 << 16       // operations at once: Workers × Hands
+	MaxWorkers = 1 << 16       // operations at once: Workers × InFlightPerWorker
 	MaxBuffer  = 1 << 30       // items kept ready
 	MaxBatch   = math.MaxInt32 // items of a batch, or rows
 )

@@ -33,8 +33,8 @@ func TestSettingsHaveBounds(t *testing.T) {
 	}{
 		"workers":           {mapped(pipe.Opts{Workers: math.MaxInt}), []string{"stage map: Workers is 9223372036854775807", workers}},
 		"workers, just":     {mapped(pipe.Opts{Workers: pipe.MaxWorkers + 1}), []string{"stage map: Workers is 65537", workers}},
-		"hands":             {mapped(pipe.Opts{Hands: math.MaxInt}), []string{"stage map: Hands is", workers}},
-		"workers and hands": {mapped(pipe.Opts{Workers: 1 << 10, Hands: 1 << 10}), []string{"stage map: 1024 Workers with 1024 Hands each", "at most 65536"}},
+		"hands":             {mapped(pipe.Opts{InFlightPerWorker: math.MaxInt}), []string{"stage map: InFlightPerWorker is", workers}},
+		"workers and hands": {mapped(pipe.Opts{Workers: 1 << 10, InFlightPerWorker: 1 << 10}), []string{"stage map: 1024 Workers with 1024 InFlightPerWorker", "at most 65536"}},
 		"buffer":            {mapped(pipe.Opts{Buffer: 1 << 50}), []string{"stage map: Buffer is 1125899906842624", buffer}},
 		"buffer of MapWith": {pipe.MapWith(numbers, func(context.Context) (func(context.Context, int) (int, error), func(), error) {
 			return double, nil, nil
@@ -45,7 +45,7 @@ func TestSettingsHaveBounds(t *testing.T) {
 		"batch's buffer": {pipe.Batch(numbers, 2, pipe.BatchOpts{Name: "batch", Buffer: math.MaxInt}), []string{"stage batch: Buffer is", buffer}},
 		"unbatch":        {pipe.Unbatch(pipe.Batch(numbers, 2, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "elements", Buffer: math.MaxInt}), []string{"stage elements: Buffer is", buffer}},
 		"fill":           {filled(math.MaxInt, pipe.FillOpts{}), []string{"stage fill: batches of 9223372036854775807 rows", batch}},
-		"fill's workers": {filled(2, pipe.FillOpts{Workers: math.MaxInt, Hands: 2, Buffer: math.MaxInt}), []string{"stage fill: Workers is", "stage fill: Buffer is"}},
+		"fill's workers": {filled(2, pipe.FillOpts{Workers: math.MaxInt, InFlightPerWorker: 2, Buffer: math.MaxInt}), []string{"stage fill: Workers is", "stage fill: Buffer is"}},
 		"aggregate":      {pipe.Aggregate(numbers, func() pipe.Aggregator[int, int] { return nil }, pipe.AggregateOpts{Name: "agg", Buffer: math.MaxInt}), []string{"stage agg: Buffer is", buffer}},
 		"merge":          {pipe.Merge([]pipe.Flow[int]{numbers}, pipe.MergeOpts{Name: "merge", Buffer: math.MaxInt}), []string{"stage merge: Buffer is", buffer}},
 		"weights":        {pipe.Merge([]pipe.Flow[int]{numbers, pipe.From("more", pipetest.Numbers{})}, pipe.MergeOpts{Name: "merge", Order: pipe.ByWeight, Weights: []float64{math.MaxFloat64, math.MaxFloat64}}), []string{"stage merge", "sum is too large"}},
@@ -72,7 +72,7 @@ func TestSettingsHaveBounds(t *testing.T) {
 	if _, err := pipe.MeasureHeadspace(t.Context(), numbers, func(context.Context, int) error { return nil }, pipe.HeadspaceOpts{Cached: math.MaxInt}); !contains(err, "HeadspaceOpts has") {
 		t.Error(err)
 	}
-	run := start(t, mapped(pipe.Opts{Hands: 4}), pipe.Config{})
+	run := start(t, mapped(pipe.Opts{InFlightPerWorker: 4}), pipe.Config{})
 	defer run.Close()
 	if err := run.SetWorkers("map", math.MaxInt); !contains(err, "stage map: 9223372036854775807 workers: it takes at most 16384") {
 		t.Error(err)

@@ -9,9 +9,9 @@ type closer[B any] struct {
 	closing  bool
 	gathered []seat[B]        // survivors that make the next batch
 	usual    int              // how many made the one before
-	ticket   progress.Lineage // and what they were made of
+	lineage  progress.Lineage // and what they were made of
 	of       int              // their epoch
-	judge    *tally           // counts by the stage's own policy; nil: the consumer does, by the run's
+	budget   *lossCounter     // counts by the stage's own policy; nil: the consumer does, by the run's
 }
 
 // close does what there is to do at the head of the line. The lock is held, and given up meanwhile where that takes long.
@@ -42,8 +42,8 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 			f.gatherSlot(w, e)
 		}
 
-		if f.judge != nil && !f.judge.pass(1) {
-			f.send(w, msg[B]{kind: fatal, lineage: f.judge.last, news: f.judge.verdict()})
+		if f.budget != nil && !f.budget.pass(1) {
+			f.send(w, msg[B]{kind: fatal, lineage: f.budget.last, failure: f.budget.exceeded()})
 		}
 		return
 	case gone:
@@ -54,12 +54,12 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 	case failed:
 		f.hole(e)
 		e.kind = gone
-		if f.raises || e.news.stops {
+		if f.raises || e.failure.stops {
 			e.kind = fatal
-		} else if f.judge != nil {
-			e.news.final = true
-			if !f.judge.lose(1, 1, e.lineage, e.news) {
-				e.kind, e.news = fatal, f.judge.verdict()
+		} else if f.budget != nil {
+			e.failure.counted = true
+			if !f.budget.lose(1, 1, e.lineage, e.failure) {
+				e.kind, e.failure = fatal, f.budget.exceeded()
 			}
 		}
 
@@ -70,7 +70,7 @@ func (f *filler[In, B]) conclude(w *worker, e entry[B]) {
 		f.endEpoch(w)
 	}
 
-	f.send(w, msg[B]{kind: e.kind, last: e.last, lineage: e.lineage, news: e.news})
+	f.send(w, msg[B]{kind: e.kind, last: e.last, lineage: e.lineage, failure: e.failure})
 }
 
 // hole forgets the row of an item that is lost or dropped.
@@ -83,7 +83,7 @@ func (f *filler[In, B]) hole(e entry[B]) {
 // gather adds a row to the next batch.
 func (f *filler[In, B]) gather(w *worker, e entry[B]) {
 	f.gathered = append(f.gathered, e.seat)
-	f.ticket.Join(e.lineage, f.apart)
+	f.lineage.Join(e.lineage, f.keepMembers)
 	f.of = e.epoch
 	if len(f.gathered) == f.n && f.ends == nil {
 		f.emit(w)
@@ -96,9 +96,9 @@ func (f *filler[In, B]) within(w *worker, e entry[B]) bool {
 	if f.ends == nil || e.seat.slot == nil {
 		return false
 	}
-	f.ticket.Aside(e.lineage, f.apart)
-	if e.news != nil {
-		f.ticket.Lose(progress.LostInput{Of: e.lineage, Why: e.news})
+	f.lineage.Aside(e.lineage, f.keepMembers)
+	if e.failure != nil {
+		f.lineage.Lose(progress.LostInput{Of: e.lineage, Why: e.failure})
 	}
 	f.end(w, e)
 	return true
@@ -115,17 +115,17 @@ func (f *filler[In, B]) end(w *worker, e entry[B]) {
 func (f *filler[In, B]) endBatch(w *worker) {
 	if len(f.gathered) > 0 {
 		f.emit(w)
-	} else if _, some := f.ticket.First(); some {
-		m := msg[B]{kind: gone, lineage: f.ticket}
-		f.ticket = progress.Lineage{}
+	} else if _, some := f.lineage.First(); some {
+		m := msg[B]{kind: gone, lineage: f.lineage}
+		f.lineage = progress.Lineage{}
 		f.send(w, m)
 	}
 }
 
 // endEpoch hands on or drops a last batch that is not full.
 func (f *filler[In, B]) endEpoch(w *worker) {
-	if f.judge != nil {
-		f.judge.reset()
+	if f.budget != nil {
+		f.budget.reset()
 	}
 	if !f.ordered {
 		f.gatherRest(w)
@@ -146,7 +146,7 @@ func (f *filler[In, B]) endEpoch(w *worker) {
 	for _, s := range f.gathered {
 		s.slot.live--
 	}
-	f.gathered, f.ticket = f.gathered[:0], progress.Lineage{}
+	f.gathered, f.lineage = f.gathered[:0], progress.Lineage{}
 }
 
 // emit makes a batch of what was gathered, and hands it on. It lies in the slot of the first row; no row of that slot is still
@@ -179,13 +179,13 @@ func (f *filler[In, B]) emit(w *worker) {
 func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) {
 	b := target.lot.b
 	if w.tracer != nil {
-		w.tracer.seal(b, &f.ticket, f.of)
+		w.tracer.seal(b, &f.lineage, f.of)
 	}
 	w.tick(&w.busy)
 	w.nothing()
 
 	if err == nil {
-		m := msg[B]{kind: item, val: b, lineage: f.ticket}
+		m := msg[B]{kind: item, val: b, lineage: f.lineage}
 		if f.out.reserve(w) {
 			w.out.Add(1)
 			f.out.put(&m, w.last)
@@ -203,12 +203,12 @@ func (f *filler[In, B]) sealed(w *worker, target *slot[B], rows int, err error) 
 	for _, s := range f.gathered {
 		s.slot.live--
 	}
-	broken := f.ticket
-	f.gathered, f.ticket = f.gathered[:0], progress.Lineage{}
+	broken := f.lineage
+	f.gathered, f.lineage = f.gathered[:0], progress.Lineage{}
 
 	if err != nil {
 		f.haltAbove()
-		f.send(w, msg[B]{kind: fatal, lineage: broken, news: &news{stage: f.stage, err: err}})
+		f.send(w, msg[B]{kind: fatal, lineage: broken, failure: &failure{stage: f.stage, err: err}})
 	}
 }
 
@@ -238,11 +238,11 @@ func (f *filler[In, B]) compact(w *worker) bool {
 	}
 
 	f.mu.Unlock()
-	err := apart(func() error { f.move(w); return nil })
+	err := inOwnGoroutine(func() error { f.move(w); return nil })
 	f.mu.Lock()
 	if err != nil {
 		f.haltAbove()
-		f.send(w, msg[B]{kind: fatal, lineage: f.ticket, news: &news{stage: f.stage, err: err}})
+		f.send(w, msg[B]{kind: fatal, lineage: f.lineage, failure: &failure{stage: f.stage, err: err}})
 		return true
 	}
 

@@ -17,22 +17,22 @@ import (
 
 // An engine is the part of a run that has no types: its stages, its goroutines, its clock.
 type engine struct {
-	began     time.Time
-	ended     atomic.Int64 // nanoseconds from began to Close
-	ctx       context.Context
-	cancel    context.CancelFunc
-	hooks     Hooks
-	stages    []*stage      // from the source on
-	epoch     int           // the first
-	origins   []string      // the names of the sources, by number
-	unhook    func()        // forgets the context that Start was given
-	rest      func()        // disposes of what the consumer has at hand
-	label     string        // of its goroutines
-	watched   bool          // somebody is told of stalls
-	stop      chan struct{} // closed when nobody is to watch any more
-	stopWatch func()
-	over      chan struct{} // closed when nobody does
-	task      *trace.Task
+	began       time.Time
+	ended       atomic.Int64 // nanoseconds from began to Close
+	ctx         context.Context
+	cancel      context.CancelFunc
+	hooks       Hooks
+	stages      []*stage      // from the source on
+	epoch       int           // the first
+	origins     []string      // the names of the sources, by number
+	unhook      func()        // forgets the context that Start was given
+	discardHeld func()        // disposes of what the consumer has at hand
+	label       string        // of its goroutines
+	watched     bool          // somebody is told of stalls
+	stop        chan struct{} // closed when nobody is to watch any more
+	stopWatch   func()
+	over        chan struct{} // closed when nobody does
+	task        *trace.Task
 
 	halted  atomic.Bool
 	crashed atomic.Pointer[StageError]
@@ -42,7 +42,7 @@ type engine struct {
 	live       int           // goroutines, and one more until all are started
 	idle       chan struct{} // closed when there are none
 	complaints []error       // what went wrong where nothing could be done about it
-	failures   []trouble     // what stops the run: of each stage the first in the order of the source
+	failures   []itemFailure // what stops the run: of each stage the first in the order of the source
 }
 
 func newEngine(ctx context.Context, c Config) *engine {
@@ -74,7 +74,7 @@ func (e *engine) begin(w *worker, work func(*worker)) {
 			}
 			w.settle()
 			w.tellSpans()
-			w.stage.left(w)
+			w.stage.ended(w)
 			e.gone()
 		}()
 		work(w)
@@ -123,34 +123,34 @@ func (e *engine) complain(err error) {
 }
 
 // note remembers a failure that stops the run, if that is read before another one does.
-func (e *engine) note(why *news, what progress.Lineage) {
+func (e *engine) note(why *failure, what progress.Lineage) {
 	if why == nil {
 		return // of what ends because another has failed
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i, f := range e.failures {
-		if f.news.stage != why.stage {
+		if f.failure.stage != why.stage {
 			continue
 		}
 		if at, ok := what.First(); ok {
 			if before, ok := f.lineage.First(); !ok || at < before {
-				e.failures[i] = trouble{why, what}
+				e.failures[i] = itemFailure{why, what}
 			}
 		}
 		return
 	}
-	e.failures = append(e.failures, trouble{why, what})
+	e.failures = append(e.failures, itemFailure{why, what})
 }
 
 // others are the failures of other stages than these.
-func (e *engine) others(known []trouble) []trouble {
+func (e *engine) others(known []itemFailure) []itemFailure {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	all := slices.DeleteFunc(slices.Clone(e.failures), func(f trouble) bool {
-		return slices.ContainsFunc(known, func(k trouble) bool { return k.news.stage == f.news.stage })
+	all := slices.DeleteFunc(slices.Clone(e.failures), func(f itemFailure) bool {
+		return slices.ContainsFunc(known, func(k itemFailure) bool { return k.failure.stage == f.failure.stage })
 	})
-	slices.SortFunc(all, func(a, b trouble) int { return cmp.Compare(a.news.stage.rank, b.news.stage.rank) })
+	slices.SortFunc(all, func(a, b itemFailure) int { return cmp.Compare(a.failure.stage.rank, b.failure.stage.rank) })
 	return all
 }
 
@@ -189,7 +189,7 @@ func (e *engine) close(ctx context.Context) error {
 	for _, s := range e.stages {
 		s.queue.drain()
 	}
-	e.rest()
+	e.discardHeld()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return errors.Join(errors.Join(e.complaints...), e.busy())

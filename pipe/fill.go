@@ -30,8 +30,8 @@ type FillOpts struct {
 	Gate     *Gate         // a limit on operations at once that is shared with other stages and runs; nil: none
 	Failures *Policy       // nil: the run's
 
-	Hands int               // as in Opts
-	Staff func(workers int) // as in Opts
+	InFlightPerWorker int               // as in Opts
+	OnResize          func(workers int) // as in Opts
 }
 
 // Fill is Map and Batch in one, without a copy: op writes an item into its row of a batch that store has reserved. Every batch
@@ -72,7 +72,7 @@ func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B
 }
 
 func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(context.Context, In, B, int) error, o FillOpts) Flow[B] {
-	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
+	nd := &node{name: o.Name, kind: kindFill, joins: true, abandons: o.Limit > 0, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, detail: fmt.Sprint("of ", n), ups: []*node{in.node}}
 	if last != nil {
 		nd.detail = fmt.Sprint("of up to ", n)
 	}
@@ -93,7 +93,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 	f := Flow[B]{node: nd, open: func(open *opening, below *stage) *ring[B] {
 		st := open.newStage(nd, below)
 		out := newRing[B](st, nd.buffer)
-		out.judge = nil // its items are batches, and the policy is about rows
+		out.budget = nil // its items are batches, and the policy is about rows
 		f := newFiller(st, in.into(open, st), out, n, store, last, o.DropLast)
 		f.op = watchedFill(st, f.limit(write, o.Limit), f.in.discard)
 		open.runAll(st, f.work, f.fit)

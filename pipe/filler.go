@@ -65,7 +65,7 @@ func newFiller[In, B any](s *stage, in *ring[In], out *ring[B], n int, store Sto
 	f := &filler[In, B]{stage: s, in: in, out: out, n: n, store: store, ends: ends, dropLast: dropLast}
 	f.turn.L = &f.mu
 	f.fit(int(s.number.Load()))
-	f.judge = s.newJudge()
+	f.budget = s.newBudget()
 	s.onHalt, s.cleanUp = f.halt, f.dropAll
 	return f
 }
@@ -76,7 +76,7 @@ func (f *filler[In, B]) fit(workers int) {
 	f.ahead = (workers + f.n - 1) / f.n * f.n
 	f.turn.Broadcast()
 	f.mu.Unlock()
-	f.in.rouse()
+	f.in.wakeTakers()
 }
 
 // lineSlack is how many entries without a row may stand in the line, besides.
@@ -116,7 +116,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 	for !f.over && !f.halted {
 		switch {
 		case f.leaves():
-			f.in.rouse() // it may have been woken in place of another
+			f.in.wakeTakers() // it may have been woken in place of another
 			return in, at, false
 		case f.barrier != nil, f.line.len() >= f.ahead+2*f.n+lineSlack, !f.hasRow() && (f.reserving || f.owed || f.crowded()):
 			w.beforeWait(&w.blocked)
@@ -143,7 +143,7 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 				f.refuse(w, m, err)
 				continue
 			}
-			f.pass(w, entry[B]{settled: true, kind: m.kind, last: m.last, epoch: f.epoch, lineage: m.lineage, news: m.news})
+			f.pass(w, entry[B]{settled: true, kind: m.kind, last: m.last, epoch: f.epoch, lineage: m.lineage, failure: m.failure})
 		}
 	}
 	return in, at, false
@@ -151,8 +151,8 @@ func (f *filler[In, B]) next(w *worker, buf []msg[In]) (in In, at placing[B], ok
 
 // leaves tells a worker that it has to leave.
 func (f *filler[In, B]) leaves() bool {
-	for n := f.surplus.Load(); n > f.kept(); n = f.surplus.Load() {
-		if f.surplus.CompareAndSwap(n, n-1) {
+	for n := f.excess.Load(); n > f.kept(); n = f.excess.Load() {
+		if f.excess.CompareAndSwap(n, n-1) {
 			return true
 		}
 	}
@@ -190,7 +190,7 @@ func (f *filler[In, B]) last(w *worker, m msg[In]) (ends bool, err error) {
 // refuse ends the run at an item.
 func (f *filler[In, B]) refuse(w *worker, m msg[In], err error) {
 	f.haltAbove()
-	f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, lineage: m.lineage, news: &news{stage: f.stage, err: err}})
+	f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, lineage: m.lineage, failure: &failure{stage: f.stage, err: err}})
 	f.mu.Unlock() // only now: others take what comes behind the item
 	f.in.discardMsg(m)
 	f.mu.Lock()
@@ -303,7 +303,7 @@ func (f *filler[In, B]) reserve(w *worker) {
 	}
 	fail := func(err error) {
 		f.haltAbove()
-		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, lineage: f.behind(), news: &news{stage: f.stage, err: err}})
+		f.pass(w, entry[B]{settled: true, kind: fatal, epoch: f.epoch, lineage: f.behind(), failure: &failure{stage: f.stage, err: err}})
 	}
 	err := f.ask(w, fail)
 	switch {
@@ -356,7 +356,7 @@ func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
 		w.skipped.Add(1)
 		e.kind = gone
 	default:
-		e.kind, e.news = failed, &news{stage: f.stage, err: err, stops: untolerable(err)}
+		e.kind, e.failure = failed, &failure{stage: f.stage, err: err, stops: untolerable(err)}
 	}
 
 	f.mu.Lock()
@@ -366,7 +366,7 @@ func (f *filler[In, B]) settled(w *worker, at placing[B], err error) {
 		f.turn.Broadcast()
 	}
 
-	if e.kind == failed && (f.raises || e.news.stops) {
+	if e.kind == failed && (f.raises || e.failure.stops) {
 		f.over = true
 		f.haltAbove()
 	}

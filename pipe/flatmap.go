@@ -17,10 +17,10 @@ import (
 // the same item in every run: those that are finished are made again after a resume, and dropped.
 //
 // The stage works on Workers items and keeps Buffer outputs ready; where it keeps order, that many of every item whose turn has not
-// come besides. With Hands, more items are in hand; their sequences begin in the order of the items, and no more than Workers are under way. A policy
+// come besides. With InFlightPerWorker, more items are in hand; their sequences begin in the order of the items, and no more than Workers are under way. A policy
 // of its own counts outputs, and failures.
 func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out, error], o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, makes: true, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, makes: true, ups: []*node{in.node}}
 	n.settle()
 	if f == nil {
 		n.mistake("its function is nil")
@@ -31,7 +31,7 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), lanes: newLanes(st, out)}
 		op.runAll(st, s.work, func(workers int) {
 			s.lanes.widen(workers)
-			s.in.rouse()
+			s.in.wakeTakers()
 		})
 		return out
 	}}
@@ -83,7 +83,7 @@ func (s *flatStage[In, Out]) work(w *worker) {
 			}
 		}
 
-		if !s.pass(w, at, msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, news: m.news}) {
+		if !s.pass(w, at, msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, failure: m.failure}) {
 			return
 		}
 	}
@@ -125,7 +125,7 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 				return made, err
 			}
 			made++
-			w.pace.unread++ // what it took to make is no waiting
+			w.sampler.unread++ // what it took to make is no waiting
 			child, ok := brood.Next()
 			m := msg[Out]{kind: item, val: v, lineage: child}
 			if !ok {
@@ -173,19 +173,19 @@ func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *progress.FanOut, b
 		w.skipped.Add(1)
 	case brood.Ended() && !untolerable(err): // it was lost before the run was resumed
 	default:
-		end.kind, end.news = failed, &news{stage: s.stage, err: err, stops: untolerable(err)}
-		if s.raises || end.news.stops {
+		end.kind, end.failure = failed, &failure{stage: s.stage, err: err, stops: untolerable(err)}
+		if s.raises || end.failure.stops {
 			s.haltAbove()
 		}
 	}
 
-	return s.pass(w, at, end) && (end.kind != failed || !s.raises && !end.news.stops)
+	return s.pass(w, at, end) && (end.kind != failed || !s.raises && !end.failure.stops)
 }
 
 // refuse ends the run, because it cannot go on from the state that it was resumed from. It returns false.
 func (s *flatStage[In, Out]) refuse(w *worker, at turn, what progress.Lineage, why error) bool {
 	s.haltAbove()
-	s.pass(w, at, msg[Out]{kind: fatal, lineage: what, news: &news{stage: s.stage, err: why}})
+	s.pass(w, at, msg[Out]{kind: fatal, lineage: what, failure: &failure{stage: s.stage, err: why}})
 	return false
 }
 

@@ -27,7 +27,7 @@ func (f Flow[T]) String() string {
 
 // into prepares the flow for a run in which stage below (nil: the consumer) takes its items.
 func (f Flow[T]) into(o *opening, below *stage) *ring[T] {
-	if o.lab != nil && below != nil && o.whole == 0 {
+	if o.isolation != nil && below != nil && o.whole == 0 {
 		return replay(o, f, below)
 	}
 	r := f.open(o, below)

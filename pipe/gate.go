@@ -96,18 +96,18 @@ func (g *Gate) leave(w *worker) {
 	defer g.mu.Unlock()
 	g.taken[w.permit/64] &^= 1 << (w.permit % 64)
 	w.permit = -1
-	if !w.forsaken {
+	if !w.abandonedPermit {
 		g.free()
 	}
-	w.forsaken = false
+	w.abandonedPermit = false
 }
 
 // forsake lets others run in place of a worker whose operation was abandoned. It keeps the number of its permit until that returns.
-func (g *Gate) forsake(w *worker) {
+func (g *Gate) abandon(w *worker) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if w.permit >= 0 {
-		w.forsaken = true
+		w.abandonedPermit = true
 		g.free()
 	}
 }

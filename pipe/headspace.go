@@ -35,8 +35,8 @@ func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.C
 	if err != nil {
 		return h, err
 	}
-	cache := &tape[T]{drop: f.drop}
-	defer cache.erase()
+	cache := &recording[T]{drop: f.drop}
+	defer cache.discardRest()
 	defer func() { err = errors.Join(err, run.Close()) }()
 
 	if err := steps(ctx, run, step, o.Cached, cache); err != nil {
@@ -44,7 +44,7 @@ func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.C
 	}
 
 	waited, began := run.Stats().Waited, time.Now()
-	if err := steps(ctx, run, step, o.Items, &tape[T]{drop: f.drop, erases: true}); err != nil {
+	if err := steps(ctx, run, step, o.Items, &recording[T]{drop: f.drop, discards: true}); err != nil {
 		return h, err
 	}
 	h = Headspace{Items: o.Items, Flow: time.Since(began), Waited: run.Stats().Waited - waited}
@@ -64,7 +64,7 @@ func MeasureHeadspace[T any](ctx context.Context, f Flow[T], step func(context.C
 }
 
 // steps is the consumer's loop.
-func steps[T any](ctx context.Context, run *Run[T], step func(context.Context, T) error, n int, done *tape[T]) error {
+func steps[T any](ctx context.Context, run *Run[T], step func(context.Context, T) error, n int, done *recording[T]) error {
 	empty := false
 	for i := 0; i < n; {
 		v, err := run.Next(ctx)

@@ -18,7 +18,7 @@ type holding[In any] struct {
 	lineage progress.Lineage
 	number  int64
 	held    bool
-	loss    *news // it has failed, which is told with what it is held with; nil: it has not
+	loss    *failure // it has failed, which is told with what it is held with; nil: it has not
 }
 
 func (h *holdings[In]) add(number int64, m msg[In]) {

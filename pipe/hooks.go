@@ -136,10 +136,10 @@ func (o *opening) beginStages() {
 		return
 	}
 	for _, s := range o.stages {
-		if len(s.seats) == 0 {
+		if len(s.members) == 0 {
 			continue // the beginning of a branch does nothing
 		}
-		err := apart(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
+		err := inOwnGoroutine(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
 		if err != nil {
 			o.crash(s, &HookError{err})
 		}
@@ -149,7 +149,7 @@ func (o *opening) beginStages() {
 // from are the names of the stages before: of a branch's first, the router.
 func (s *stage) from() (names []string) {
 	for _, up := range s.up {
-		if len(up.seats) == 0 {
+		if len(up.members) == 0 {
 			names = append(names, up.from()...)
 			continue
 		}
@@ -164,7 +164,7 @@ func (s *stage) endHook() {
 	if s.over == nil {
 		return
 	}
-	if err := apart(func() error { s.over(s.stats()); return nil }); err != nil {
+	if err := inOwnGoroutine(func() error { s.over(s.stats()); return nil }); err != nil {
 		s.engine.endFailed(s, &HookError{err})
 	}
 }

@@ -44,7 +44,7 @@ func TestQuantilesAgainstSorting(t *testing.T) {
 
 // A slow operation ends the streak, and with it the runs.
 func TestPace(t *testing.T) {
-	var p pace
+	var p clockSampler
 	for range fastStreak {
 		if p.limit(maxRun) != 1 {
 			t.Fatal("runs begin too early")

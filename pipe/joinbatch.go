@@ -17,7 +17,7 @@ func (j *batchJoin[T]) next(w *worker) (m msg[[]T], ok bool) {
 		return m, false
 	}
 	switch {
-	case set.divided:
+	case set.split:
 		w.in.Add(1)
 		return j.gather(w, set)
 	case set.through == allBranches:
@@ -52,16 +52,16 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 			if set.members != nil {
 				members = append(members, set.members[i]...)
 			}
-		case m.news != nil && whole.news == nil:
-			whole.news = m.news
-		case m.news != nil:
-			m.news.stage.lost.Add(1) // with the batch, which is lost already
+		case m.failure != nil && whole.failure == nil:
+			whole.failure = m.failure
+		case m.failure != nil:
+			m.failure.stage.lost.Add(1) // with the batch, which is lost already
 		}
 	}
 
-	whole.kind, whole.lineage = gone, set.ticket
+	whole.kind, whole.lineage = gone, set.lineage
 	switch {
-	case whole.news != nil:
+	case whole.failure != nil:
 		discardParts(parts)
 	case len(parts) > 0 || len(set.parts) == 0: // an empty batch is a batch
 		whole.kind, whole.val = item, joinParts(parts)

@@ -25,11 +25,11 @@ type lanes[T any] struct {
 	stopped bool
 
 	// Where the workers stand for others elsewhere:
-	elsewhere bool
-	begun     int64 // inputs that have, in their order
-	under     int   // sequences that are under way
-	most      int   // that may be
-	fewer     bool  // the staff is to be told so when no more are under way
+	elsewhere     bool
+	begun         int64 // inputs that have, in their order
+	underWay      int   // sequences that are under way
+	maxUnderWay   int   // that may be
+	resizePending bool  // the staff is to be told so when no more are under way
 }
 
 // A lane is one input's.
@@ -46,27 +46,27 @@ type turn struct {
 }
 
 func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
-	l := &lanes[T]{stage: s, out: out, elsewhere: s.hands > 1 || s.staff != nil, most: int(s.number.Load()) / s.hands}
+	l := &lanes[T]{stage: s, out: out, elsewhere: s.inFlight > 1 || s.onResize != nil, maxUnderWay: int(s.number.Load()) / s.inFlight}
 	l.turn.L = &l.mu
 	l.widen(int(s.number.Load()))
-	s.onHalt, s.cleanUp, s.onStaff = l.stop, l.discardHeld, l.employ
+	s.onHalt, s.cleanUp, s.resizes = l.stop, l.discardHeld, l.resize
 	return l
 }
 
 // employ changes how many sequences may be under way, and tells the staff. Where more are, the staff hears of it when enough of them have ended: a worker that goes
 // before could be the one that the oldest of them needs, for which all others wait.
-func (l *lanes[T]) employ(workers int) {
+func (l *lanes[T]) resize(workers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.most = workers
-	l.tellStaff()
+	l.maxUnderWay = workers
+	l.tellOnResize()
 	l.turn.Broadcast()
 }
 
 // tellStaff does so unless too many sequences are under way. The lock is held.
-func (l *lanes[T]) tellStaff() {
-	if l.fewer = l.under > l.most; !l.fewer && l.stage.staff != nil {
-		l.stage.staff(l.most)
+func (l *lanes[T]) tellOnResize() {
+	if l.resizePending = l.underWay > l.maxUnderWay; !l.resizePending && l.stage.onResize != nil {
+		l.stage.onResize(l.maxUnderWay)
 	}
 }
 
@@ -80,7 +80,7 @@ func (l *lanes[T]) begin(w *worker, at turn, sequence bool) bool {
 	defer w.tick(&w.inTurn)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.stopped && (l.begun != at.number || sequence && l.under >= l.most) {
+	for !l.stopped && (l.begun != at.number || sequence && l.underWay >= l.maxUnderWay) {
 		l.turn.Wait()
 	}
 	if l.stopped {
@@ -88,7 +88,7 @@ func (l *lanes[T]) begin(w *worker, at turn, sequence bool) bool {
 	}
 	l.begun++
 	if sequence {
-		l.under++
+		l.underWay++
 	}
 	l.turn.Broadcast()
 	return true
@@ -101,8 +101,8 @@ func (l *lanes[T]) sequenceEnded() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.under--; l.fewer {
-		l.tellStaff()
+	if l.underWay--; l.resizePending {
+		l.tellOnResize()
 	}
 	l.turn.Broadcast()
 }

@@ -104,7 +104,7 @@ func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
 	s := t.worker.stage
 	t.worker.abandoned.Add(1)
 	if t.deputy.gate != nil {
-		t.deputy.gate.forsake(t.deputy)
+		t.deputy.gate.abandon(t.deputy)
 		t.worker.enter() // false when the run was stopped, which the caller sees
 	}
 	e.stops = s.abandoned.Add(1) > s.number.Load()
@@ -118,7 +118,7 @@ func (t *attempt[Out]) end(returned func()) {
 		return
 	}
 	<-t.over
-	err := apart(func() error { returned(); return nil })
+	err := inOwnGoroutine(func() error { returned(); return nil })
 	if err != nil && t.worker != nil {
 		t.worker.stage.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.stage.name, err))
 	}

@@ -19,7 +19,7 @@ type entry[B any] struct {
 	epoch   int
 	seat    seat[B]
 	lineage progress.Lineage
-	news    *news
+	failure *failure
 }
 
 // A seat is a row of a slot, and the batch where it was written.

@@ -91,7 +91,7 @@ func (f *filler[In, B]) refit(w *worker, s *slot[B]) bool {
 
 		fail := func(err error) {
 			f.haltAbove()
-			f.send(w, msg[B]{kind: fatal, lineage: f.ticket, news: &news{stage: f.stage, err: err}})
+			f.send(w, msg[B]{kind: fatal, lineage: f.lineage, failure: &failure{stage: f.stage, err: err}})
 		}
 		switch err := f.ask(w, fail); {
 		case err == nil || err == errReturned:

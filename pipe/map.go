@@ -15,16 +15,16 @@ type Opts struct {
 	Failures *Policy // nil: the run's
 
 	// Workers may stand for workers elsewhere, such as processes, each of which has several items in hand: then so many operations for each of them run at
-	// once, and wait for it. Staff is called with the number of Workers before they begin, and whenever it changes. The statistics are theirs then: an operation has
+	// once, and wait for it. OnResize is called with the number of Workers before they begin, and whenever it changes. The statistics are theirs then: an operation has
 	// to tell with Worked how long one of them worked for it.
-	Hands int // 0: 1
-	Staff func(workers int)
+	InFlightPerWorker int // 0: 1
+	OnResize          func(workers int)
 }
 
 // Map applies f to every item. When f returns an error the item has failed, and its result is ignored; the error Skip drops
 // the item quietly.
 func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, strict: true, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
 	n.settle()
 	if f == nil {
 		n.mistake("its function is nil")
@@ -53,7 +53,7 @@ type mapStage[In, Out any] struct {
 // fit gives each worker a place.
 func (m *mapStage[In, Out]) fit(workers int) {
 	m.out.resize(workers + m.node.buffer)
-	m.in.rouse()
+	m.in.wakeTakers()
 }
 
 // work is the life of one worker: places, inputs, operations, results.
@@ -64,7 +64,7 @@ func (m *mapStage[In, Out]) work(w *worker) {
 		if most > len(inputs) {
 			inputs = make([]msg[In], most)
 		}
-		places := m.out.reserveInput(w, w.pace.limit(most))
+		places := m.out.reserveInput(w, w.sampler.limit(most))
 		if places == 0 {
 			return
 		}
@@ -79,7 +79,7 @@ func (m *mapStage[In, Out]) work(w *worker) {
 
 // operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
 // it. It reports whether the stage goes on.
-func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
+func (m *mapStage[In, Out]) operateAll(w *worker, h run[In]) bool {
 	at := -1 // whose operation is under way: as attempt, but once for all inputs
 	defer func() {
 		if at >= 0 {
@@ -105,7 +105,7 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 		m.operate(w, in, &result)
 		at = -1
 
-		broken := result.kind == failed && (m.raises || result.news.stops || w.ctx.Err() != nil)
+		broken := result.kind == failed && (m.raises || result.failure.stops || w.ctx.Err() != nil)
 		if broken {
 			m.in.discardAll(h.msgs[i+1:])
 			m.haltAbove()
@@ -124,17 +124,17 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h haul[In]) bool {
 }
 
 // exited makes the end of a goroutine, which its operation has brought about, the failure of that operation's item: what was made before comes first.
-func (m *mapStage[In, Out]) exited(w *worker, h haul[In], at int) {
+func (m *mapStage[In, Out]) exited(w *worker, h run[In], at int) {
 	why := w.exits()
 	m.in.discardAll(h.msgs[at+1:])
 	m.haltAbove()
 	if w.ctx.Err() == nil {
-		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{lineage: h.msgs[at].lineage, kind: failed, news: &news{stage: m.stage, err: why, stops: true}}, w.last)
+		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{lineage: h.msgs[at].lineage, kind: failed, failure: &failure{stage: m.stage, err: why, stops: true}}, w.last)
 	}
 }
 
 func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
-	out.lineage, out.kind, out.last, out.news = in.lineage, in.kind, in.last, in.news
+	out.lineage, out.kind, out.last, out.failure = in.lineage, in.kind, in.last, in.failure
 	if in.kind != item {
 		return
 	}
@@ -147,9 +147,9 @@ func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
 	case errors.Is(err, Skip):
 		w.skipped.Add(1)
 		w.failed(err)
-		out.kind, out.news = gone, nil
+		out.kind, out.failure = gone, nil
 	default:
 		w.failed(err)
-		out.kind, out.news = failed, &news{stage: m.stage, err: err, stops: untolerable(err)}
+		out.kind, out.failure = failed, &failure{stage: m.stage, err: err, stops: untolerable(err)}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // once, before its first item, with a context that lasts as long as the worker, and end when it is through, however that came about;
 // nobody else is in the worker's operation meanwhile. end may be nil. A begin that fails stops the run, whatever the policy.
 func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(context.Context, In) (Out, error), end func(), err error), o Opts) Flow[Out] {
-	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, hands: o.Hands, staff: o.Staff, strict: true, ups: []*node{in.node}}
+	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
 	n.settle()
 	if begin == nil {
 		n.mistake("its function is nil")

@@ -56,7 +56,7 @@ const (
 // Merge puts several flows together, whose sources go through their epochs at the same pace. An input that fails is reported
 // when the others have finished the epoch; they are not stopped before, if not asked to be.
 func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
-	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, turns: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
+	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, scheduled: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
 	if o.Until == Shortest {
 		n.detail += ", until the shortest ends"
 	}
@@ -88,7 +88,7 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 			return m.out
 		}
 
-		t := &turnMerge[T]{mergeStage: m, pick: o.picker(len(flows)), custom: o.Order == ByPick, turns: op.progress.AddTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
+		t := &scheduledMerge[T]{mergeStage: m, pick: o.schedule(len(flows)), custom: o.Order == ByPick, finished: op.progress.AddTurns(n.name, op.config.Resume.Merges[n.name]), epoch: op.firstEpoch()}
 		op.run(st, t.work)
 		return m.out
 	}}
@@ -276,10 +276,10 @@ func (m *mergeStage[T]) note(in *mergeInput[T], v msg[T]) {
 	m.last = m.last || v.last
 	in.ended = v.last || v.kind == fatal
 	switch {
-	case v.news == nil:
+	case v.failure == nil:
 	case m.cut:
 		m.late = append(m.late, v)
-	case !slices.ContainsFunc(m.broken, func(b msg[T]) bool { return b.news.stage == v.news.stage && b.lineage.Range == v.lineage.Range }):
+	case !slices.ContainsFunc(m.broken, func(b msg[T]) bool { return b.failure.stage == v.failure.stage && b.lineage.Range == v.lineage.Range }):
 		m.broken = append(m.broken, v)
 	}
 }

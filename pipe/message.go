@@ -8,7 +8,7 @@ type msg[T any] struct {
 	lineage progress.Lineage
 	kind    kind
 	last    bool // of a mark: no epoch follows
-	news    *news
+	failure *failure
 }
 
 type kind uint8
@@ -23,38 +23,38 @@ const (
 )
 
 // news tell what went wrong.
-type news struct {
-	stage *stage
-	err   error
-	final bool // the stage's own policy has judged it
-	stops bool // no policy tolerates it
-	also  []trouble
+type failure struct {
+	stage   *stage
+	err     error
+	counted bool // the stage's own policy has judged it
+	stops   bool // no policy tolerates it
+	others  []itemFailure
 }
 
 // A trouble is another failure, of a flow beside.
-type trouble struct {
-	news    *news
+type itemFailure struct {
+	failure *failure
 	lineage progress.Lineage
 }
 
 // CountedBy tells the run's tracker whose policy has counted a loss.
-func (n *news) CountedBy() (stage string) {
-	if n.final {
+func (n *failure) CountedBy() (stage string) {
+	if n.counted {
 		return n.stage.name
 	}
 	return ""
 }
 
 // troubleOf is the trouble that became a part of something.
-func troubleOf(l progress.LostInput) trouble { return trouble{l.Why.(*news), l.Of} }
+func itemFailureOf(l progress.LostInput) itemFailure { return itemFailure{l.Why.(*failure), l.Of} }
 
 // joinFailures makes one end of a run of several.
 func joinFailures[T any](all []msg[T]) msg[T] {
 	first := all[0]
-	joined := *first.news
-	first.news = &joined
+	joined := *first.failure
+	first.failure = &joined
 	for _, m := range all[1:] {
-		joined.also = append(joined.also, trouble{m.news, m.lineage})
+		joined.others = append(joined.others, itemFailure{m.failure, m.lineage})
 	}
 	return first
 }

@@ -12,26 +12,26 @@ import (
 // A node is the plain face of a stage: what is known about it without its types. Nodes make a graph, from the last stage up
 // to the sources.
 type node struct {
-	name     string
-	kind     string
-	detail   string // what else to say about it to people
-	at       string // where it was described
-	workers  int
-	buffer   int
-	ordered  bool
-	gate     *Gate
-	hands    int       // operations at once for each worker
-	staff    func(int) // is told how many workers there are; may be nil
-	policy   *Policy
-	ups      []*node // whose items it takes
-	turns    bool    // it takes its inputs by turns, which a state counts
-	makes    bool    // it makes several items of one, which a state counts
-	joins    bool    // it puts several items together
-	large    bool    // its results are batches, or made of them
-	abandons bool    // it may go on without an operation, in another order
-	timed    bool    // what it puts together depends on time
-	strict   bool    // every message that it takes becomes one message
-	mistakes []error
+	name      string
+	kind      string
+	detail    string // what else to say about it to people
+	at        string // where it was described
+	workers   int
+	buffer    int
+	ordered   bool
+	gate      *Gate
+	inFlight  int       // operations at once for each worker
+	onResize  func(int) // is told how many workers there are; may be nil
+	policy    *Policy
+	ups       []*node // whose items it takes
+	scheduled bool    // it takes its inputs by turns, which a state counts
+	makes     bool    // it makes several items of one, which a state counts
+	joins     bool    // it puts several items together
+	large     bool    // its results are batches, or made of them
+	abandons  bool    // it may go on without an operation, in another order
+	timed     bool    // what it puts together depends on time
+	oneToOne  bool    // every message that it takes becomes one message
+	mistakes  []error
 }
 
 const (
@@ -90,11 +90,11 @@ func (n *node) settle() *node {
 	}
 	n.bound("Workers", n.workers, MaxWorkers)
 	n.bound("Buffer", n.buffer, MaxBuffer)
-	n.bound("Hands", n.hands, MaxWorkers)
+	n.bound("InFlightPerWorker", n.inFlight, MaxWorkers)
 	n.workers = max(1, n.workers)
-	n.hands = max(1, n.hands)
-	if _, ok := operations(n.workers, n.hands); !ok && n.workers <= MaxWorkers && n.hands <= MaxWorkers {
-		n.mistake("%d Workers with %d Hands each: together they must be at most %d", n.workers, n.hands, MaxWorkers)
+	n.inFlight = max(1, n.inFlight)
+	if _, ok := operations(n.workers, n.inFlight); !ok && n.workers <= MaxWorkers && n.inFlight <= MaxWorkers {
+		n.mistake("%d Workers with %d InFlightPerWorker: together they must be at most %d", n.workers, n.inFlight, MaxWorkers)
 	}
 	n.settleBuffer()
 	if n.policy != nil {
@@ -118,7 +118,7 @@ func (n *node) settleBuffer() {
 }
 
 // several tells whether more than one operation may run at once.
-func (n *node) several() bool { return n.workers > 1 || n.hands > 1 }
+func (n *node) several() bool { return n.workers > 1 || n.inFlight > 1 }
 
 // router is where the branches begin behind which a join stands.
 func (n *node) router() *node {

@@ -87,7 +87,7 @@ func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 		held, _ := e.release(v)
 		e.fail(failureOf(err), held.lineage, err)
 	default:
-		e.held.all[i].loss = &news{stage: e.stage.stage, err: err}
+		e.held.all[i].loss = &failure{stage: e.stage.stage, err: err}
 	}
 }
 
@@ -99,7 +99,7 @@ func (o *Outputs[In, Out]) Lose(err error) {
 	case e.stage.raises || untolerable(err):
 		e.fail(failureOf(err), t, err)
 	default:
-		o.losses = append(o.losses, progress.LostInput{Of: t, Why: &news{stage: e.stage.stage, err: err}})
+		o.losses = append(o.losses, progress.LostInput{Of: t, Why: &failure{stage: e.stage.stage, err: err}})
 	}
 }
 

@@ -56,17 +56,17 @@ func (p Policy) mistakes() []error {
 }
 
 // A tally holds one epoch's losses against a policy.
-type tally struct {
+type lossCounter struct {
 	policy Policy
 	seen   int64
 	lost   int64
 	last   progress.Lineage // what was lost last, and why
-	why    *news
+	why    *failure
 }
 
 // pass counts items that went well. It reports whether the losses so far are tolerated: a share may be judged at an item that
 // did not fail, the one that completes After.
-func (t *tally) pass(n int64) bool {
+func (t *lossCounter) pass(n int64) bool {
 	before := t.seen
 	t.seen += n
 	if after := int64(t.policy.After); before >= after || t.seen < after {
@@ -76,14 +76,14 @@ func (t *tally) pass(n int64) bool {
 }
 
 // lose counts failed items, of those seen now. It reports whether they are tolerated.
-func (t *tally) lose(lost, seen int64, what progress.Lineage, why *news) bool {
+func (t *lossCounter) lose(lost, seen int64, what progress.Lineage, why *failure) bool {
 	t.seen += seen
 	t.lost += lost
 	t.last, t.why = what, why
 	return t.tolerated()
 }
 
-func (t *tally) tolerated() bool {
+func (t *lossCounter) tolerated() bool {
 	p := t.policy
 	if p.Count < 0 || t.lost <= int64(p.Count) {
 		return true
@@ -95,9 +95,9 @@ func (t *tally) tolerated() bool {
 }
 
 // verdict blames the last loss for exceeding the policy.
-func (t *tally) verdict() *news {
+func (t *lossCounter) exceeded() *failure {
 	err := &LossError{Policy: t.policy, Lost: t.lost, Seen: t.seen, Err: t.why.err}
-	return &news{stage: t.why.stage, err: err, final: true}
+	return &failure{stage: t.why.stage, err: err, counted: true}
 }
 
 // A LossError is the failure of an item that was one more than a policy tolerates. It stands inside of the [StageError].
@@ -123,17 +123,17 @@ func (e *LossError) Unwrap() error { return e.Err }
 
 // resume counts what the tracker already hold. It reports whether that is tolerated: a state can be saved between the item at
 // which a share is judged and the failure.
-func (t *tally) resume(b *progress.Tracker, sources []*stage) bool {
+func (t *lossCounter) resume(b *progress.Tracker, sources []*stage) bool {
 	for i := range sources {
 		finished, lost, last := b.Resumed(i)
 		t.seen += finished
 		t.lost += lost
 		if lost > 0 {
 			t.last = progress.Single(last)
-			t.why = &news{stage: sources[i], err: errLostBefore}
+			t.why = &failure{stage: sources[i], err: errLostBefore}
 		}
 	}
 	return t.lost == 0 || !t.policy.Skip || t.tolerated()
 }
 
-func (t *tally) reset() { *t = tally{policy: t.policy} }
+func (t *lossCounter) reset() { *t = lossCounter{policy: t.policy} }

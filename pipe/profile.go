@@ -51,10 +51,10 @@ func Profile[T any](ctx context.Context, f Flow[T], o ProfileOpts) (Report, erro
 	if err := errors.Join(f.Check(), config.check(f.node), o.check()); err != nil {
 		return Report{}, err
 	}
-	l := &lab{ctx: ctx, opts: o, config: config, tapes: make(map[*node]any)}
+	l := &isolation{ctx: ctx, opts: o, config: config, recordings: make(map[*node]any)}
 	defer l.clear()
 	l.trials = l.count(f.node)
-	measure(l, f, &tape[T]{drop: f.drop, erases: true})
+	measure(l, f, &recording[T]{drop: f.drop, discards: true})
 	if l.err != nil {
 		return Report{}, l.err
 	}
@@ -74,20 +74,20 @@ func (o ProfileOpts) check() error {
 
 // A lab is a Profile at work. Measuring a stage begins with opening it; what it takes is then recorded first, by measuring
 // the stage before, and so on up to the source.
-type lab struct {
-	ctx    context.Context
-	opts   ProfileOpts
-	config Config
-	tapes  map[*node]any // what each stage has made, of the stage's type
-	left   []func()      // disposes of what nobody took
-	report Report
-	trials int // in all
-	begun  int // of them
-	err    error
+type isolation struct {
+	ctx        context.Context
+	opts       ProfileOpts
+	config     Config
+	recordings map[*node]any // what each stage has made, of the stage's type
+	left       []func()      // disposes of what nobody took
+	report     Report
+	trials     int // in all
+	begun      int // of them
+	err        error
 }
 
 // count is the number of trials of a stage and all before it.
-func (l *lab) count(n *node) (all int) {
+func (l *isolation) count(n *node) (all int) {
 	all = len(l.workers(n))
 	if n.kind == kindJoin { // measured with its branches
 		n = n.router()
@@ -99,7 +99,7 @@ func (l *lab) count(n *node) (all int) {
 }
 
 // workers are the numbers of them that a stage is tried with; 0 is what it has by nature.
-func (l *lab) workers(n *node) []int {
+func (l *isolation) workers(n *node) []int {
 	switch n.kind {
 	case kindMap, kindFilter, kindFlatMap, kindFill:
 		return l.opts.Workers
@@ -107,7 +107,7 @@ func (l *lab) workers(n *node) []int {
 	return []int{0}
 }
 
-func (l *lab) tell(stage string, workers int) {
+func (l *isolation) tell(stage string, workers int) {
 	if l.opts.Progress != nil {
 		l.opts.Progress(ProfileProgress{Stage: stage, Workers: workers, Trial: l.begun, Trials: l.trials})
 	}
@@ -116,25 +116,25 @@ func (l *lab) tell(stage string, workers int) {
 
 // A trial is an opening's part in a Profile.
 type trial struct {
-	lab     *lab  // nil where there is no Profile
-	node    *node // that is measured
-	workers int   // that it is given; 0: its own
-	round   int   // the trial's number, of so many
-	rounds  int
-	whole   int // more than 0: stages are opened with those before them
+	isolation *isolation // nil where there is no Profile
+	node      *node      // that is measured
+	workers   int        // that it is given; 0: its own
+	round     int        // the trial's number, of so many
+	rounds    int
+	whole     int // more than 0: stages are opened with those before them
 }
 
 // A tape holds what a stage has made.
-type tape[T any] struct {
-	items  []T
-	played int
-	drop   func(T)
-	erases bool // nobody will ask for what is recorded
+type recording[T any] struct {
+	items    []T
+	replayed int
+	drop     func(T)
+	discards bool // nobody will ask for what is recorded
 }
 
 // record takes an item.
-func (t *tape[T]) record(v T) {
-	if !t.erases {
+func (t *recording[T]) record(v T) {
+	if !t.discards {
 		t.items = append(t.items, v)
 	} else if t.drop != nil {
 		t.drop(v)
@@ -142,8 +142,8 @@ func (t *tape[T]) record(v T) {
 }
 
 // erase disposes of what was not played.
-func (t *tape[T]) erase() {
-	for _, v := range t.items[t.played:] {
+func (t *recording[T]) discardRest() {
+	for _, v := range t.items[t.replayed:] {
 		if t.drop != nil {
 			t.drop(v)
 		}
@@ -152,12 +152,12 @@ func (t *tape[T]) erase() {
 }
 
 // upTo is a source that plays the tape up to there. It is read once.
-func (t *tape[T]) upTo(end int) SourceFunc[T] {
+func (t *recording[T]) upTo(end int) SourceFunc[T] {
 	return func(context.Context, int, int64) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
-			for t.played < end {
-				t.played++
-				if !yield(t.items[t.played-1], nil) {
+			for t.replayed < end {
+				t.replayed++
+				if !yield(t.items[t.replayed-1], nil) {
 					return
 				}
 			}
@@ -167,12 +167,12 @@ func (t *tape[T]) upTo(end int) SourceFunc[T] {
 
 // replay opens, in place of a flow, a source of what was recorded of it.
 func replay[T any](o *opening, f Flow[T], below *stage) *ring[T] {
-	l := o.lab
-	t, ok := l.tapes[f.node].(*tape[T])
+	l := o.isolation
+	t, ok := l.recordings[f.node].(*recording[T])
 	if !ok {
-		t = &tape[T]{drop: f.drop}
-		l.tapes[f.node] = t
-		l.left = append(l.left, t.erase)
+		t = &recording[T]{drop: f.drop}
+		l.recordings[f.node] = t
+		l.left = append(l.left, t.discardRest)
 		measure(l, f, t)
 	}
 	player := From(f.node.name, t.upTo(len(t.items)*(o.round+1)/o.rounds))
@@ -183,7 +183,7 @@ func replay[T any](o *opening, f Flow[T], below *stage) *ring[T] {
 }
 
 // measure lets a flow's last stage work alone, and records what it makes.
-func measure[T any](l *lab, f Flow[T], t *tape[T]) {
+func measure[T any](l *isolation, f Flow[T], t *recording[T]) {
 	counts, most := l.workers(f.node), math.MaxInt
 	if f.node.kind == kindSource {
 		most = l.opts.Items * len(l.opts.Workers)
@@ -192,7 +192,7 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 
 	for round, workers := range counts {
 		o := newOpening(l.ctx, l.config)
-		o.trial = trial{lab: l, node: f.node, workers: workers, round: round, rounds: len(counts)}
+		o.trial = trial{isolation: l, node: f.node, workers: workers, round: round, rounds: len(counts)}
 		run := newRun(l.ctx, o, f.into(o, nil))
 
 		if l.err != nil { // of a stage before
@@ -203,8 +203,8 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 		}
 
 		l.tell(profile.Name, workers)
-		if f.node.staff != nil {
-			f.node.staff(workers) // what it takes to begin is not what is measured
+		if f.node.onResize != nil {
+			f.node.onResize(workers) // what it takes to begin is not what is measured
 		}
 
 		began := time.Now()
@@ -222,7 +222,7 @@ func measure[T any](l *lab, f Flow[T], t *tape[T]) {
 }
 
 // take records at most so many items of a run's epoch, and returns how many there were.
-func take[T any](ctx context.Context, run *Run[T], most int, t *tape[T]) (n int, err error) {
+func take[T any](ctx context.Context, run *Run[T], most int, t *recording[T]) (n int, err error) {
 	for ; n < most; n++ {
 		v, err := run.Next(ctx)
 		if err == io.EOF {
@@ -255,7 +255,7 @@ func (o *opening) result(s Stats, out int, took time.Duration) Trial {
 	return r
 }
 
-func (l *lab) clear() {
+func (l *isolation) clear() {
 	for _, erase := range l.left {
 		erase()
 	}

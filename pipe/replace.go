@@ -13,7 +13,7 @@ func Replace[In, Out any](f func(context.Context, In) (Out, error), by func(cont
 	}
 	return func(ctx context.Context, in In) (Out, error) {
 		out, err := call(ctx, f, in)
-		if !failure(ctx, err) {
+		if !isFailure(ctx, err) {
 			return out, err
 		}
 		out, err = by(ctx, in, err)
@@ -32,14 +32,14 @@ func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink fun
 	}
 	return func(ctx context.Context, in In) (Out, error) {
 		out, err := call(ctx, f, in)
-		if failure(ctx, err) {
+		if isFailure(ctx, err) {
 			sink(ctx, in, err)
 		}
 		return out, err
 	}
 }
 
-// failure tells whether an error is an item's failure: not a dropped item, and not the end of the run.
-func failure(ctx context.Context, err error) bool {
+// isFailure tells whether an error is an item's failure: not a dropped item, and not the end of the run.
+func isFailure(ctx context.Context, err error) bool {
 	return err != nil && !errors.Is(err, Skip) && ctx.Err() == nil && !untolerable(err)
 }

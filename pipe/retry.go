@@ -45,7 +45,7 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 		wait := b.First
 		for tries := 0; ; tries++ {
 			out, err = call(ctx, f, in)
-			if err == nil || tries >= b.Times || !failure(ctx, err) && !passing(ctx, err) || b.If != nil && !b.If(err) {
+			if err == nil || tries >= b.Times || !isFailure(ctx, err) && !passing(ctx, err) || b.If != nil && !b.If(err) {
 				return out, tried(err, tries)
 			}
 			if b.Most > 0 {

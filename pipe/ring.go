@@ -27,38 +27,38 @@ type ring[T any] struct {
 	owner   *stage
 	drop    func(T)
 	inOrder bool
-	judge   *tally // counts the owner's failures by its own policy; nil: the consumer does, by the run's
+	budget  *lossCounter // counts the owner's failures by its own policy; nil: the consumer does, by the run's
 
-	board    atomic.Pointer[board[T]]
+	cells    atomic.Pointer[cells[T]]
 	aborted  atomic.Bool  // nobody takes any more
 	observed atomic.Int64 // nanoseconds, up to when the meter goes
-	ready    bell         // the head can be taken, or never will be
-	room     bell         // a place is free, or will not be needed
+	ready    waiters      // the head can be taken, or never will be
+	room     waiters      // a place is free, or will not be needed
 	_        [64]byte     // what follows changes all the time
-	free     atomic.Int64 // places not reserved; less than none where there were more, and all were
+	credits  atomic.Int64 // places not reserved; less than none where there were more, and all were
 	tail     atomic.Int64 // the place that put fills next
 	_        [64]byte
 
-	mu      sync.Mutex
-	places  int      // in all
-	most    int      // that there may be: more are made when the others are reserved
-	head    int64    // the place that is taken next
-	segment *segment // the epoch of the head
-	doom    *msg[T]  // taken instead of the head: the end
-	ended   bool     // the last message was taken
-	lends   bool     // places stay taken until giveBack
-	lent    int64    // those that do
-	seen    int64    // the first place that was empty when the meter looked
-	spoilt  int64    // messages that were put, and disposed of after abort
-	meter   meter
+	mu           sync.Mutex
+	capacity     int      // in all
+	maxCapacity  int      // that there may be: more are made when the others are reserved
+	head         int64    // the place that is taken next
+	segment      *segment // the epoch of the head
+	terminal     *msg[T]  // taken instead of the head: the end
+	ended        bool     // the last message was taken
+	deferRelease bool     // places stay taken until giveBack
+	deferred     int64    // those that do
+	seen         int64    // the first place that was empty when the meter looked
+	disposed     int64    // messages that were put, and disposed of after abort
+	occupancy    occupancy
 }
 
 // A board has the cells of the places. Where there have to be more, the places that are in use, and those that may be given out already, stay on the
 // board where they are: a maker may be at work on them.
-type board[T any] struct {
-	cells []cell[T]
+type cells[T any] struct {
+	all   []cell[T]
 	from  int64 // the first place on this board
-	older *board[T]
+	older *cells[T]
 }
 
 // A cell is a place with its message.
@@ -81,26 +81,26 @@ func newSegment(epoch int, first int64) *segment {
 
 func newRing[T any](s *stage, places int) *ring[T] {
 	r := &ring[T]{
-		owner:   s,
-		inOrder: s.ordered,
-		places:  min(places, firstPlaces),
-		most:    places,
-		segment: newSegment(0, 0),
-		meter:   meter{limit: s.buffer},
+		owner:       s,
+		inOrder:     s.ordered,
+		capacity:    min(places, initialCapacity),
+		maxCapacity: places,
+		segment:     newSegment(0, 0),
+		occupancy:   occupancy{limit: s.buffer},
 	}
-	r.board.Store(&board[T]{cells: newCells[T](r.places)})
-	r.free.Store(int64(r.places))
+	r.cells.Store(&cells[T]{all: makeCells[T](r.capacity)})
+	r.credits.Store(int64(r.capacity))
 	r.ready.cond.L, r.room.cond.L = &r.mu, &r.mu
-	r.judge = s.newJudge()
+	r.budget = s.newBudget()
 	s.queue = r
 	return r
 }
 
 // firstPlaces is how many places a ring begins with at most. A large Buffer costs memory only where items come that need it.
-var firstPlaces = 256 // fewer in tests
+var initialCapacity = 256 // fewer in tests
 
 // newCells makes as many cells as there are places, at least: a power of two.
-func newCells[T any](places int) []cell[T] {
+func makeCells[T any](places int) []cell[T] {
 	size := 1
 	for size < places {
 		size *= 2
@@ -112,27 +112,27 @@ func newCells[T any](places int) []cell[T] {
 func (r *ring[T]) resize(places int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.most = places
-	r.have(min(places, max(r.places, firstPlaces)))
-	r.room.ringAll()
+	r.maxCapacity = places
+	r.setCapacity(min(places, max(r.capacity, initialCapacity)))
+	r.room.wakeAll()
 }
 
 // grow makes more places, if there may be more. The lock is held.
 func (r *ring[T]) grow() (grown bool) {
-	before := r.places
-	if before < r.most {
-		r.have(min(r.most, 2*before))
+	before := r.capacity
+	if before < r.maxCapacity {
+		r.setCapacity(min(r.maxCapacity, 2*before))
 	}
-	return r.places > before
+	return r.capacity > before
 }
 
 // have makes places, or takes some away. The lock is held.
-func (r *ring[T]) have(places int) {
-	if old := r.board.Load(); places > len(old.cells) {
-		r.board.Store(&board[T]{cells: newCells[T](places), from: r.head + int64(len(old.cells)), older: old})
+func (r *ring[T]) setCapacity(places int) {
+	if old := r.cells.Load(); places > len(old.all) {
+		r.cells.Store(&cells[T]{all: makeCells[T](places), from: r.head + int64(len(old.all)), older: old})
 	}
-	r.free.Add(int64(places - r.places))
-	r.places = places
+	r.credits.Add(int64(places - r.capacity))
+	r.capacity = places
 }
 
 // reserve waits for a free place. It returns false when nothing more is needed.
@@ -140,22 +140,22 @@ func (r *ring[T]) reserve(w *worker) bool { return r.reserveUpTo(w, 1) > 0 }
 
 // reserveUpTo waits for a free place and takes up to n of them. It returns 0 when nothing more is needed.
 func (r *ring[T]) reserveUpTo(w *worker, n int) int {
-	if got := r.grab(n); got > 0 && !r.aborted.Load() {
+	if got := r.tryReserve(n); got > 0 && !r.aborted.Load() {
 		return got
 	}
-	return r.awaitRoom(w, n, false)
+	return r.awaitCredit(w, n, false)
 }
 
 // reserveInput is reserveUpTo for a worker with nothing in hand. It returns 0 also when the worker has to leave.
 func (r *ring[T]) reserveInput(w *worker, n int) int {
-	if got := r.grab(n); got > 0 && !r.aborted.Load() {
+	if got := r.tryReserve(n); got > 0 && !r.aborted.Load() {
 		return got
 	}
-	return r.awaitRoom(w, n, true)
+	return r.awaitCredit(w, n, true)
 }
 
 // awaitRoom waits for a free place, unless the worker may leave, and has to.
-func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
+func (r *ring[T]) awaitCredit(w *worker, n int, mayLeave bool) (got int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -163,44 +163,44 @@ func (r *ring[T]) awaitRoom(w *worker, n int, mayLeave bool) (got int) {
 		return 0
 	}
 
-	for r.free.Load() <= 0 && r.grow() {
+	for r.credits.Load() <= 0 && r.grow() {
 	}
-	if got = r.grab(n); got > 0 {
-		r.callMaker()
+	if got = r.tryReserve(n); got > 0 {
+		r.wakeMaker()
 		return got
 	}
 
 	leaves := false
 	w.beforeWait(&w.blocked)
 	began := w.last
-	r.meter.putWait.begins(began)
+	r.occupancy.putWait.begins(began)
 	r.room.wait(func() bool {
 		if r.aborted.Load() {
 			return true
 		}
-		if got = r.grab(n); got == 0 && mayLeave {
-			leaves = w.stage.dismissed()
+		if got = r.tryReserve(n); got == 0 && mayLeave {
+			leaves = w.stage.mustStop()
 		}
 		return got > 0 || leaves
 	})
 
-	r.meter.putWait.ends(began, w.tick(&w.blocked))
+	r.occupancy.putWait.ends(began, w.tick(&w.blocked))
 	if r.aborted.Load() {
 		return 0
 	}
-	r.callMaker()
+	r.wakeMaker()
 	return got
 }
 
 // grab takes up to n free places.
-func (r *ring[T]) grab(n int) int {
+func (r *ring[T]) tryReserve(n int) int {
 	for {
-		free := r.free.Load()
+		free := r.credits.Load()
 		if free <= 0 {
 			return 0
 		}
 		got := min(int64(n), free)
-		if r.free.CompareAndSwap(free, free-got) {
+		if r.credits.CompareAndSwap(free, free-got) {
 			return int(got)
 		}
 	}
@@ -211,23 +211,23 @@ func (r *ring[T]) release(n int) {
 	if n == 0 {
 		return
 	}
-	r.free.Add(int64(n))
+	r.credits.Add(int64(n))
 	if r.room.wanted.Load() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.callMaker()
+		r.wakeMaker()
 	}
 }
 
 // callMaker wakes one who waits for room, if there is some.
-func (r *ring[T]) callMaker() {
-	if r.free.Load() > 0 {
-		r.room.ring()
+func (r *ring[T]) wakeMaker() {
+	if r.credits.Load() > 0 {
+		r.room.wake()
 	}
 }
 
 // A haul is a run of messages that were taken together. All are of one epoch.
-type haul[T any] struct {
+type run[T any] struct {
 	msgs    []msg[T]
 	at      int64    // the number of the first
 	segment *segment // where the next ring puts this epoch
@@ -235,18 +235,18 @@ type haul[T any] struct {
 
 // take waits for a message, and takes what is ready into buf. An empty haul means that nothing more comes, or that the worker has to
 // leave.
-func (r *ring[T]) take(w *worker, buf []msg[T]) (h haul[T]) {
+func (r *ring[T]) take(w *worker, buf []msg[T]) (h run[T]) {
 	r.mu.Lock()
-	leaves := w.stage.dismissed()
+	leaves := w.stage.mustStop()
 	for !leaves && !r.takeable() {
 		r.await(context.Background(), w)
-		leaves = w.stage.dismissed()
+		leaves = w.stage.mustStop()
 	}
 	broken := false
 	if leaves {
-		r.callTaker() // it may have been called in place of another
+		r.wakeTaker() // it may have been called in place of another
 	} else {
-		h, broken = r.haul(buf, w.last)
+		h, broken = r.takeReady(buf, w.last)
 	}
 	r.mu.Unlock()
 	if broken {
@@ -256,12 +256,12 @@ func (r *ring[T]) take(w *worker, buf []msg[T]) (h haul[T]) {
 }
 
 // takeWithin is take for the consumer, who may give up waiting.
-func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[T] {
+func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) run[T] {
 	r.mu.Lock()
 	if !r.takeable() && ctx.Err() == nil {
 		r.await(ctx, w)
 	}
-	h, broken := r.haul(buf, w.last)
+	h, broken := r.takeReady(buf, w.last)
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -270,17 +270,17 @@ func (r *ring[T]) takeWithin(ctx context.Context, w *worker, buf []msg[T]) haul[
 }
 
 // takeBefore is take for a worker that waits no longer than until it is late; rouse has it look. late is true when it is, and nothing is there.
-func (r *ring[T]) takeBefore(w *worker, buf []msg[T], isLate func() bool) (h haul[T], late bool) {
+func (r *ring[T]) takeBefore(w *worker, buf []msg[T], isLate func() bool) (h run[T], late bool) {
 	r.mu.Lock()
 	if !r.takeable() && !isLate() {
 		w.beforeWait(&w.starved)
 		began := w.last
-		r.meter.getWait.begins(began)
+		r.occupancy.getWait.begins(began)
 		r.ready.wait(func() bool { return r.takeable() || isLate() })
-		r.meter.getWait.ends(began, w.tick(&w.starved))
+		r.occupancy.getWait.ends(began, w.tick(&w.starved))
 	}
 	late = !r.takeable()
-	h, broken := r.haul(buf, w.last)
+	h, broken := r.takeReady(buf, w.last)
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -289,9 +289,9 @@ func (r *ring[T]) takeBefore(w *worker, buf []msg[T], isLate func() bool) (h hau
 }
 
 // tryTake is take without waiting. The haul is empty also when the head is not ready.
-func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
+func (r *ring[T]) tryTake(w *worker, buf []msg[T]) run[T] {
 	r.mu.Lock()
-	h, broken := r.haul(buf, w.last)
+	h, broken := r.takeReady(buf, w.last)
 	r.mu.Unlock()
 	if broken {
 		r.owner.halt()
@@ -304,19 +304,19 @@ func (r *ring[T]) tryTake(w *worker, buf []msg[T]) haul[T] {
 func (r *ring[T]) wait(w *worker, kept int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.takeable() && w.stage.surplus.Load() <= kept {
+	if !r.takeable() && w.stage.excess.Load() <= kept {
 		w.beforeWait(&w.starved)
 		began := w.last
-		r.meter.getWait.begins(began)
+		r.occupancy.getWait.begins(began)
 		called := false // whoever is called goes to look elsewhere, too
 		r.ready.wait(func() bool {
-			done := called || r.takeable() || w.stage.surplus.Load() > kept
+			done := called || r.takeable() || w.stage.excess.Load() > kept
 			called = true
 			return done
 		})
-		r.meter.getWait.ends(began, w.tick(&w.starved))
+		r.occupancy.getWait.ends(began, w.tick(&w.starved))
 		if r.full(r.head + 1) {
-			r.callTaker() // this worker takes one at most
+			r.wakeTaker() // this worker takes one at most
 		}
 	}
 	return !r.ended && !r.aborted.Load()
@@ -326,52 +326,52 @@ func (r *ring[T]) wait(w *worker, kept int64) bool {
 func (r *ring[T]) await(ctx context.Context, w *worker) {
 	stop := func() bool { return true }
 	if ctx.Done() != nil {
-		stop = context.AfterFunc(ctx, r.rouse)
+		stop = context.AfterFunc(ctx, r.wakeTakers)
 	}
 	w.beforeWait(&w.starved)
 	began := w.last
-	r.meter.getWait.begins(began)
-	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil || w.stage.surplus.Load() > 0 })
+	r.occupancy.getWait.begins(began)
+	r.ready.wait(func() bool { return r.takeable() || ctx.Err() != nil || w.stage.excess.Load() > 0 })
 	stop()
-	r.meter.getWait.ends(began, w.tick(&w.starved))
+	r.occupancy.getWait.ends(began, w.tick(&w.starved))
 }
 
 // rouse lets all who wait for messages look again.
-func (r *ring[T]) rouse() {
+func (r *ring[T]) wakeTakers() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ready.ringAll()
+	r.ready.wakeAll()
 }
 
 // takeable tells whether a take need not wait.
 func (r *ring[T]) takeable() bool {
-	return r.full(r.head) || r.aborted.Load() || r.ended || r.doom != nil
+	return r.full(r.head) || r.aborted.Load() || r.ended || r.terminal != nil
 }
 
 // callTaker wakes one who waits for a message, if there is one.
-func (r *ring[T]) callTaker() {
+func (r *ring[T]) wakeTaker() {
 	switch {
 	case r.ended:
-		r.ready.ringAll()
+		r.ready.wakeAll()
 	case r.takeable():
-		r.ready.ring()
+		r.ready.wake()
 	}
 }
 
 // haul takes what is ready. It reports whether that includes the end of a failed run: all that the owner still does is in vain
 // then, because what lies before was taken.
-func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool) {
+func (r *ring[T]) takeReady(buf []msg[T], now time.Duration) (h run[T], broken bool) {
 	if r.aborted.Load() || r.ended {
 		return h, false
 	}
 
 	r.observe(now)
-	h = haul[T]{at: r.head, segment: r.segment}
+	h = run[T]{at: r.head, segment: r.segment}
 	n := 0
 
 	for n < len(buf) && !r.ended {
-		if r.doom != nil {
-			buf[n] = *r.doom
+		if r.terminal != nil {
+			buf[n] = *r.terminal
 			r.ended, broken = true, true
 			n++
 			break
@@ -386,7 +386,7 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 		*m, cell.msg = cell.msg, msg[T]{}
 		n++
 		r.head++
-		if m.kind == item && r.judge == nil {
+		if m.kind == item && r.budget == nil {
 			continue
 		}
 		broken = r.pass(m) || broken
@@ -397,55 +397,55 @@ func (r *ring[T]) haul(buf []msg[T], now time.Duration) (h haul[T], broken bool)
 	}
 
 	h.msgs = buf[:n]
-	r.lent += r.head - h.at
-	if !r.lends {
-		r.vacate()
+	r.deferred += r.head - h.at
+	if !r.deferRelease {
+		r.releaseDeferred()
 	}
-	r.callTaker()
+	r.wakeTaker()
 	return h, broken
 }
 
 // vacate makes the places free whose messages were taken.
-func (r *ring[T]) vacate() {
-	if r.lent > 0 {
-		r.free.Add(r.lent)
-		r.lent = 0
-		r.callMaker()
+func (r *ring[T]) releaseDeferred() {
+	if r.deferred > 0 {
+		r.credits.Add(r.deferred)
+		r.deferred = 0
+		r.wakeMaker()
 	}
 }
 
 // giveBack makes the places free that the consumer has kept.
-func (r *ring[T]) giveBack() {
+func (r *ring[T]) releaseTaken() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.vacate()
+	r.releaseDeferred()
 }
 
 // pass judges a message that leaves the ring. It reports whether it is the end of a failed run.
 func (r *ring[T]) pass(m *msg[T]) (broken bool) {
-	if r.judge != nil {
+	if r.budget != nil {
 		r.passLosses(m.lineage.Within())
 	}
 
 	switch m.kind {
 	case item:
-		if r.judge != nil && !r.judge.pass(1) {
-			r.doom = &msg[T]{kind: fatal, lineage: r.judge.last, news: r.judge.verdict()}
+		if r.budget != nil && !r.budget.pass(1) {
+			r.terminal = &msg[T]{kind: fatal, lineage: r.budget.last, failure: r.budget.exceeded()}
 		}
 	case failed:
 		m.kind = gone
-		if r.owner.raises || m.news.stops {
+		if r.owner.raises || m.failure.stops {
 			m.kind = fatal
-		} else if r.judge != nil {
-			m.news.final = true
-			if !r.judge.lose(1, 1, m.lineage, m.news) {
-				m.kind, m.news = fatal, r.judge.verdict()
+		} else if r.budget != nil {
+			m.failure.counted = true
+			if !r.budget.lose(1, 1, m.lineage, m.failure) {
+				m.kind, m.failure = fatal, r.budget.exceeded()
 			}
 		}
 	case mark:
 		r.ended = m.last
-		if r.judge != nil {
-			r.judge.reset()
+		if r.budget != nil {
+			r.budget.reset()
 		}
 	}
 
@@ -458,13 +458,13 @@ func (r *ring[T]) pass(m *msg[T]) (broken bool) {
 // passLosses judges what an aggregator has lost in the making of an output.
 func (r *ring[T]) passLosses(all []progress.LostInput) {
 	for _, lost := range all {
-		l := troubleOf(lost)
-		if l.news.stage != r.owner || l.news.final {
+		l := itemFailureOf(lost)
+		if l.failure.stage != r.owner || l.failure.counted {
 			continue
 		}
-		l.news.final = true
-		if !r.judge.lose(1, 1, l.lineage, l.news) {
-			r.doom = &msg[T]{kind: fatal, lineage: l.lineage, news: r.judge.verdict()}
+		l.failure.counted = true
+		if !r.budget.lose(1, 1, l.lineage, l.failure) {
+			r.terminal = &msg[T]{kind: fatal, lineage: l.lineage, failure: r.budget.exceeded()}
 		}
 	}
 }
@@ -489,8 +489,8 @@ func (r *ring[T]) arrive(place int64, m *msg[T], now time.Duration) {
 		r.discardMsg(*m)
 		return
 	}
-	if m.kind == fatal || m.kind == failed && (r.owner.raises || m.news.stops) {
-		r.owner.engine.note(m.news, m.lineage)
+	if m.kind == fatal || m.kind == failed && (r.owner.raises || m.failure.stops) {
+		r.owner.engine.note(m.failure, m.lineage)
 	}
 	if int64(now) > r.observed.Load() {
 		r.mu.Lock()
@@ -510,20 +510,20 @@ func (r *ring[T]) announce(place int64) {
 	r.mu.Lock()
 	var left []msg[T]
 	if r.aborted.Load() {
-		left = r.spoil(place)
+		left = r.dispose(place)
 	} else {
-		r.callTaker()
+		r.wakeTaker()
 	}
 	r.mu.Unlock()
 	r.discardAll(left)
 }
 
 func (r *ring[T]) at(place int64) *cell[T] {
-	b := r.board.Load()
+	b := r.cells.Load()
 	for place < b.from {
 		b = b.older
 	}
-	return &b.cells[place&int64(len(b.cells)-1)]
+	return &b.all[place&int64(len(b.all)-1)]
 }
 
 // full tells whether the message of a place is there.
@@ -533,32 +533,32 @@ func (r *ring[T]) full(place int64) bool { return r.at(place).full.Load() == pla
 func (r *ring[T]) abort() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rest()
+	r.observeNow()
 	r.aborted.Store(true)
-	r.ready.ringAll()
-	r.room.ringAll()
+	r.ready.wakeAll()
+	r.room.wakeAll()
 }
 
 // drain discards what was left, after abort.
 func (r *ring[T]) drain() {
 	r.mu.Lock()
 	var left []msg[T]
-	for i := range r.board.Load().cells {
-		left = append(left, r.spoil(r.head+int64(i))...)
+	for i := range r.cells.Load().all {
+		left = append(left, r.dispose(r.head+int64(i))...)
 	}
 	r.mu.Unlock()
 	r.discardAll(left)
 }
 
 // spoil empties a place from which nothing will be taken, if there is a message.
-func (r *ring[T]) spoil(place int64) (left []msg[T]) {
+func (r *ring[T]) dispose(place int64) (left []msg[T]) {
 	c := r.at(place)
 	if place < r.head || !r.full(place) {
 		return nil // it was taken, or never came
 	}
 	c.full.Store(0)
 	left, c.msg = []msg[T]{c.msg}, msg[T]{}
-	r.spoilt++
+	r.disposed++
 	return left
 }
 
@@ -581,7 +581,7 @@ func (r *ring[T]) discardWith(drop func(T), v T) {
 	if drop == nil {
 		return
 	}
-	if err := apart(func() error { drop(v); return nil }); err != nil {
+	if err := inOwnGoroutine(func() error { drop(v); return nil }); err != nil {
 		r.owner.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", r.owner.name, err))
 	}
 }
@@ -592,11 +592,11 @@ func (r *ring[T]) observe(now time.Duration) {
 		return
 	}
 	r.observed.Store(int64(now))
-	r.meter.observe(now, r.length(), r.lent > 0 || r.takeable())
+	r.occupancy.observe(now, r.length(), r.deferred > 0 || r.takeable())
 }
 
 // rest brings the meter up to now, where nothing has moved since. After the last message, or the end, there is nothing to follow.
-func (r *ring[T]) rest() {
+func (r *ring[T]) observeNow() {
 	if !r.ended && !r.aborted.Load() {
 		r.observe(r.owner.engine.elapsed())
 	}
@@ -608,16 +608,16 @@ func (r *ring[T]) length() int {
 	for r.full(r.seen) {
 		r.seen++
 	}
-	return int(r.seen - r.head + r.lent)
+	return int(r.seen - r.head + r.deferred)
 }
 
 func (r *ring[T]) stats() QueueStats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rest()
-	q := r.meter.stats(r.length(), r.owner.engine.elapsed())
-	q.Gets, q.Puts = r.head, r.head+r.spoilt
-	for i := range r.board.Load().cells {
+	r.observeNow()
+	q := r.occupancy.stats(r.length(), r.owner.engine.elapsed())
+	q.Gets, q.Puts = r.head, r.head+r.disposed
+	for i := range r.cells.Load().all {
 		if r.full(r.head + int64(i)) {
 			q.Puts++
 		}

@@ -13,25 +13,25 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Nobody who waits at a bell sleeps while there is something for them, whoever rings, however often: a bubble in which all sleep is an error of its own.
-func TestBellLosesNobody(t *testing.T) {
+// Nobody who waits sleeps while there is something for them, whoever wakes them, however often: a bubble in which all sleep is an error of its own.
+func TestWakingLosesNobody(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
-			waiters, givers := 1+random.IntN(20), 1+random.IntN(4)
+			sleepers, givers := 1+random.IntN(20), 1+random.IntN(4)
 			var mu sync.Mutex
-			var b bell
+			var b waiters
 			b.cond.L = &mu
 			var left atomic.Int64
 			var wg sync.WaitGroup
-			for range waiters {
+			for range sleepers {
 				wg.Go(func() {
 					for range 3 * givers {
 						mu.Lock()
 						b.wait(func() bool { return left.Load() > 0 })
 						left.Add(-1)
 						if left.Load() > 0 {
-							b.ring()
+							b.wake()
 						}
 						mu.Unlock()
 					}
@@ -40,13 +40,13 @@ func TestBellLosesNobody(t *testing.T) {
 			for range givers {
 				size := 1 + random.IntN(3)
 				wg.Go(func() {
-					for n := 3 * waiters; n > 0; n -= size {
+					for n := 3 * sleepers; n > 0; n -= size {
 						left.Add(int64(min(n, size)))
 						runtime.Gosched()
 						if b.wanted.Load() {
 							mu.Lock()
 							if left.Load() > 0 {
-								b.ring()
+								b.wake()
 							}
 							mu.Unlock()
 						}
@@ -65,7 +65,7 @@ func TestBellLosesNobody(t *testing.T) {
 func TestBellCallsOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var b bell
+		var b waiters
 		b.cond.L = &mu
 		looked, open := 0, false
 		var wg sync.WaitGroup
@@ -80,7 +80,7 @@ func TestBellCallsOneAtATime(t *testing.T) {
 		mu.Lock()
 		before := looked
 		for range 10 {
-			b.ring()
+			b.wake()
 		}
 		mu.Unlock()
 		synctest.Wait()
@@ -89,7 +89,7 @@ func TestBellCallsOneAtATime(t *testing.T) {
 			t.Errorf("%d looked after ten rings", looked-before)
 		}
 		open = true
-		b.ringAll()
+		b.wakeAll()
 		mu.Unlock()
 		wg.Wait()
 	})
@@ -107,7 +107,7 @@ func TestRingLosesNothing(t *testing.T) {
 		s := newTestStage(places)
 		defer s.cancel()
 		r := newRing[int](s, places)
-		r.lends = lends
+		r.deferRelease = lends
 		var mu sync.Mutex
 		var made, taken, dropped []int
 		r.drop = func(v int) { mu.Lock(); dropped = append(dropped, v); mu.Unlock() }
@@ -143,7 +143,7 @@ func TestRingLosesNothing(t *testing.T) {
 						taken = append(taken, m.val)
 					}
 					mu.Unlock()
-					r.giveBack()
+					r.releaseTaken()
 					if count.Add(int64(len(h.msgs))) == int64(makers*each) || abort && count.Load() > int64(makers*each/2) {
 						r.abort()
 					}

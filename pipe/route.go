@@ -25,7 +25,7 @@ type RouteOpts struct {
 // Where a branch fails, no more items are given out, and the others finish those that they have. In the order of the input
 // the run ends at the item that failed.
 func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error), branches []func(Flow[In]) Flow[Out], o RouteOpts) Flow[Out] {
-	d := divide(in, branches, kindRoute, o)
+	d := newSplit(in, branches, kindRoute, o)
 	if pick == nil {
 		d.router.mistake("its function is nil")
 	}
@@ -63,17 +63,17 @@ func Mapped[In, Out any](f func(context.Context, In) (Out, error), o Opts) func(
 const joinSuffix = "/join"
 
 // A division is the description of a router, its branches, and the join behind them.
-type division[In, Out any] struct {
+type split[In, Out any] struct {
 	in           Flow[In]
 	router, join *node
 	ends         []Flow[Out]
 }
 
-func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind string, o RouteOpts) *division[In, Out] {
-	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, strict: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
+func newSplit[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind string, o RouteOpts) *split[In, Out] {
+	router := &node{name: o.Name, kind: kind, buffer: o.Buffer, ordered: true, oneToOne: true, policy: o.Failures, detail: fmt.Sprintf("to %d", len(branches)), ups: []*node{in.node}}
 	router.settle()
 
-	join := &node{name: o.Name + joinSuffix, kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, strict: o.Ordered}
+	join := &node{name: o.Name + joinSuffix, kind: kindJoin, buffer: o.Buffer, ordered: o.Ordered, oneToOne: o.Ordered}
 	if !o.Ordered {
 		join.workers = len(branches)
 	}
@@ -83,7 +83,7 @@ func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind 
 		join.mistakes = append(join.mistakes, router.wrong("it has no branches"))
 	}
 
-	d := &division[In, Out]{in: in, router: router, join: join}
+	d := &split[In, Out]{in: in, router: router, join: join}
 	for i, branch := range branches {
 		end, mistakes := joined(router, i, in.drop, branch)
 		d.ends, join.mistakes = append(d.ends, end), append(join.mistakes, mistakes...)
@@ -103,7 +103,7 @@ func divide[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kind 
 }
 
 // open prepares the stages for a run, and the router's worker.
-func (d *division[In, Out]) open(op *opening, below *stage) (*routeStage[In], *mergeStage[Out]) {
+func (d *split[In, Out]) open(op *opening, below *stage) (*routeStage[In], *mergeStage[Out]) {
 	st := op.newStage(d.join, below)
 	r := &routeStage[In]{branches: make([]*ring[In], len(d.ends))}
 	op.routes[d.router] = r
@@ -121,14 +121,14 @@ func (d *division[In, Out]) open(op *opening, below *stage) (*routeStage[In], *m
 
 // joined is one branch, up to its end.
 func joined[In, Out any](router *node, i int, drop func(In), branch func(Flow[In]) Flow[Out]) (end Flow[Out], mistakes []error) {
-	n := &node{name: fmt.Sprintf("%s/%d", router.name, i), kind: kindBranch, workers: 1, buffer: router.buffer, ordered: true, strict: true, policy: router.policy, at: router.at, large: router.large, ups: []*node{router}}
+	n := &node{name: fmt.Sprintf("%s/%d", router.name, i), kind: kindBranch, workers: 1, buffer: router.buffer, ordered: true, oneToOne: true, policy: router.policy, at: router.at, large: router.large, ups: []*node{router}}
 	if branch == nil {
 		return end, []error{router.wrong("branch %d is nil", i)}
 	}
 	end = branch(Flow[In]{node: n, drop: drop, open: func(op *opening, below *stage) *ring[In] {
 		st := op.newStage(n, below)
 		out := newRing[In](st, n.buffer)
-		out.judge = nil // the router judges
+		out.budget = nil // the router judges
 		op.routes[router].(*routeStage[In]).branches[i] = out
 		return out
 	}})
@@ -143,7 +143,7 @@ func (n *node) breaksOrder(branch string) *node {
 	if n == nil || n.kind == kindBranch && n.name == branch {
 		return nil
 	}
-	if !n.strict || !n.ordered && n.several() {
+	if !n.oneToOne || !n.ordered && n.several() {
 		return n
 	}
 	for _, up := range n.ups {
@@ -156,7 +156,7 @@ func (n *node) breaksOrder(branch string) *node {
 
 // disorder says why a stage breaks the order.
 func (n *node) disorder() string {
-	if n.strict {
+	if n.oneToOne {
 		return fmt.Sprintf("has %d workers, and is not Ordered", n.workers)
 	}
 	return "may not make one item of each"
@@ -182,7 +182,7 @@ type routeStage[In any] struct {
 	branches []*ring[In]
 	give     func(*worker, msg[In]) msg[In] // gives an item out; what it returns is to be sent besides, unless that is nothing
 	note     func(branch int)               // tells the join what is sent where; nil where no order is kept
-	judge    *tally
+	budget   *lossCounter
 	at       int // the branch that was picked last: what is no item goes there
 }
 
@@ -191,10 +191,10 @@ func (r *routeStage[In]) open(op *opening, n *node) {
 	for _, b := range r.branches[1:] {
 		b.owner.up = append(b.owner.up, r.stage)
 		r.rank = max(r.rank, b.owner.rank+1)
-		r.apart = r.apart || b.owner.apart || b.owner.makes
+		r.keepMembers = r.keepMembers || b.owner.keepMembers || b.owner.makes
 	}
 	r.queue = noQueue{}
-	r.judge = r.newJudge()
+	r.budget = r.newBudget()
 }
 
 // noQueue is the queue of a stage that has none.
@@ -234,8 +234,8 @@ func (r *routeStage[In]) handOn(w *worker, m msg[In]) bool {
 	switch m.kind {
 	case none:
 	case mark:
-		if r.judge != nil {
-			r.judge.reset()
+		if r.budget != nil {
+			r.budget.reset()
 		}
 		r.broadcast(w, m)
 		return !m.last
@@ -292,8 +292,8 @@ func (r *routeStage[In]) there(branch int) error {
 
 // passed counts an item that went well. over is true when the losses before are too many now.
 func (r *routeStage[In]) passed(w *worker) (end msg[In], over bool) {
-	if r.judge != nil && !r.judge.pass(1) {
-		return msg[In]{kind: fatal, lineage: r.judge.last, news: r.judge.verdict()}, true
+	if r.budget != nil && !r.budget.pass(1) {
+		return msg[In]{kind: fatal, lineage: r.budget.last, failure: r.budget.exceeded()}, true
 	}
 	w.out.Add(1)
 	return end, false
@@ -306,12 +306,12 @@ func (r *routeStage[In]) refuse(w *worker, t progress.Lineage, err error) msg[In
 		w.skipped.Add(1)
 		return out
 	}
-	out.news = &news{stage: r.stage, err: err, final: r.judge != nil, stops: untolerable(err)}
+	out.failure = &failure{stage: r.stage, err: err, counted: r.budget != nil, stops: untolerable(err)}
 	switch {
-	case r.raises || out.news.stops:
+	case r.raises || out.failure.stops:
 		out.kind = fatal
-	case r.judge != nil && !r.judge.lose(1, 1, t, out.news):
-		out.kind, out.news = fatal, r.judge.verdict()
+	case r.budget != nil && !r.budget.lose(1, 1, t, out.failure):
+		out.kind, out.failure = fatal, r.budget.exceeded()
 	}
 	return out
 }

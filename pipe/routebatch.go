@@ -23,7 +23,7 @@ type RouteBatchOpts struct {
 // is dropped. A part that is lost takes its batch with it: a batch comes with all of its parts or not at all. Discard
 // disposes of parts as it does of batches.
 func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int, error), branches []func(Flow[[]In]) Flow[[]Out], o RouteBatchOpts) Flow[[]Out] {
-	d := divide(in, branches, kindDivide, RouteOpts{Name: o.Name, Buffer: o.Buffer, Ordered: true, Failures: o.Failures})
+	d := newSplit(in, branches, kindDivide, RouteOpts{Name: o.Name, Buffer: o.Buffer, Ordered: true, Failures: o.Failures})
 	if pick == nil {
 		d.router.mistake("its function is nil")
 	}
@@ -42,16 +42,16 @@ func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int,
 
 // A branchSet is what the router tells the join about a message.
 type branchSet struct {
-	divided bool
+	split   bool
 	parts   []int                // the branches that a batch was divided among
-	ticket  progress.Lineage     // of that batch
+	lineage progress.Lineage     // of that batch
 	members [][]progress.Lineage // and what the parts are made of; nil: nobody needs to know, or can
 	through int                  // where it went as it was, or allBranches
 }
 
 // giveParts divides a batch.
 func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) msg[[]In] {
-	parts, members, err := divideBatch(r, w, &m, pick)
+	parts, members, err := splitBatch(r, w, &m, pick)
 	if err != nil {
 		return r.unpicked(w, &m, err)
 	}
@@ -62,7 +62,7 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 		return end
 	}
 
-	set := branchSet{divided: true, ticket: m.lineage}
+	set := branchSet{split: true, lineage: m.lineage}
 	for to, part := range parts {
 		if len(part) > 0 {
 			set.parts = append(set.parts, to)
@@ -91,7 +91,7 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 }
 
 // divideBatch picks a branch for every element. An error leaves the batch as it is.
-func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]progress.Lineage, err error) {
+func splitBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]progress.Lineage, err error) {
 	batch := m.val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
@@ -120,7 +120,7 @@ func divideBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func
 		parts[to[i]] = append(parts[to[i]], v)
 	}
 
-	if r.apart && int64(len(batch)) == m.lineage.Count() {
+	if r.keepMembers && int64(len(batch)) == m.lineage.Count() {
 		members = make([][]progress.Lineage, len(r.branches))
 		i := 0
 		m.lineage.All(func(t *progress.Lineage) {

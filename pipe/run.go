@@ -21,35 +21,35 @@ type Run[T any] struct {
 	hooks    Hooks
 	given    context.Context // to Start
 
-	mu       sync.Mutex
-	busy     bool // a call of Next waits, or has come upon something else than an item
-	progress *progress.Tracker
-	hand     hand[T]
-	yielded  int64
-	loop     loop
+	mu        sync.Mutex
+	busy      bool // a call of Next waits, or has come upon something else than an item
+	progress  *progress.Tracker
+	lookahead lookahead[T]
+	yielded   int64
+	loop      loop
 
 	// What follows belongs to Next.
-	tally tally
-	doom  *msg[T] // what the next call fails with
-	err   error   // what all further calls return
-	ends  bool    // the last epoch is over, and the stages' hooks have not returned
+	losses   lossCounter
+	terminal *msg[T] // what the next call fails with
+	err      error   // what all further calls return
+	ends     bool    // the last epoch is over, and the stages' hooks have not returned
 
 	closed atomic.Bool
 }
 
 func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
 	r := &Run[T]{
-		engine:   o.engine,
-		hand:     newHand(queue),
-		consumer: (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker().traced(0),
-		hooks:    o.config.Hooks,
-		given:    ctx,
-		tally:    tally{policy: o.config.Failures},
-		progress: o.progress,
+		engine:    o.engine,
+		lookahead: newLookahead(queue),
+		consumer:  (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker().traced(0),
+		hooks:     o.config.Hooks,
+		given:     ctx,
+		losses:    lossCounter{policy: o.config.Failures},
+		progress:  o.progress,
 	}
-	r.engine.rest = r.discard
-	if !r.tally.resume(r.progress, o.sources) {
-		r.setDoom()
+	r.engine.discardHeld = r.discard
+	if !r.losses.resume(r.progress, o.sources) {
+		r.setTerminal()
 	}
 	return r
 }
@@ -95,15 +95,15 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 
 // ready is the next item, where there is one at hand and nothing to decide. The lock is held.
 func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
-	m := r.hand.first()
-	if m == nil || m.kind != item || r.doom != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
+	m := r.lookahead.first()
+	if m == nil || m.kind != item || r.terminal != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
 		return v, false
 	}
 	v = m.val
-	if !r.tally.pass(r.progress.Finish(&m.lineage)) {
-		r.setDoom()
+	if !r.losses.pass(r.progress.Finish(&m.lineage)) {
+		r.setTerminal()
 	}
-	r.hand.drop()
+	r.lookahead.pop()
 	if r.yielded++; r.yielded == 1 {
 		r.loop.begin(r.engine.now(), time.Duration(r.consumer.starved.Load()))
 	}
@@ -152,7 +152,7 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			}
 			return v, io.EOF
 		case fatal:
-			r.fail(trouble{m.news, m.lineage})
+			r.fail(itemFailure{m.failure, m.lineage})
 		}
 	}
 
@@ -240,23 +240,23 @@ func (r *Run[T]) CloseWithin(ctx context.Context) error {
 
 // receive waits for a message. An item stays in the hand.
 func (r *Run[T]) receive(ctx context.Context) (m msg[T], ok bool) {
-	if r.doom != nil {
-		return *r.doom, true
+	if r.terminal != nil {
+		return *r.terminal, true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.hand.first() == nil {
+	if r.lookahead.first() == nil {
 		r.mu.Unlock()
-		run := r.hand.await(ctx, r.consumer)
+		run := r.lookahead.await(ctx, r.consumer)
 		r.mu.Lock()
-		r.hand.run = run
+		r.lookahead.run = run
 	}
-	first := r.hand.first()
+	first := r.lookahead.first()
 	if first == nil || r.engine.halted.Load() {
 		return m, false
 	}
 	if m = *first; m.kind != item {
-		r.hand.drop()
+		r.lookahead.pop()
 	}
 	return m, true
 }
@@ -264,9 +264,9 @@ func (r *Run[T]) receive(ctx context.Context) (m msg[T], ok bool) {
 // discard disposes of what is at hand, after the run was halted.
 func (r *Run[T]) discard() {
 	r.mu.Lock()
-	left := r.hand.empty()
+	left := r.lookahead.empty()
 	r.mu.Unlock()
-	r.hand.queue.discardAll(left)
+	r.lookahead.queue.discardAll(left)
 }
 
 // stopped tells why nothing came. All reasons but the caller's own context are for good.
@@ -290,8 +290,8 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 // finish records that what a message stands for is finished, and deals with what was lost of it.
 func (r *Run[T]) finish(m *msg[T]) {
 	finished, within := r.record(m)
-	if !r.tally.pass(finished) {
-		r.setDoom()
+	if !r.losses.pass(finished) {
+		r.setTerminal()
 	}
 	r.loseWithin(within)
 }
@@ -299,9 +299,9 @@ func (r *Run[T]) finish(m *msg[T]) {
 // loseWithin deals with what was lost of something that is finished. One loss too many is the end, but behind what it was a part of.
 func (r *Run[T]) loseWithin(all []progress.PendingLoss) {
 	for _, l := range all {
-		lost := troubleOf(l.LostInput)
-		if !lost.news.final && !r.tally.lose(l.Newly, 0, lost.lineage, lost.news) {
-			r.setDoom()
+		lost := itemFailureOf(l.LostInput)
+		if !lost.failure.counted && !r.losses.lose(l.Newly, 0, lost.lineage, lost.failure) {
+			r.setTerminal()
 		}
 		r.tellLoss(lost)
 	}
@@ -313,7 +313,7 @@ func (r *Run[T]) loseBefore(v T, all []progress.PendingLoss) {
 	told := false
 	defer func() {
 		if !told {
-			r.hand.queue.discard(v)
+			r.lookahead.queue.discard(v)
 		}
 	}()
 	r.loseWithin(all)
@@ -326,39 +326,39 @@ func (r *Run[T]) record(m *msg[T]) (finished int64, within []progress.PendingLos
 	return r.progress.Finish(&m.lineage), r.progress.TakePending()
 }
 
-func (r *Run[T]) setDoom() {
-	r.doom = &msg[T]{kind: fatal, lineage: r.tally.last, news: r.tally.verdict()}
+func (r *Run[T]) setTerminal() {
+	r.terminal = &msg[T]{kind: fatal, lineage: r.losses.last, failure: r.losses.exceeded()}
 }
 
 // lose deals with items that were dropped or lost.
 func (r *Run[T]) lose(m *msg[T]) {
-	if m.news == nil {
+	if m.failure == nil {
 		r.finish(m)
 		return
 	}
 	whole := m.lineage.Size()
-	if !m.news.final && !r.tally.lose(r.progress.NewlyLost(&m.lineage), whole, m.lineage, m.news) {
-		m.news = r.tally.verdict()
-		r.fail(trouble{m.news, m.lineage})
+	if !m.failure.counted && !r.losses.lose(r.progress.NewlyLost(&m.lineage), whole, m.lineage, m.failure) {
+		m.failure = r.losses.exceeded()
+		r.fail(itemFailure{m.failure, m.lineage})
 		return
 	}
 	finished, within := r.recordLost(m)
-	if !m.news.final {
+	if !m.failure.counted {
 		finished -= whole // they are counted
 		for i := range within {
 			within[i].Newly = 0 // and so are these
 		}
 	}
 	r.loseWithin(within)
-	if !r.tally.pass(finished) {
-		r.setDoom()
+	if !r.losses.pass(finished) {
+		r.setTerminal()
 	}
-	r.tellLoss(trouble{m.news, m.lineage})
+	r.tellLoss(itemFailure{m.failure, m.lineage})
 }
 
 // tellLoss tells the hook of every source item of a loss, but for those that were lost in the making of what is lost now.
-func (r *Run[T]) tellLoss(l trouble) {
-	l.news.stage.lost.Add(1)
+func (r *Run[T]) tellLoss(l itemFailure) {
+	l.failure.stage.lost.Add(1)
 	if r.hooks.Lost == nil {
 		return
 	}
@@ -366,15 +366,15 @@ func (r *Run[T]) tellLoss(l trouble) {
 	l.lineage.Origins(func(s progress.Range) {
 		for at := s.Lo; at < s.Hi && r.err == nil; at++ {
 			if !slices.ContainsFunc(known, func(s progress.Range) bool { return s.Lo <= at && at < s.Hi }) {
-				r.tell(l, Loss{Stage: l.news.stage.name, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at), Err: l.news.err})
+				r.tell(l, Loss{Stage: l.failure.stage.name, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at), Err: l.failure.err})
 			}
 		}
 	})
 }
 
-func (r *Run[T]) tell(of trouble, l Loss) {
+func (r *Run[T]) tell(of itemFailure, l Loss) {
 	fail := func(err error) {
-		r.fail(trouble{&news{stage: of.news.stage, err: &HookError{err}}, of.lineage})
+		r.fail(itemFailure{&failure{stage: of.failure.stage, err: &HookError{err}}, of.lineage})
 	}
 	if err := r.consumer.attempt(func() error { r.hooks.Lost(l); return nil }, fail); err != nil {
 		fail(err)
@@ -385,7 +385,7 @@ func (r *Run[T]) recordLost(m *msg[T]) (finished int64, within []progress.Pendin
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	finished, within = r.progress.Finish(&m.lineage), r.progress.TakePending()
-	r.progress.Lose(progress.LostInput{Of: m.lineage, Why: m.news})
+	r.progress.Lose(progress.LostInput{Of: m.lineage, Why: m.failure})
 	return finished, within
 }
 
@@ -396,18 +396,18 @@ func (r *Run[T]) nextEpoch(last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.progress.NextEpoch()
-	r.tally.reset()
+	r.losses.reset()
 	if last {
 		r.err = ErrDone
 	}
 }
 
-func (r *Run[T]) fail(t trouble) {
-	all := append([]trouble{t}, t.news.also...)
+func (r *Run[T]) fail(t itemFailure) {
+	all := append([]itemFailure{t}, t.failure.others...)
 	all = append(all, r.engine.others(all)...)
 	errs := make([]error, len(all))
 	for i := range all {
-		errs[i] = r.failure(all[i].news, &all[i].lineage)
+		errs[i] = r.failure(all[i].failure, &all[i].lineage)
 	}
 	if r.err = errs[0]; len(errs) > 1 {
 		r.err = errors.Join(errs...)
@@ -415,7 +415,7 @@ func (r *Run[T]) fail(t trouble) {
 	r.engine.halt()
 }
 
-func (r *Run[T]) failure(why *news, what *progress.Lineage) error {
+func (r *Run[T]) failure(why *failure, what *progress.Lineage) error {
 	e := &StageError{Stage: why.stage.name, Epoch: r.epoch(), Pos: -1, Err: why.err}
 	if at, ok := what.First(); ok {
 		e.Source, e.Pos = r.progress.Source(at), progress.PositionOf(at)

@@ -79,7 +79,7 @@ func (s *sourceStage[T]) work(w *worker) {
 // reserve waits for a place, if none is left. While items come fast it takes several at a time.
 func (s *sourceStage[T]) reserve(w *worker) bool {
 	if s.places == 0 && s.widen(w) {
-		s.places = s.out.reserveUpTo(w, w.pace.limit(maxRun))
+		s.places = s.out.reserveUpTo(w, w.sampler.limit(maxRun))
 	}
 	return s.places > 0
 }
@@ -118,7 +118,7 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *progress.PositionSet)
 		pos = done.Low
 	}
 	broken := func(err error) {
-		s.send(w, &msg[T]{kind: fatal, lineage: s.ticket(pos), news: &news{stage: s.stage, err: err}})
+		s.send(w, &msg[T]{kind: fatal, lineage: s.lineageOf(pos), failure: &failure{stage: s.stage, err: err}})
 	}
 	if err := w.attempt(func() error { on = s.read(w, epoch, &pos, done); return nil }, broken); err != nil {
 		broken(err)
@@ -133,7 +133,7 @@ func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.P
 	defer s.skip.end()
 
 	asks := func() {
-		at := s.ticket(*pos)
+		at := s.lineageOf(*pos)
 		w.takes(&at, epoch-s.engine.epoch)
 	}
 	asks()
@@ -153,7 +153,7 @@ func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.P
 		w.in.Add(1)
 		w.timeItem()
 		s.send(w, &m)
-		if err != nil && (s.raises || m.news.stops) {
+		if err != nil && (s.raises || m.failure.stops) {
 			return false
 		}
 
@@ -203,7 +203,7 @@ func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos in
 	}
 	return func(yield func(T, error) bool) {
 		for v, err := range items {
-			at := s.ticket(pos)
+			at := s.lineageOf(pos)
 			w.tracer.about(Operation, v, &at, epoch-s.engine.epoch)
 			if err != nil {
 				w.failed(err)
@@ -223,13 +223,13 @@ func (s *sourceStage[T]) from(ctx context.Context, epoch int, pos int64) iter.Se
 	return s.source.Items(ctx, epoch, pos)
 }
 
-func (s *sourceStage[T]) ticket(pos int64) progress.Lineage {
+func (s *sourceStage[T]) lineageOf(pos int64) progress.Lineage {
 	return progress.Single(progress.Place(s.number, pos))
 }
 
 func (s *sourceStage[T]) message(v T, err error, pos int64) msg[T] {
 	if err == nil {
-		return msg[T]{kind: item, val: v, lineage: s.ticket(pos)}
+		return msg[T]{kind: item, val: v, lineage: s.lineageOf(pos)}
 	}
-	return msg[T]{kind: failed, lineage: s.ticket(pos), news: &news{stage: s.stage, err: err, stops: untolerable(err)}}
+	return msg[T]{kind: failed, lineage: s.lineageOf(pos), failure: &failure{stage: s.stage, err: err, stops: untolerable(err)}}
 }

@@ -75,7 +75,7 @@ func (w *worker) traced(number int) *worker {
 
 // seal says that the worker makes a batch whole.
 func (t *tracer) seal(batch any, of *progress.Lineage, epoch int) {
-	if t.worker.pace.unread > 0 {
+	if t.worker.sampler.unread > 0 {
 		t.worker.settle() // fast operations before
 	}
 	t.over()
@@ -85,7 +85,7 @@ func (t *tracer) seal(batch any, of *progress.Lineage, epoch int) {
 
 // begin says what the worker works on from now on. Operations that end before the clock is read are counted.
 func (t *tracer) begin(v any, of *progress.Lineage, epoch int) {
-	if w := t.worker; w.pace.unread == 0 && w.stage.engine.now()-w.last > fastOp {
+	if w := t.worker; w.sampler.unread == 0 && w.stage.engine.now()-w.last > fastOp {
 		w.tick(&w.busy) // it took long to come here, and is no part of the operation
 	}
 	t.about(Operation, v, of, epoch)
@@ -139,19 +139,19 @@ func (t *tracer) over() {
 // failed says what became of it. The clock is read behind it, so that it is told.
 func (t *tracer) failed(err error) {
 	t.of.Err = err
-	t.worker.pace.time()
+	t.worker.sampler.time()
 }
 
 // handOver says that the consumer gets an item. The item may not have been there yet when the clock was read last, at the beginning of Next: the time since is a wait, so that no
 // hand-over begins before its item is made.
 func (t *tracer) handOver(v any, of *progress.Lineage, epoch int) {
-	if t.worker.pace.unread == 0 {
+	if t.worker.sampler.unread == 0 {
 		t.worker.tick(&t.worker.starved)
 	}
 	t.about(HandOver, v, of, epoch)
 	t.worker.settle()
 	t.flush()
-	t.worker.pace.timing = true // what the consumer does next is told apart
+	t.worker.sampler.timing = true // what the consumer does next is told apart
 }
 
 // flush tells the hook, while no lock is held, and the operation at hand is over.
@@ -166,7 +166,7 @@ func (t *tracer) flush() {
 		}
 		return nil
 	}
-	if err := apart(tell); err != nil {
+	if err := inOwnGoroutine(tell); err != nil {
 		t.worker.tracer = nil
 		t.worker.stage.engine.crash(t.worker.stage, &HookError{err})
 		return

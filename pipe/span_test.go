@@ -206,7 +206,7 @@ func TestSpanHookPanics(t *testing.T) {
 			f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20}), func(ctx context.Context, v int) (int, error) {
 				pipe.Worked(ctx, 0)
 				return second(ctx, v)
-			}, pipe.Opts{Name: "away", Staff: func(int) {}})
+			}, pipe.Opts{Name: "away", OnResize: func(int) {}})
 			f = pipe.Map(f, second, pipe.Opts{Name: "map", Workers: 3, Gate: gate})
 			b := pipe.Fill(f, 2, plainStore{2}, writeUnless(-1), pipe.FillOpts{Name: "fill", Gate: gate})
 			run := start(t, b, pipe.Config{Hooks: pipe.Hooks{Span: panics}, Failures: pipe.Policy{Skip: true, Count: -1}})

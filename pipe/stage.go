@@ -9,26 +9,26 @@ import (
 // A stage is a node in a run: its counters, and what it takes to stop it.
 type stage struct {
 	*node
-	engine    *engine
-	rank      int  // steps from the consumer: the gate prefers those that are near
-	raises    bool // the first failure is the end
-	apart     bool // a stage behind makes several items of one, and has to know what that was put together of
-	ctx       context.Context
-	cancel    context.CancelFunc
-	below     *stage       // who takes its items; nil: the consumer
-	queue     queue        // what it makes
-	onHalt    func()       // releases workers that wait for something else than a queue; may be nil
-	onStaff   func(int)    // is called in the place of staff, and calls it; may be nil
-	up        []*stage     // those whose items it takes
-	abandoned atomic.Int64 // operations that were abandoned, and still run
-	lost      atomic.Int64 // counted when the consumer learns of them, as the state does
-	times     histogram
-	sampled   atomic.Bool      // times holds only some of the operations
-	skip      skipping         // of a source
-	before    tally            // of its own policy, where the run goes on in an epoch
-	over      func(StageStats) // what its hook ends with; may be nil
-	through   atomic.Pointer[through]
-	crew
+	engine       *engine
+	rank         int  // steps from the consumer: the gate prefers those that are near
+	raises       bool // the first failure is the end
+	keepMembers  bool // a stage behind makes several items of one, and has to know what that was put together of
+	ctx          context.Context
+	cancel       context.CancelFunc
+	below        *stage       // who takes its items; nil: the consumer
+	queue        queue        // what it makes
+	onHalt       func()       // releases workers that wait for something else than a queue; may be nil
+	resizes      func(int)    // is called in the place of staff, and calls it; may be nil
+	up           []*stage     // those whose items it takes
+	abandoned    atomic.Int64 // operations that were abandoned, and still run
+	lost         atomic.Int64 // counted when the consumer learns of them, as the state does
+	times        histogram
+	sampled      atomic.Bool      // times holds only some of the operations
+	skip         skipping         // of a source
+	lossesBefore lossCounter      // of its own policy, where the run goes on in an epoch
+	over         func(StageStats) // what its hook ends with; may be nil
+	through      atomic.Pointer[through]
+	workerSet
 }
 
 // through says that a stage has nothing left to do: since when, and how many operations at once it had.
@@ -56,11 +56,11 @@ func (s *stage) halt() {
 }
 
 // newJudge counts the stage's failures by its own policy; nil: it has none that tolerates any.
-func (s *stage) newJudge() *tally {
+func (s *stage) newBudget() *lossCounter {
 	if s.policy == nil || !s.policy.Skip {
 		return nil
 	}
-	t := s.before
+	t := s.lossesBefore
 	return &t
 }
 

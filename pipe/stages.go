@@ -11,7 +11,7 @@ func (n *node) stages() progress.Stages {
 		switch {
 		case at.kind == kindSource:
 			s.Sources[at.name] = true
-		case at.turns:
+		case at.scheduled:
 			s.Merges[at.name] = true
 		case at.makes:
 			s.Makers[at.name] = at.looseness()

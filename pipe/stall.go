@@ -63,7 +63,7 @@ type StalledStage struct {
 
 	Operations []StalledOperation // that have not returned
 	Starved    int                // workers that wait for the stage before
-	Blocked    int                // for the stage behind, for their turn, for a Store, or in AwaitRoom
+	Blocked    int                // for the stage behind, for their turn, for a Store, or in WaitBlocked
 	Gated      int                // for a Gate
 }
 

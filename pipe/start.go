@@ -87,12 +87,12 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	s := &stage{node: n, engine: o.engine, below: below, raises: !o.config.Failures.Skip}
 	if n.policy != nil {
 		s.raises = !n.policy.Skip
-		s.before = o.lostBefore(n)
+		s.lossesBefore = o.lostBefore(n)
 	}
-	s.hire(n.workers)
+	s.resize(n.workers)
 	parent := o.ctx
 	if below != nil {
-		s.apart = below.makes || below.apart
+		s.keepMembers = below.makes || below.keepMembers
 		parent = below.ctx
 		s.rank = below.rank + 1
 		below.up = append(below.up, s)
@@ -104,8 +104,8 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 
 // lostBefore is the count of a stage with a policy of its own, in the epoch that the run goes on in. What it has seen nobody counts: a share is judged as if that were
 // all items of the sources that are finished.
-func (o *opening) lostBefore(n *node) tally {
-	t := tally{policy: *n.policy, lost: o.config.Resume.Losses[n.name]}
+func (o *opening) lostBefore(n *node) lossCounter {
+	t := lossCounter{policy: *n.policy, lost: o.config.Resume.Losses[n.name]}
 	for _, saved := range o.config.Resume.Sources {
 		t.seen += progress.NewPositionSet(saved).Finished()
 	}
@@ -130,7 +130,7 @@ func (o *opening) epochsLeft() int {
 
 // run adds a worker to a stage.
 func (o *opening) run(s *stage, work func(*worker)) {
-	w := s.seat()
+	w := s.newMember()
 	s.present.Add(1)
 	o.starts = append(o.starts, func() {
 		o.hold()

@@ -19,8 +19,8 @@ type Stats struct {
 
 // StageStats are the numbers of a stage. The clocks are sums over its workers and tell where they spent their lives; time in
 // an operation that still runs is missing. A stage that is starved waits for the stage before, a blocked one for the stage
-// behind, or in AwaitRoom, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
-// operations at once, Hands for each worker, which wait for it while they are queued; Shares tells what the workers did.
+// behind, or in WaitBlocked, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
+// operations at once, InFlightPerWorker for each worker, which wait for it while they are queued; Shares tells what the workers did.
 type StageStats struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
@@ -38,13 +38,13 @@ type StageStats struct {
 
 	Abandoned int64 `json:"abandoned"` // operations that did not return when their Limit was over
 
-	Starved time.Duration `json:"starved_ns"`
-	Busy    time.Duration `json:"busy_ns"`
-	Blocked time.Duration `json:"blocked_ns"`
-	Gated   time.Duration `json:"gated_ns"`
-	Queued  time.Duration `json:"queued_ns,omitempty"`
-	Turn    time.Duration `json:"turn_ns,omitempty"` // operations of a FlatMap waited for those before them to begin
-	Hands   int           `json:"hands,omitempty"`   // where workers are elsewhere
+	Starved           time.Duration `json:"starved_ns"`
+	Busy              time.Duration `json:"busy_ns"`
+	Blocked           time.Duration `json:"blocked_ns"`
+	Gated             time.Duration `json:"gated_ns"`
+	Queued            time.Duration `json:"queued_ns,omitempty"`
+	Turn              time.Duration `json:"turn_ns,omitempty"` // operations of a FlatMap waited for those before them to begin
+	InFlightPerWorker int           `json:"hands,omitempty"`   // where workers are elsewhere
 
 	Over time.Duration `json:"over_ns,omitempty"` // there was nothing left to do, while other stages had; for all operations at once
 
@@ -111,10 +111,10 @@ func (e *engine) queues() (all []QueueStats) {
 }
 
 func (s *stage) stats() StageStats {
-	t := StageStats{Name: s.name, Kind: s.kind, Workers: int(s.number.Load()) / max(1, s.hands), Lost: s.lost.Load(), Sampled: s.sampled.Load()}
+	t := StageStats{Name: s.name, Kind: s.kind, Workers: int(s.number.Load()) / max(1, s.inFlight), Lost: s.lost.Load(), Sampled: s.sampled.Load()}
 
 	s.mu.Lock()
-	seats := slices.Clone(s.seats)
+	seats := slices.Clone(s.members)
 	s.mu.Unlock()
 	for _, w := range seats {
 		t.In += w.in.Load()
@@ -133,8 +133,8 @@ func (s *stage) stats() StageStats {
 		t.Turn += w.clock(&w.inTurn)
 	}
 
-	if s.staff != nil {
-		t.Hands = s.hands
+	if s.onResize != nil {
+		t.InFlightPerWorker = s.inFlight
 	}
 	if over := s.through.Load(); over != nil {
 		t.Over = max(0, s.engine.throughSince()-over.since) * time.Duration(over.operations)
@@ -165,7 +165,7 @@ type Shares struct {
 // are queued, they are on their way from one to the next, which is no time that another stage could fill; those that wait for their turn say nothing.
 func (t StageStats) Shares() Shares {
 	waits := t.Starved + t.Blocked + t.Gated + t.Queued + t.Over
-	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.Hands))
+	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.InFlightPerWorker))
 	if life <= 0 {
 		return Shares{}
 	}

@@ -17,13 +17,13 @@ import (
 )
 
 // A pulse is what a worker tells those who watch for stalls.
-type pulse struct {
+type heartbeat struct {
 	at    atomic.Int64 // the place of what it works on, and one more
 	epoch atomic.Int64 // of that, counted from 0
 	known int64        // what epoch is
 }
 
-func (p *pulse) take(t *progress.Lineage, epoch int) {
+func (p *heartbeat) take(t *progress.Lineage, epoch int) {
 	if int64(epoch) != p.known {
 		p.known = int64(epoch)
 		p.epoch.Store(p.known)
@@ -42,10 +42,10 @@ type watchdog struct {
 	consumer *worker
 	recorder *recorder
 
-	moved   int64         // what had moved when it looked last
-	since   time.Duration // when it was seen first that no more had
-	barked  bool          // this stall was told
-	workers map[*worker]seen
+	moved    int64         // what had moved when it looked last
+	since    time.Duration // when it was seen first that no more had
+	reported bool          // this stall was told
+	workers  map[*worker]seen
 }
 
 // seen is what a worker had done, and when that was seen first.
@@ -119,9 +119,9 @@ func (d *watchdog) look() {
 	}
 
 	if moved != d.moved {
-		d.moved, d.since, d.barked = moved, now, false
+		d.moved, d.since, d.reported = moved, now, false
 	}
-	if d.barked || now-d.since < d.stall.After {
+	if d.reported || now-d.since < d.stall.After {
 		return
 	}
 
@@ -143,10 +143,10 @@ func (d *watchdog) look() {
 		return
 	}
 
-	d.barked = true
+	d.reported = true
 	r.Stacks = d.stacks()
 	r.Recording, r.Err = d.recorder.write(d.stall.Folder)
-	if err := apart(func() error { d.stall.Report(r); return nil }); err != nil {
+	if err := inOwnGoroutine(func() error { d.stall.Report(r); return nil }); err != nil {
 		d.complain(fmt.Errorf("pipe: Config.Stall.Report: %w", err))
 	}
 }
@@ -162,8 +162,8 @@ func (d *watchdog) stalled(s *stage, now time.Duration) StalledStage {
 			if before, ok := d.workers[w]; ok {
 				o.For = now - before.at
 			}
-			if at := w.pulse.at.Load() - 1; at >= 0 {
-				o.Source, o.Pos, o.Epoch = d.origins[progress.SourceOf(at)], progress.PositionOf(at), d.epoch+int(w.pulse.epoch.Load())
+			if at := w.heartbeat.at.Load() - 1; at >= 0 {
+				o.Source, o.Pos, o.Epoch = d.origins[progress.SourceOf(at)], progress.PositionOf(at), d.epoch+int(w.heartbeat.epoch.Load())
 			}
 			t.Operations = append(t.Operations, o)
 		case &w.starved:

@@ -13,22 +13,22 @@ import (
 // A worker is one goroutine of a stage, with its context and its share of the stage's counters. Only that goroutine
 // changes it; anyone may read the counters.
 type worker struct {
-	stage  *stage
-	ctx    context.Context
-	gate   *Gate         // whose permit it is: that of the stage, as a rule
-	permit int           // of the gate, while an operation runs
-	turn   chan struct{} // where the gate tells of a permit that had to be waited for
-	last   time.Duration // when the clock was read last; time up to here is accounted for
-	pace   pace
-	tracer *tracer       // nil: nobody asks for spans
-	pulse  *pulse        // nil: nobody watches for stalls
-	wait   wait          // that goes on
-	region *trace.Region // of the operation at hand, where the runtime is traced; nil: none
+	stage     *stage
+	ctx       context.Context
+	gate      *Gate         // whose permit it is: that of the stage, as a rule
+	permit    int           // of the gate, while an operation runs
+	turn      chan struct{} // where the gate tells of a permit that had to be waited for
+	last      time.Duration // when the clock was read last; time up to here is accounted for
+	sampler   clockSampler
+	tracer    *tracer       // nil: nobody asks for spans
+	heartbeat *heartbeat    // nil: nobody watches for stalls
+	wait      wait          // that goes on
+	region    *trace.Region // of the operation at hand, where the runtime is traced; nil: none
 	counts
 
-	exited   bool  // a function has ended the goroutine, and that is told in its item's place
-	why      error // it was a hook; nil: something else
-	forsaken bool  // its permit is only a number: its operation was abandoned; guarded by the gate
+	exited          bool  // a function has ended the goroutine, and that is told in its item's place
+	why             error // it was a hook; nil: something else
+	abandonedPermit bool  // its permit is only a number: its operation was abandoned; guarded by the gate
 
 	starved, busy, blocked, gated, queued, inTurn atomic.Int64 // nanoseconds; they add up to the worker's life
 
@@ -80,8 +80,8 @@ func (w *worker) accountFor(account *atomic.Int64, d time.Duration) {
 
 // timeItem ends one item of a stage whose items are not timed: the source, and the consumer.
 func (w *worker) timeItem() {
-	if n := w.pace.sometimes(); n > 0 {
-		w.pace.took(n, w.tick(&w.busy))
+	if n := w.sampler.due(); n > 0 {
+		w.sampler.took(n, w.tick(&w.busy))
 		w.tellSpans()
 	}
 }
@@ -98,7 +98,7 @@ func (w *worker) timeOp(operated bool) {
 	w.has()
 	accounted := w.accounted
 	w.accounted = 0
-	n := w.pace.sometimes()
+	n := w.sampler.due()
 	if n == 0 {
 		if !w.stage.sampled.Load() {
 			w.stage.sampled.Store(true)
@@ -106,7 +106,7 @@ func (w *worker) timeOp(operated bool) {
 		return
 	}
 	before := w.busyTime()
-	w.pace.took(n, accounted+w.tick(&w.busy))
+	w.sampler.took(n, accounted+w.tick(&w.busy))
 	if n == 1 && operated {
 		w.stage.times.add(accounted + w.busyTime() - before)
 	}
@@ -137,10 +137,10 @@ func (w *worker) tellSpans() {
 // beforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting. A tick of the account
 // ends the wait.
 func (w *worker) beforeWait(account *atomic.Int64) {
-	if w.pace.unread > 0 {
+	if w.sampler.unread > 0 {
 		w.settle()
 	}
-	w.pace.timing = true // the clock is read after the wait
+	w.sampler.timing = true // the clock is read after the wait
 	w.waitsFor(account)
 }
 
@@ -164,8 +164,8 @@ func (w *worker) clock(account *atomic.Int64) time.Duration {
 
 // takes notes what the worker works on from now on.
 func (w *worker) takes(t *progress.Lineage, epoch int) {
-	if w.pulse != nil {
-		w.pulse.take(t, epoch)
+	if w.heartbeat != nil {
+		w.heartbeat.take(t, epoch)
 	}
 	if trace.IsEnabled() {
 		w.region = trace.StartRegion(w.ctx, w.stage.name)
@@ -182,7 +182,7 @@ func (w *worker) has() {
 
 // settle accounts for all work up to now.
 func (w *worker) settle() {
-	w.pace.unread = 0
+	w.sampler.unread = 0
 	w.tick(&w.busy)
 }
 
@@ -191,7 +191,7 @@ type workerKey struct{}
 func (s *stage) newWorker() *worker {
 	w := &worker{stage: s, gate: s.gate, permit: -1, turn: make(chan struct{}, 1), last: s.engine.now()}
 	if s.engine.watched {
-		w.pulse = new(pulse)
+		w.heartbeat = new(heartbeat)
 	}
 	w.ctx = context.WithValue(s.ctx, workerKey{}, w)
 	return w
@@ -215,10 +215,10 @@ func AddBytes(ctx context.Context, n int64) {
 	}
 }
 
-// Worked lets an operation of a stage whose workers are elsewhere (Staff) report for how long one of them worked for it. The rest of its time it waited for
+// Worked lets an operation of a stage whose workers are elsewhere (OnResize) report for how long one of them worked for it. The rest of its time it waited for
 // one. Outside of such an operation it does nothing.
 func Worked(ctx context.Context, d time.Duration) {
-	if w, ok := ctx.Value(workerKey{}).(*worker); ok && w.stage.staff != nil {
+	if w, ok := ctx.Value(workerKey{}).(*worker); ok && w.stage.onResize != nil {
 		w.worked.Add(int64(d))
 		w.reported.Store(true)
 	}
@@ -287,7 +287,7 @@ func (w *worker) exits() error {
 
 // apart is guard in a goroutine of its own, for functions whose caller has to go on even where
 // they end their goroutine. It is too slow for every item.
-func apart(f func() error) error {
+func inOwnGoroutine(f func() error) error {
 	over := make(chan error, 1)
 	go func() {
 		err := error(errGoexit)

@@ -35,7 +35,7 @@ func (j joiner) filling(end *batch.Writer, p fuse.Plan, dropLast bool) pipe.Fill
 		Name: p.Last.Name(), Workers: j.Workers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, DropLast: dropLast, Failures: end.Losses,
 	}
 	if python := end.Function; python != nil {
-		o.Workers, o.Hands, o.Staff = python.Workers, python.PerWorker, python.Pool.SetWorkers
+		o.Workers, o.InFlightPerWorker, o.OnResize = python.Workers, python.PerWorker, python.Pool.SetWorkers
 		j.Calling = append(j.Calling, o.Name)
 	} else {
 		o.Gate = j.Gate
@@ -86,7 +86,7 @@ func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.F
 	o := pipe.Opts{Name: s.name, Workers: j.Workers, Buffer: keptReady, Ordered: j.inOrder(later), Failures: s.losses}
 	switch {
 	case s.python != nil:
-		o.Workers, o.Hands, o.Staff = s.python.Workers, s.python.PerWorker, s.python.Pool.SetWorkers
+		o.Workers, o.InFlightPerWorker, o.OnResize = s.python.Workers, s.python.PerWorker, s.python.Pool.SetWorkers
 		j.Calling = append(j.Calling, s.name)
 	case s.waits:
 		o.Workers = j.Readers

@@ -18,7 +18,7 @@ func (j joiner) collate(in pipe.Flow[*record.Record], c *batch.Collating) pipe.F
 	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: c.Rows} }, together), c.DropAll)
 
 	calls := pipe.FillOpts{
-		Name: c.Name, Workers: c.Workers, Hands: c.PerWorker, Staff: c.Pool.SetWorkers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, Failures: c.Losses,
+		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, Failures: c.Losses,
 	}
 	j.Calling = append(j.Calling, c.Name)
 	j.note(c.Name, c.Workers, []string{c.Name})

@@ -194,7 +194,7 @@ func (p *Function) admit(ctx context.Context, it *record.Record) (err error) {
 
 // await waits for bytes in the name of a sample, in the middle of what is made of it.
 func (w *Env) await(ctx context.Context, it *record.Record, n int64) (g budget.Grant, err error) {
-	err = pipe.AwaitRoom(ctx, func() error {
+	err = pipe.WaitBlocked(ctx, func() error {
 		g, err = it.Source.Lane.Acquire(ctx, w.Age(it.ID), ForDecoder, n)
 		return err
 	})

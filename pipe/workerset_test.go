@@ -48,7 +48,7 @@ var changeableKinds = []bench{
 			row[at], err = op(ctx, v)
 			return err
 		}
-		b := pipe.Fill(f, 1, plainStore{1}, write, pipe.FillOpts{Name: o.Name, Workers: o.Workers, Ordered: o.Ordered, Gate: o.Gate, Hands: o.Hands, Staff: o.Staff})
+		b := pipe.Fill(f, 1, plainStore{1}, write, pipe.FillOpts{Name: o.Name, Workers: o.Workers, Ordered: o.Ordered, Gate: o.Gate, InFlightPerWorker: o.InFlightPerWorker, OnResize: o.OnResize})
 		return pipe.Map(b, func(_ context.Context, row []int) (int, error) { return row[0], nil }, pipe.Opts{Name: "row"})
 	}},
 }

@@ -11,7 +11,7 @@ import (
 //
 // The lock of the bell's owner guards it. Those who change something without that lock look at wanted behind the change, and ring
 // under the lock if it is set; those who wait set it before they look. So one of the two sees the other.
-type bell struct {
+type waiters struct {
 	cond    sync.Cond
 	waiting int
 	called  bool
@@ -19,7 +19,7 @@ type bell struct {
 }
 
 // wait waits until something is so.
-func (b *bell) wait(until func() bool) {
+func (b *waiters) wait(until func() bool) {
 	b.waiting++
 	for b.update(); !until(); b.update() {
 		b.cond.Wait()
@@ -30,7 +30,7 @@ func (b *bell) wait(until func() bool) {
 }
 
 // ring calls one of those who wait, unless one is called already.
-func (b *bell) ring() {
+func (b *waiters) wake() {
 	if b.waiting > 0 && !b.called {
 		b.called = true
 		b.update()
@@ -39,6 +39,6 @@ func (b *bell) ring() {
 }
 
 // ringAll lets everybody look.
-func (b *bell) ringAll() { b.cond.Broadcast() }
+func (b *waiters) wakeAll() { b.cond.Broadcast() }
 
-func (b *bell) update() { b.wanted.Store(b.waiting > 0 && !b.called) }
+func (b *waiters) update() { b.wanted.Store(b.waiting > 0 && !b.called) }

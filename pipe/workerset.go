@@ -35,39 +35,39 @@ func (r *Run[T]) SetWorkers(stage string, n int) error {
 	if n < 1 {
 		return s.wrong("%d workers: it takes at least 1", n)
 	}
-	if _, ok := operations(n, s.hands); !ok {
-		return s.wrong("%d workers: it takes at most %d", n, MaxWorkers/max(1, s.hands))
+	if _, ok := operations(n, s.inFlight); !ok {
+		return s.wrong("%d workers: it takes at most %d", n, MaxWorkers/max(1, s.inFlight))
 	}
 	s.setWorkers(n)
 	return nil
 }
 
 // A crew are the workers of a stage.
-type crew struct {
+type workerSet struct {
 	work func(*worker)     // what each does, where their number can change
 	fit  func(workers int) // makes the stage fit for so many, and wakes those that wait for an item, or a place for it
 
 	cleanUp func() // what is left to do behind the last; may be nil
 
 	number  atomic.Int64 // how many there are to be
-	surplus atomic.Int64 // how many have to leave
+	excess  atomic.Int64 // how many have to leave
 	present atomic.Int64 // how many have not ended
 
-	mu    sync.Mutex
-	seats []*worker // all that were ever there at once. A worker takes over the seat of one that has left, with its counts
-	empty []*worker // of them those that nobody has
+	mu      sync.Mutex
+	members []*worker // all that were ever there at once. A worker takes over the seat of one that has left, with its counts
+	vacant  []*worker // of them those that nobody has
 }
 
 // hire notes how many workers the stage is to have, and says how many operations at once that are.
-func (s *stage) hire(n int) (operations int) {
+func (s *stage) resize(n int) (operations int) {
 	switch {
-	case s.onStaff != nil:
-		s.onStaff(n)
-	case s.staff != nil:
-		s.staff(n)
+	case s.resizes != nil:
+		s.resizes(n)
+	case s.onResize != nil:
+		s.onResize(n)
 	}
-	s.number.Store(int64(n * max(1, s.hands)))
-	return n * max(1, s.hands)
+	s.number.Store(int64(n * max(1, s.inFlight)))
+	return n * max(1, s.inFlight)
 }
 
 // setWorkers is SetWorkers of a stage whose number can change.
@@ -75,23 +75,23 @@ func (s *stage) setWorkers(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.number.Load()
-	operations := s.hire(n)
+	operations := s.resize(n)
 	more := int64(operations) - before
 	if more < 0 {
-		s.surplus.Add(-more)
+		s.excess.Add(-more)
 	}
 	s.fit(operations)
 	for range more {
-		if !s.dismissed() { // otherwise one stays that was about to leave
-			s.join()
+		if !s.mustStop() { // otherwise one stays that was about to leave
+			s.addWorker()
 		}
 	}
 }
 
 // dismissed tells a worker that it has to leave. Each worker too many is told once.
-func (c *crew) dismissed() bool {
-	for n := c.surplus.Load(); n > 0; n = c.surplus.Load() {
-		if c.surplus.CompareAndSwap(n, n-1) {
+func (c *workerSet) mustStop() bool {
+	for n := c.excess.Load(); n > 0; n = c.excess.Load() {
+		if c.excess.CompareAndSwap(n, n-1) {
 			return true
 		}
 	}
@@ -99,7 +99,7 @@ func (c *crew) dismissed() bool {
 }
 
 // join starts one more worker, unless the stage is over. The lock is held.
-func (s *stage) join() {
+func (s *stage) addWorker() {
 	if !s.engine.hold() {
 		return
 	}
@@ -113,22 +113,22 @@ func (s *stage) join() {
 			break
 		}
 	}
-	s.engine.begin(s.seat(), s.work)
+	s.engine.begin(s.newMember(), s.work)
 }
 
 // seat is one that nobody has. The lock is held.
-func (s *stage) seat() *worker {
-	if last := len(s.empty) - 1; last >= 0 {
-		w := s.empty[last]
-		s.empty = s.empty[:last]
-		w.pace, w.last = pace{}, s.engine.now()
-		if w.pulse != nil {
-			w.pulse.at.Store(0)
+func (s *stage) newMember() *worker {
+	if last := len(s.vacant) - 1; last >= 0 {
+		w := s.vacant[last]
+		s.vacant = s.vacant[:last]
+		w.sampler, w.last = clockSampler{}, s.engine.now()
+		if w.heartbeat != nil {
+			w.heartbeat.at.Store(0)
 		}
 		return w
 	}
-	w := s.newWorker().traced(len(s.seats))
-	s.seats = append(s.seats, w)
+	w := s.newWorker().traced(len(s.members))
+	s.members = append(s.members, w)
 	return w
 }
 
@@ -136,8 +136,8 @@ func (s *stage) seat() *worker {
 func (s *stage) working() (all []*worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range s.seats {
-		if !slices.Contains(s.empty, w) {
+	for _, w := range s.members {
+		if !slices.Contains(s.vacant, w) {
 			all = append(all, w)
 		}
 	}
@@ -145,9 +145,9 @@ func (s *stage) working() (all []*worker) {
 }
 
 // left ends a worker, and the stage with its last one.
-func (s *stage) left(w *worker) {
+func (s *stage) ended(w *worker) {
 	s.mu.Lock()
-	s.empty = append(s.empty, w)
+	s.vacant = append(s.vacant, w)
 	s.mu.Unlock()
 	if s.present.Add(-1) > 0 {
 		return

@@ -26,7 +26,7 @@ func (f gathersOne) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[i
 func (f gathersOne) Flush(context.Context, *pipe.Emitter[int, int]) error { return nil }
 
 // An operation that waits for room is not busy meanwhile, here or elsewhere, and takes no longer for it: its stage is blocked.
-func TestAwaitRoom(t *testing.T) {
+func TestWaitBlocked(t *testing.T) {
 	const items, works, waits = 50, 10 * time.Millisecond, 30 * time.Millisecond
 	type op = func(context.Context, int) (int, error)
 	from := func() pipe.Flow[int] { return pipe.From("numbers", pipetest.Numbers{N: items}) }
@@ -35,7 +35,7 @@ func TestAwaitRoom(t *testing.T) {
 			return func(yield func(int, error) bool) { yield(f(ctx, v)) }
 		}
 	}
-	elsewhere := pipe.Opts{Name: "work", Hands: 3, Staff: func(int) {}}
+	elsewhere := pipe.Opts{Name: "work", InFlightPerWorker: 3, OnResize: func(int) {}}
 	for name, flow := range map[string]func(op) pipe.Flow[int]{
 		"map":                func(f op) pipe.Flow[int] { return pipe.Map(from(), f, pipe.Opts{Name: "work"}) },
 		"map elsewhere":      func(f op) pipe.Flow[int] { return pipe.Map(from(), f, elsewhere) },
@@ -50,12 +50,12 @@ func TestAwaitRoom(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				work := func(ctx context.Context, v int) (int, error) {
 					wait := func() error { return pipetest.Sleep(ctx, waits) }
-					if err := pipe.AwaitRoom(ctx, wait); err != nil {
+					if err := pipe.WaitBlocked(ctx, wait); err != nil {
 						return 0, err
 					}
 					pipetest.Sleep(ctx, works)
 					pipe.Worked(ctx, works)
-					return v, pipe.AwaitRoom(ctx, wait)
+					return v, pipe.WaitBlocked(ctx, wait)
 				}
 				run := start(t, flow(work), pipe.Config{})
 				defer run.Close()
@@ -73,7 +73,7 @@ func TestAwaitRoom(t *testing.T) {
 		})
 	}
 	wrong := errors.New("wrong")
-	if err := pipe.AwaitRoom(t.Context(), func() error { return wrong }); err != wrong {
+	if err := pipe.WaitBlocked(t.Context(), func() error { return wrong }); err != wrong {
 		t.Error(err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // A stage whose workers are elsewhere has several items in hand for each of them, whatever its kind; all that is said of workers is said of those.
-func TestHandsOfWorkers(t *testing.T) {
+func TestInFlightPerWorker(t *testing.T) {
 	for _, kind := range changeableKinds {
 		if kind.kind == "filter" { // a map
 			continue
@@ -29,7 +29,7 @@ func TestHandsOfWorkers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var at pipetest.Gauge
 				var staff []int
-				o := pipe.Opts{Name: "work", Workers: 2, Hands: 3, Ordered: true, Staff: func(n int) { staff = append(staff, n) }}
+				o := pipe.Opts{Name: "work", Workers: 2, InFlightPerWorker: 3, Ordered: true, OnResize: func(n int) { staff = append(staff, n) }}
 				run := start(t, kind.stage(pipe.From("numbers", pipetest.Numbers{N: -1}), gauged(&at, second), o), pipe.Config{})
 				defer run.Close()
 				go func() { _, _ = drain(run) }()
@@ -112,7 +112,7 @@ func TestSequencesBeginInOrder(t *testing.T) {
 							}
 						}
 					}
-					o := pipe.Opts{Name: "work", Workers: 2, Hands: hands, Buffer: 1, Ordered: ordered, Staff: pool.staff}
+					o := pipe.Opts{Name: "work", Workers: 2, InFlightPerWorker: hands, Buffer: 1, Ordered: ordered, OnResize: pool.staff}
 					run := start(t, pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: len(late)}), sequence, o), pipe.Config{Epochs: 2})
 					defer run.Close()
 					for range 2 {
@@ -269,7 +269,7 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 						return n, nil
 					}
 					numbers := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 400}), takes(c.ahead), pipe.Opts{Name: "ahead"})
-					o := pipe.Opts{Name: "work", Workers: 2, Hands: 8, Staff: pool.staff}
+					o := pipe.Opts{Name: "work", Workers: 2, InFlightPerWorker: 8, OnResize: pool.staff}
 					began := time.Now()
 					var lives spans
 					run := start(t, kind.stage(numbers, work, o), pipe.Config{Hooks: pipe.Hooks{Span: lives.add}})
@@ -287,8 +287,8 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 							t.Errorf("share %d is %.3f, want %.3f", i, pair[0], pair[1])
 						}
 					}
-					if s.Busy != 400*c.worked || s.Hands != 8 || s.P50 < c.worked || s.P50 > c.worked*11/10 || s.P99 > c.worked*11/10 {
-						t.Errorf("busy for %v, %d in hand, p50 %v, p99 %v", s.Busy, s.Hands, s.P50, s.P99)
+					if s.Busy != 400*c.worked || s.InFlightPerWorker != 8 || s.P50 < c.worked || s.P50 > c.worked*11/10 || s.P99 > c.worked*11/10 {
+						t.Errorf("busy for %v, %d in hand, p50 %v, p99 %v", s.Busy, s.InFlightPerWorker, s.P50, s.P99)
 					}
 					run.Close()
 					lives.check(t, began, run.Stats(), true)

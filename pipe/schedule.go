@@ -10,16 +10,16 @@ import (
 // A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing but its number, so a state needs only the numbers of
 // the turns that are finished: after a resume these are left out, and the others find the same items, because those that are
 // not finished come again, in order. Turns of an input whose epoch is over are void; the next turn that is not stands for them.
-type turnMerge[T any] struct {
+type scheduledMerge[T any] struct {
 	*mergeStage[T]
-	pick   func(epoch int, turn int64) int
-	custom bool                 // it is the caller's
-	turns  *progress.Children   // of this epoch
-	skip   progress.PositionSet // turns that were finished before the run was resumed
-	epoch  int                  // as the sources count them
+	pick     func(epoch int, turn int64) int
+	custom   bool                 // it is the caller's
+	finished *progress.Children   // of this epoch
+	skip     progress.PositionSet // turns that were finished before the run was resumed
+	epoch    int                  // as the sources count them
 }
 
-func (o MergeOpts) picker(inputs int) func(epoch int, turn int64) int {
+func (o MergeOpts) schedule(inputs int) func(epoch int, turn int64) int {
 	switch o.Order {
 	case RoundRobin:
 		return func(_ int, turn int64) int { return int(turn % int64(inputs)) }
@@ -49,8 +49,8 @@ func unit(key ...uint64) float64 {
 }
 
 // work takes turn after turn. It has a free place whenever it takes an item.
-func (t *turnMerge[T]) work(w *worker) {
-	t.skip = t.turns.Finished()
+func (t *scheduledMerge[T]) work(w *worker) {
+	t.skip = t.finished.Finished()
 	for t.out.reserve(w) {
 		end, ok := t.takeTurns(w)
 		if !ok {
@@ -61,12 +61,12 @@ func (t *turnMerge[T]) work(w *worker) {
 			return
 		}
 		t.epoch++
-		t.turns, t.skip = progress.NewTurns(t.name, Progress{}), progress.PositionSet{}
+		t.finished, t.skip = progress.NewTurns(t.name, Progress{}), progress.PositionSet{}
 	}
 }
 
 // takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
-func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
+func (t *scheduledMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 	void := t.skip.Low // the first turn that the next item stands for
 	idle := 0          // turns of inputs whose epoch is over, one after the other
 
@@ -77,7 +77,7 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 			continue
 		}
 
-		at, err := t.whose(w, turn)
+		at, err := t.pickNext(w, turn)
 		if idle++; err == nil && t.custom && idle > maxIdle {
 			err = fmt.Errorf("the last %d turns are of inputs whose epoch is over", idle-1)
 		}
@@ -110,7 +110,7 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 			continue
 		}
 
-		m.lineage = m.lineage.WithTurns(t.turns, void, turn+1)
+		m.lineage = m.lineage.WithTurns(t.finished, void, turn+1)
 		void = turn + 1
 		w.out.Add(1)
 		w.timeItem()
@@ -127,7 +127,7 @@ func (t *turnMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 const maxIdle = 1 << 20
 
 // whose turn it is; -1: the epoch is over.
-func (t *turnMerge[T]) whose(w *worker, turn int64) (at int, err error) {
+func (t *scheduledMerge[T]) pickNext(w *worker, turn int64) (at int, err error) {
 	err = w.attempt(func() error { at = t.pick(t.epoch, turn); return nil }, func(err error) {
 		end := t.refused(err)
 		t.out.put(&end, w.last) // a place is reserved
@@ -139,13 +139,13 @@ func (t *turnMerge[T]) whose(w *worker, turn int64) (at int, err error) {
 }
 
 // refused ends the run where nobody can say whose turn it is.
-func (t *turnMerge[T]) refused(err error) msg[T] {
+func (t *scheduledMerge[T]) refused(err error) msg[T] {
 	t.haltAbove()
-	return msg[T]{kind: fatal, news: &news{stage: t.stage, err: err}}
+	return msg[T]{kind: fatal, failure: &failure{stage: t.stage, err: err}}
 }
 
 // next takes an input's next item, and hands on what comes before it. more is false when the input's epoch is over.
-func (t *turnMerge[T]) next(w *worker, in *mergeInput[T]) (m msg[T], more, ok bool) {
+func (t *scheduledMerge[T]) next(w *worker, in *mergeInput[T]) (m msg[T], more, ok bool) {
 	var buf [1]msg[T]
 	for {
 		h := in.ring.take(w, buf[:])
@@ -168,7 +168,7 @@ func (t *turnMerge[T]) next(w *worker, in *mergeInput[T]) (m msg[T], more, ok bo
 }
 
 // cutShort ends the epoch with its shortest input: what the others still have is disposed of.
-func (t *turnMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
+func (t *scheduledMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
 	t.cut = true
 	t.hurry(t.mergeStage.epoch)
 	var buf [1]msg[T]

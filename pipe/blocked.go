@@ -2,14 +2,14 @@ package pipe
 
 import "context"
 
-// AwaitRoom calls f, which waits within an operation for room for what this makes: until others behind it give some back. That is no time of the operation's, but one in
+// WaitBlocked calls f, which waits within an operation for room for what this makes: until others behind it give some back. That is no time of the operation's, but one in
 // which its stage is blocked. The error is that of f.
-func AwaitRoom(ctx context.Context, f func() error) error {
+func WaitBlocked(ctx context.Context, f func() error) error {
 	w, inside := ctx.Value(workerKey{}).(*worker)
 	if !inside {
 		return f()
 	}
-	if w.stage.staff != nil {
+	if w.stage.onResize != nil {
 		w.reported.Store(true) // whoever works elsewhere has told of all that it did for the operation
 	}
 	w.beforeWait(&w.blocked)

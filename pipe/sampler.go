@@ -4,7 +4,7 @@ import "time"
 
 // A pace knows whether a worker's operations are fast: a streak of them took under fastOp each. Then the clock is read only
 // sometimes, and a worker that has no others beside it takes several inputs at a time. One slow operation ends the streak.
-type pace struct {
+type clockSampler struct {
 	streak  int
 	unread  int  // items since the clock was read
 	untimed int  // and since one was timed by itself
@@ -28,7 +28,7 @@ func longestRun(workers int) int {
 }
 
 // limit is how many items may be taken now.
-func (p *pace) limit(most int) int {
+func (p *clockSampler) limit(most int) int {
 	if p.streak < fastStreak {
 		return 1
 	}
@@ -36,7 +36,7 @@ func (p *pace) limit(most int) int {
 }
 
 // took tells the pace that n operations took that long together.
-func (p *pace) took(n int, d time.Duration) {
+func (p *clockSampler) took(n int, d time.Duration) {
 	if d >= fastOp*time.Duration(n) {
 		p.streak = 0
 	} else if p.streak < fastStreak {
@@ -47,7 +47,7 @@ func (p *pace) took(n int, d time.Duration) {
 // sometimes tells whether a clock that would be read once per item should be read now: always, unless items come so fast that
 // reading it would cost more than they do. It is the number of items since the last reading, or 0. Of fast items, one in maxRun is
 // timed by itself: one before which the clock was read anyway, because the worker had waited, or had read it for all before.
-func (p *pace) sometimes() int {
+func (p *clockSampler) due() int {
 	p.unread++
 	p.untimed++
 	timed := p.timing && p.untimed >= maxRun
@@ -64,4 +64,4 @@ func (p *pace) sometimes() int {
 }
 
 // time lets the clock be read behind this item.
-func (p *pace) time() { p.timing, p.untimed = true, maxRun }
+func (p *clockSampler) time() { p.timing, p.untimed = true, maxRun }
