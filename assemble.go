@@ -14,6 +14,7 @@ import (
 	"headrace/internal/machine"
 	"headrace/internal/ops"
 	"headrace/internal/record"
+	"headrace/internal/report"
 	"headrace/internal/resume"
 	"headrace/internal/scratch"
 	"headrace/internal/source"
@@ -35,34 +36,28 @@ type materials struct {
 
 // assemble makes the loader of a recipe whose rows have this schema.
 func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m materials) (_ *Loader, wrong error) {
-	c, o := m.config, m.options
-
-	plan := fuse.Fuse
-	if c.Fuse != nil && !*c.Fuse {
-		plan = fuse.Separate
-	}
-	p, err := plan(r)
+	c, o := m.config.withDefaults(), m.options.withDefaults()
+	p, err := planOf(r, c)
 	if err != nil {
 		return nil, err
 	}
-	if err := compile.CheckCode(r, p); err != nil {
-		return nil, err
-	}
 
-	l := &Loader{config: c.withDefaults(), options: o.withDefaults(), recipe: r, workers: map[string]int{}}
+	l := &Loader{config: c, options: o, recipe: r}
+	l.live.workers = map[string]int{}
 	l.tracing.elsewhere = o.Announce != nil
-	l.usage = openUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
-	if err := l.list(ctx, p, m.files); err != nil {
+	l.usage = report.OpenUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
+
+	// What the samples are, and which of them are this rank's.
+	var classes []recipe.Path
+	if l.sources, classes, err = listSources(ctx, p, c, m.files); err != nil {
 		return nil, err
 	}
-
 	l.groups = compile.Groups(r, p)
 	if l.batch = p.Batch; p.Buckets != nil || p.Pack != nil {
 		l.batch = recipe.Batch{Size: 1}
 	}
-
 	for _, s := range l.sources {
-		if s.Split, err = l.split(s, l.config.WorldSize, l.config.Rank); err != nil {
+		if s.Split, err = l.split(s, c.WorldSize, c.Rank); err != nil {
 			return nil, err
 		}
 	}
@@ -70,22 +65,17 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 
-	forms, err := compile.Sizes(r, p, l.size())
-	if err != nil {
+	// What a batch looks like, and the memory for some of them.
+	if l.layout, err = layoutOf(r, p, schema, l.size(), m.room); err != nil {
 		return nil, err
 	}
-	if p.Batch.Collate != nil {
-		l.layout, err = batch.NewWhole(schema, m.room)
-	} else {
-		l.layout, err = batch.NewLayout(schema, forms...)
-	}
+	hold, err := l.makeMemory(p)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := l.makeMemory(p); err != nil {
-		return nil, err
-	}
+	// What is done to samples, and by how many at a time.
+	workers := l.useCores()
 	if err := l.makeWork(m.probes); err != nil {
 		return nil, err
 	}
@@ -94,23 +84,57 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 			l.work.Host.Close()
 		}
 	}()
-
 	l.compiled, err = compile.Compile(p, compile.Target{
 		Env: &l.work, Sources: l.sources, Layout: &l.layout, Slots: l.slots, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
-		Rows: l.size(), Workers: l.info.Workers, Readers: l.readers(), Prefetch: l.config.Prefetch, InOrder: l.config.Order == InputOrder, Groups: l.groups,
+		Rows: l.size(), Workers: workers, Readers: readersFor(workers), Prefetch: c.Prefetch, InOrder: c.Order == InputOrder, Groups: l.groups,
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	l.describe(p)
+	// What is known before anything runs.
+	l.extent = l.extentOfRun(p)
+	l.info = l.describe(p)
+	l.info.Workers, l.info.HoldLimit = workers, hold
+	if l.info.Classes = classes; l.compiled.Relabels {
+		l.info.Classes = nil
+	}
 	if err := l.limitSteps(); err != nil {
 		return nil, err
 	}
-	if err := l.openDeadLetters(); err != nil {
-		return nil, err
+	l.replacements = replacementBudget{limit: c.MaxErrors.Limit(l.info.SamplesPerEpoch), own: l.compiled.Replaceable}
+
+	l.dead, err = report.OpenDeadLetters(string(c.DeadLetters), c.DeadLettersOwn, c.Rank, o.Warn)
+	if err != nil {
+		return nil, &Mistake{Key: "dead_letters", Err: err}
 	}
 	return l, nil
+}
+
+// planOf fuses the steps of a recipe, unless a configuration wants each by itself.
+func planOf(r recipe.Recipe, c Config) (fuse.Plan, error) {
+	plan := fuse.Fuse
+	if c.Fuse != nil && !*c.Fuse {
+		plan = fuse.Separate
+	}
+	p, err := plan(r)
+	if err == nil {
+		err = compile.CheckCode(r, p)
+	}
+	return p, err
+}
+
+// layoutOf is the form of a batch of so many rows. Room is the size of one that a
+// function makes as it likes.
+func layoutOf(r recipe.Recipe, p fuse.Plan, schema sample.Schema, rows, room int) (batch.Layout, error) {
+	forms, err := compile.Sizes(r, p, rows)
+	switch {
+	case err != nil:
+		return batch.Layout{}, err
+	case p.Batch.Collate != nil:
+		return batch.NewWhole(schema, room)
+	}
+	return batch.NewLayout(schema, forms...)
 }
 
 func (o Options) withDefaults() Options {
@@ -129,8 +153,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// list makes the sources of the recipe.
-func (l *Loader) list(ctx context.Context, p fuse.Plan, listed func(context.Context, *fuse.Source) (*source.Files, error)) error {
+// listSources makes the sources of the recipe, and the names of labels that folders give.
+func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.Context, *fuse.Source) (*source.Files, error)) (all []*source.Listing, classes []recipe.Path, err error) {
 	var parents []*source.Files
 	unnamed := false
 	first := int64(0)
@@ -142,9 +166,9 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, listed func(context.Cont
 		}
 
 		if f.Object == nil {
-			files, err := listed(ctx, f)
+			files, err := list(ctx, f)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			s.Contents = files
 			unnamed = unnamed || f.Files.Pairs != nil || f.Files.Columns != nil && f.Files.Label == ""
@@ -152,25 +176,26 @@ func (l *Loader) list(ctx context.Context, p fuse.Plan, listed func(context.Cont
 				parents = append(parents, files)
 			}
 		} else {
-			s.Contents = source.NewObject(f.Object, s, l.config.Rank, l.config.WorldSize)
+			s.Contents = source.NewObject(f.Object, s, c.Rank, c.WorldSize)
 			unnamed = true
-			if s.Iterated() && l.config.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
-				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, l.config.Rank))
+			if s.Iterated() && c.Rank > 0 { // its numbers are those of other samples than on other ranks, and draw what others do not
+				s.Draws = order.SourceID(fmt.Sprintf("%s/%d", f.Name, c.Rank))
 			}
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
 		first += s.Samples
-		l.sources = append(l.sources, s)
+		all = append(all, s)
 	}
 
-	if classes := source.LabelByParent(parents); !unnamed {
-		l.info.Classes = classes
+	if classes = source.LabelByParent(parents); unnamed {
+		classes = nil
 	}
-	return nil
+	return all, classes, nil
 }
 
-// split is a rank's share of the epoch of a source. One source is cut into global batches. Several are dealt to the ranks sample by sample, so that they are equally long
+// split is a rank's share of the epoch of a source. One source is cut into global
+// batches. Several are dealt to the ranks sample by sample, so that they are equally long
 // on all of them, and merges take the same turns.
 func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, error) {
 	s := l.globalBatch(world, rank)
@@ -202,58 +227,33 @@ func (l *Loader) globalBatch(world, rank int) order.Split {
 	return order.Split{Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
 }
 
-// checkRanks refuses what could make ranks yield different numbers of batches.
-func (l *Loader) checkRanks(p fuse.Plan) error {
-	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
-		return nil
-	}
-	if l.groups {
-		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
-			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
-	}
-	if name, ok := l.failing().Does(Skip, l.recipe); ok {
-		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
-	}
-	for _, s := range l.recipe.All() {
-		switch s.Args.(type) {
-		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
-			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ErrConfig, s.Op, s.Name, l.config.WorldSize)
-		}
-	}
-	for _, m := range p.Samples.Merges() {
-		if m.Order == "arrival" && m.Until == "shortest" {
-			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ErrConfig, m.Name, l.config.WorldSize)
-		}
-	}
-	return nil
-}
-
-// makeMemory sets the byte budget, and in it the pool: what is ready for the consumer, one batch that fills, and two that the consumer holds, for while it
-// asks for the next it has the last. More that fill take no more than half of the budget, which samples need, too.
-func (l *Loader) makeMemory(p fuse.Plan) error {
+// makeMemory sets the byte budget, and in it the pool: what is ready for the consumer,
+// one batch that fills, and two that the consumer holds, for while it asks for the next
+// it has the last. More that fill take no more than half of the budget, which samples
+// need, too. It returns how many bytes the consumer may hold.
+func (l *Loader) makeMemory(p fuse.Plan) (hold int64, err error) {
 	here := machine.Here()
-	limit, hold := here.Budget(l.config.LocalWorldSize), here.HoldLimit(l.config.LocalWorldSize)
+	limit := here.Budget(l.config.LocalWorldSize)
 	if l.config.Memory != nil {
 		limit = *l.config.Memory
 	}
-	if l.config.HoldLimit != nil {
+	if hold = here.HoldLimit(l.config.LocalWorldSize); l.config.HoldLimit != nil {
 		hold = *l.config.HoldLimit
 	}
-	l.info.HoldLimit = hold
+
 	l.budget = budget.New(limit)
 	count := l.config.Prefetch + 1 + 2
 	count += max(0, min(l.inHand(p), int(l.half(limit)/arena.Stride(l.layout.Bytes))-count))
-	var err error
 	l.arena, err = arena.New(arena.Options{
 		Slots: count, SlotBytes: l.layout.Bytes, Apart: l.layout.Whole, HoldLimit: hold, Budget: l.budget, Announce: l.announce,
 	})
 	if small := (*budget.TooSmallError)(nil); errors.As(err, &small) {
-		return fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
+		return 0, fmt.Errorf("%w: memory is %d bytes, and one batch of %d rows takes %d: raise memory or use a smaller batch",
 			ErrConfig, limit, l.layout.Rows, small.Need)
 	}
 	_, notes := l.failing().Does(Replace, l.recipe)
 	l.slots = &batch.Slots{Layout: &l.layout, Arena: l.arena, Held: l.held, Notes: notes, Ledger: l.options.Ledger}
-	return err
+	return hold, err
 }
 
 // half is that of the budget, or of what it would be if nothing were profiled.
@@ -264,14 +264,20 @@ func (l *Loader) half(limit int64) int64 {
 	return limit / 2
 }
 
-func (l *Loader) makeWork(probes bool) (err error) {
+// useCores opens the gate for this loader's share of the cores, and returns how many
+// samples it has in hand at once.
+func (l *Loader) useCores() int {
 	share := l.share()
-	l.info.Workers = min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
-	if l.config.Workers != nil {
-		l.info.Workers = *l.config.Workers
-	}
 	l.gate = l.options.Gate
 	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
+	if l.config.Workers != nil {
+		return *l.config.Workers
+	}
+	return min(share+(share+1)/2, maxWorkers) // docs/rationale.md says why there are more than cores
+}
+
+// makeWork makes what steps do their work with.
+func (l *Loader) makeWork(probes bool) (err error) {
 	l.work = ops.Env{
 		Seed:  l.recipe.Seed,
 		Ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, Ledger: l.options.Ledger, Gate: l.gate.gate,
@@ -282,7 +288,7 @@ func (l *Loader) makeWork(probes bool) (err error) {
 	}
 	for _, s := range l.recipe.All() {
 		if l.work.Host == nil && ops.NeedsWorkers(s.Args) {
-			l.work.Host, err = ops.NewHost(l.options.Python, l.options.Log, l.options.Look, share, probes)
+			l.work.Host, err = ops.NewHost(l.options.Python, l.options.Log, l.options.Look, l.share(), probes)
 		}
 	}
 	if l.work.Host != nil {
@@ -294,57 +300,65 @@ func (l *Loader) makeWork(probes bool) (err error) {
 // share is how many cores are the loader's to use.
 func (l *Loader) share() int { return min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers) }
 
-// readers is how many files are read at once. Reading waits, so it is not bound to the cores; beyond this many, disks gain nothing.
-func (l *Loader) readers() int { return min(2*l.info.Workers+2, 32) }
+// readersFor is how many files are read at once. Reading waits, so it is not bound to the
+// cores; beyond this many, disks gain nothing.
+func readersFor(workers int) int { return min(2*workers+2, 32) }
 
 // size is how many samples, or rows, a full batch of this rank has.
 func (l *Loader) size() int { return l.globalBatch(l.config.WorldSize, l.config.Rank).BatchSize() }
 
-func (l *Loader) describe(p fuse.Plan) {
-	i := &l.info
-	i.Stages = l.compiled.Stages
-	if l.compiled.Relabels {
-		i.Classes = nil
+// extentOfRun is what states are held against, with the state in which everything begins.
+func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
+	begin := State{
+		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
+		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{}, Errors: l.counted(),
 	}
-	l.spending.own = l.compiled.Replaceable
+	splits := map[string]order.Split{}
+	for _, s := range l.sources {
+		splits[s.Name] = s.Split
+		if begin.Sources[s.Name] = (SourceState{Samples: s.Split.Samples}); s.Iterated() {
+			begin.Sources[s.Name] = SourceState{Object: &ObjectState{}}
+		}
+	}
 
+	for _, name := range l.compiled.Gathers {
+		if begin.Aggregates == nil {
+			begin.Aggregates = map[string]pipe.Memory{}
+		}
+		begin.Aggregates[name] = pipe.Memory{}
+	}
+	for _, m := range p.Samples.Merges() {
+		if m.Order != "arrival" {
+			if begin.Merges == nil {
+				begin.Merges = map[string]pipe.Progress{}
+			}
+			begin.Merges[m.Name] = pipe.Progress{}
+		}
+	}
+
+	// Where nothing is dropped and nobody overtakes, ranks that share global batches have
+	// had the same ones.
+	_, skips := l.failing().Does(Skip, l.recipe)
+	begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
+	return resume.Extent{Begin: begin, Splits: splits, Judges: l.compiled.Judges, Makes: l.compiled.Makes}
+}
+
+// describe tells what there is to do.
+func (l *Loader) describe(p fuse.Plan) (i Info) {
+	i.Stages, i.Epochs, i.Decoder, i.Pipeline = l.compiled.Stages, l.config.Epochs, l.extent.Begin.Decoder, l.recipe.String()
 	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
 	if i.Whole {
 		i.Rows = l.size()
 	}
-
-	l.extent = resume.Extent{Splits: map[string]order.Split{}, Judges: l.compiled.Judges, Makes: l.compiled.Makes, Begin: State{
-		Version: StateVersion, Order: order.Version, Decoder: Decoder(), Recipe: l.recipe.Fingerprint(),
-		WorldSize: l.config.WorldSize, Rank: l.config.Rank, Sources: map[string]SourceState{},
-	}}
+	i.State = l.extent.Settled(State{})
 
 	for _, s := range l.sources {
-		l.extent.Splits[s.Name] = s.Split
 		if s.Iterated() {
 			i.Sources = append(i.Sources, Source{Name: s.Name, Samples: -1, SamplesPerEpoch: -1, First: s.First})
-			l.extent.Begin.Sources[s.Name] = SourceState{Object: &ObjectState{}}
 			continue
 		}
 		i.Sources = append(i.Sources, Source{Name: s.Name, Samples: s.Split.Samples, SamplesPerEpoch: s.Split.Len(), First: s.First})
-		l.extent.Begin.Sources[s.Name] = SourceState{Samples: s.Split.Samples}
 		i.Samples += s.Split.Samples
-	}
-
-	l.extent.Begin.Errors = l.counted()
-	for _, name := range l.compiled.Gathers {
-		if l.extent.Begin.Aggregates == nil {
-			l.extent.Begin.Aggregates = map[string]pipe.Memory{}
-		}
-		l.extent.Begin.Aggregates[name] = pipe.Memory{}
-	}
-
-	for _, m := range p.Samples.Merges() {
-		if m.Order != "arrival" {
-			if l.extent.Begin.Merges == nil {
-				l.extent.Begin.Merges = map[string]pipe.Progress{}
-			}
-			l.extent.Begin.Merges[m.Name] = pipe.Progress{}
-		}
 	}
 
 	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
@@ -361,32 +375,22 @@ func (l *Loader) describe(p fuse.Plan) {
 	if l.compiled.Makes {
 		i.BatchesPerEpoch, i.Exact = -1, false
 	}
-
-	unknown := l.iterated() != nil
-	if unknown {
+	if l.iterated() != nil {
 		i.Samples, i.SamplesPerEpoch, i.BatchesPerEpoch, i.Exact = -1, -1, -1, false
 	}
 
-	l.spending.limit = l.config.MaxErrors.Limit(i.SamplesPerEpoch)
 	_, skips := l.failing().Does(Skip, l.recipe)
 	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1)
-
-	i.Epochs = l.config.Epochs
-	i.Decoder = l.extent.Begin.Decoder
-	i.Pipeline = l.recipe.String()
-
-	// Where nothing is dropped and nobody overtakes, ranks that share global batches have had the same ones.
-	l.extent.Begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && !unknown && l.compiled.Gathers == nil
-	i.State = l.extent.Settled(State{})
+	return i
 }
 
 // counted has a zero for each stage with a limit of its own; nil: there is none.
 func (l *Loader) counted() map[string]int64 {
 	errors := map[string]int64{}
-	for stage := range l.extent.Judges {
+	for stage := range l.compiled.Judges {
 		errors[stage] = 0
 	}
-	for stage := range l.spending.own {
+	for stage := range l.compiled.Replaceable {
 		errors[stage] = 0
 	}
 	if len(errors) == 0 {
@@ -412,7 +416,8 @@ func (l *Loader) failing() ops.Policies {
 	return ops.Policies{OnError: l.config.OnError, MaxErrors: l.config.MaxErrors, Sources: len(l.sources)}
 }
 
-// iterated is a source of the loader of which nobody knows how many samples it has; nil: there is none.
+// iterated is a source of the loader of which nobody knows how many samples it has; nil:
+// there is none.
 func (l *Loader) iterated() *source.Listing {
 	for _, s := range l.sources {
 		if s.Iterated() {
@@ -422,8 +427,10 @@ func (l *Loader) iterated() *source.Listing {
 	return nil
 }
 
-// announce tells of the memory of batches: a consumer in another process, and workers that write into it. These are told of the pool alone. A segment of one batch comes and goes
-// while a consumer holds many, and each worker would have to map it; what lies there is copied.
+// announce tells of the memory of batches: a consumer in another process, and workers
+// that write into it. These are told of the pool alone. A segment of one batch comes and
+// goes while a consumer holds many, and each worker would have to map it; what lies there
+// is copied.
 func (l *Loader) announce(s arena.Segment) error {
 	if l.options.Announce != nil {
 		if err := l.options.Announce(s); err != nil {
@@ -436,7 +443,8 @@ func (l *Loader) announce(s arena.Segment) error {
 	return l.compiled.Writers.Segment(s.FD, s.ID, s.Memory)
 }
 
-// inHand is how many batches are filled at a time besides one, since the workers of a function of Python have many samples in hand, or some batches.
+// inHand is how many batches are filled at a time besides one, since the workers of a
+// function of Python have many samples in hand, or some batches.
 func (l *Loader) inHand(p fuse.Plan) int {
 	said := func(workers *int) int {
 		switch {

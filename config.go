@@ -8,8 +8,9 @@ import (
 	"headrace/recipe"
 )
 
-// Config says how a recipe is run: for whom, how often, with how much. Its zero value runs endless epochs for one consumer, in input order,
-// and stops at the first bad sample. docs/protocol.md states its JSON form.
+// Config says how a recipe is run: for whom, how often, with how much. Its zero value
+// runs endless epochs for one consumer, in input order, and stops at the first bad
+// sample. docs/protocol.md states its JSON form.
 type Config struct {
 	Epochs         *int      `json:"epochs" min:"0" doc:"number of epochs; null: without end"`                                                                                                                                                                     // nil: without end
 	Rank           int       `json:"rank"`                                                                                                                                                                                                                         // this consumer among WorldSize that share the data
@@ -25,22 +26,26 @@ type Config struct {
 	StallAfter     *float64  `json:"stall_after" min:"0" doc:"seconds in which nothing moves before a warning says what is waited for; 0: never; null: 300"`                                                                                                       // seconds in which nothing moves before Options.Warn is told what is waited for; 0: never; nil: 300
 	Prefetch       int       `json:"prefetch" min:"1" max:"1000" doc:"batches ready ahead of the consumer; by default 2"`                                                                                                                                          // batches ready ahead of the consumer; 0: 2
 
-	// Fuse says whether the operations on an image are one pass, from compressed bytes to the row in the batch; nil: true. Otherwise each is a
-	// stage of its own, with statistics of its own, which stores its pixels for the next: slower, to look for what an operation does or
-	// costs. In exact mode the pixels are the same.
+	// Fuse says whether the operations on an image are one pass, from compressed bytes to
+	// the row in the batch; nil: true. Otherwise each is a stage of its own, with
+	// statistics of its own, which stores its pixels for the next: slower, to look for
+	// what an operation does or costs. In exact mode the pixels are the same.
 	Fuse *bool `json:"fuse" doc:"false: each operation on images runs by itself, with statistics of its own; null: true"`
 
-	// DeadLetters is a file that gets a line for each sample that is lost or replaced, behind what is in it; "": none.
+	// DeadLetters is a file that gets a line for each sample that is lost or replaced,
+	// behind what is in it; "": none.
 	DeadLetters recipe.Path `json:"dead_letters" doc:"a file that gets a JSON object a line for each sample that is lost or replaced, behind what is in it; null: none"`
 
-	// DeadLettersOwn says that a recipe has named DeadLetters, and not the user: the file is a new one, whose name ends in .jsonl, or one of dead letters already.
+	// DeadLettersOwn says that a recipe has named DeadLetters, and not the user: the file
+	// is a new one, whose name ends in .jsonl, or one of dead letters already.
 	DeadLettersOwn bool `json:"dead_letters_own"`
 }
 
 // Order is the order in which batches take samples.
 type Order string
 
-// The orders. InputOrder gives the same batches in every run; CompletionOrder lets fast samples pass slow ones.
+// The orders. InputOrder gives the same batches in every run; CompletionOrder lets fast
+// samples pass slow ones.
 const (
 	InputOrder      Order = "input"
 	CompletionOrder Order = "completion"
@@ -89,7 +94,8 @@ func (c Config) Check() error {
 	bad := c.MaxErrors.Check()
 	refuse(bad != nil, "max_errors %w", bad)
 
-	// Ranks that lose different samples would yield different numbers of batches, and the collective operations of training would hang.
+	// Ranks that lose different samples would yield different numbers of batches, and the
+	// collective operations of training would hang.
 	refuse(c.OnError == Skip && c.WorldSize > 1 && c.StepsPerEpoch == nil, "on_error=%q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", Skip, c.WorldSize, Replace)
 
 	return errors.Join(mistakes...)
@@ -110,7 +116,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// epochsFrom is the number of epochs left to run when epoch is the first; negative: without end.
+// epochsFrom is the number of epochs left to run when epoch is the first; negative:
+// without end.
 func (c Config) epochsFrom(epoch int) int {
 	if c.Epochs == nil {
 		return -1

@@ -23,7 +23,8 @@ type Mistake struct {
 	stray bool // the key itself is wrong, not its value
 }
 
-// Error is like `headrace: workers is 0: takes 1 to 256, or null for the default`; of a recipe's file, it begins with the place.
+// Error is like `headrace: workers is 0: takes 1 to 256, or null for the default`; of a
+// recipe's file, it begins with the place.
 func (m *Mistake) Error() string {
 	if m.File != "" || m.Line > 0 {
 		return m.Position.String() + ": loader: " + m.Err.Error()
@@ -54,14 +55,16 @@ func (m *Mistake) At(p recipe.Position) error {
 	return &located
 }
 
-// ParseConfig reads the JSON form, refuses unknown keys, and checks the values. The error joins a [*Mistake] for each.
+// ParseConfig reads the JSON form, refuses unknown keys, and checks the values. The error
+// joins a [*Mistake] for each.
 func ParseConfig(b []byte) (Config, error) {
 	r := configReader{settings: settings()}
 	return r.read(b)
 }
 
-// FileConfig reads the section "loader" of a recipe's file, and checks it; without one it is the zero Config. Mistakes have their places. What belongs to a
-// process and not to a recipe is refused: its rank.
+// FileConfig reads the section "loader" of a recipe's file, and checks it; without one it
+// is the zero Config. Mistakes have their places. What belongs to a process and not to a
+// recipe is refused: its rank.
 func FileConfig(f recipe.File) (Config, error) {
 	if f.Loader == nil {
 		return Config{}, nil
@@ -102,7 +105,8 @@ func settings() (all []setting) {
 	return all
 }
 
-// configReader reads a configuration key by key, so that each mistake is told with its key.
+// configReader reads a configuration key by key, so that each mistake is told with its
+// key.
 type configReader struct {
 	settings []setting
 	refused  map[string]string // keys, and why there are none of them
@@ -211,4 +215,15 @@ func shortened(value []byte) string {
 		return strings.ToValidUTF8(string(value[:60]), "") + "…"
 	}
 	return string(value)
+}
+
+// ConfigSchema returns the JSON Schema of the section "loader" of recipes.
+func ConfigSchema() map[string]any {
+	s := recipe.ObjectSchema(new(Config))
+	properties := s["properties"].(map[string]any)
+	for key := range ofTheProcess {
+		delete(properties, key)
+	}
+	s["description"] = "how the recipe is run: what loader(…) takes in Python, and the flags of headrace run"
+	return s
 }

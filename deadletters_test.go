@@ -16,12 +16,13 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/report"
 	"headrace/pipe"
 	"headrace/recipe"
 )
 
 // lettersIn reads a file line by line, each strictly.
-func lettersIn(t *testing.T, file string) (all []deadLetter) {
+func lettersIn(t *testing.T, file string) (all []report.DeadLetter) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -31,7 +32,7 @@ func lettersIn(t *testing.T, file string) (all []deadLetter) {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		d := json.NewDecoder(strings.NewReader(lines.Text()))
 		d.DisallowUnknownFields()
-		var l deadLetter
+		var l report.DeadLetter
 		if err := d.Decode(&l); err != nil {
 			t.Fatalf("%v: %s", err, lines.Text())
 		}
@@ -48,11 +49,14 @@ func TestDeadLetters(t *testing.T) {
 		phototest.Spoil(t, root, name)
 	}
 	file := filepath.Join(t.TempDir(), "bad\xff.jsonl")
-	var told []deadLetter
+	var told []report.DeadLetter
 	for _, c := range []Config{{OnError: Skip}, {OnError: Replace, WorldSize: 2, Rank: 1}, {OnError: Replace, Fuse: new(false)}} {
 		c.Epochs, c.DeadLetters = new(2), recipe.Path(file)
 		l := openLoader(t, augmented(t, root, `{"size":4}`), c, Options{Lost: func(l Lost) {
-			told = append(told, deadLetter{c.Rank, l.ID.Epoch, l.ID.Source, l.ID.Pos, l.ID.Index, []int64{}, recipe.Path(l.Key), l.Stage, l.Cause().Error(), l.Replaced})
+			told = append(told, report.DeadLetter{
+				Rank: c.Rank, Epoch: l.ID.Epoch, Source: l.ID.Source, Position: l.ID.Pos, Index: l.ID.Index, Output: []int64{},
+				Key: recipe.Path(l.Key), Stage: l.Stage, Error: l.Cause().Error(), Replaced: l.Replaced,
+			})
 		}})
 		drain(t, l)
 		drain(t, l)
@@ -267,7 +271,7 @@ func TestDeadLettersThatCannotBeCompleted(t *testing.T) {
 		var warned []string
 		root := phototest.Folder(t, 4)
 		l := openLoader(t, augmented(t, root, `{"size":4}`), Config{Epochs: new(1)}, Options{Warn: func(code, message string) { warned = append(warned, code+": "+message) }})
-		l.dead = deadLetters{file: lossyFile{}, warn: l.options.Warn}
+		l.dead = report.NewDeadLetters(lossyFile{}, 0, l.options.Warn)
 		if got := drain(t, l); len(got) != 1 {
 			t.Errorf("%d batches", len(got))
 		}

@@ -1,5 +1,6 @@
-// Package headrace turns a recipe into a running loader: it reads samples from where they lie, decodes and transforms them with every core, and
-// gives finished batches in shared memory.
+// Package headrace turns a recipe into a running loader: it reads samples from where they
+// lie, decodes and transforms them with every core, and gives finished batches in shared
+// memory.
 //
 //	file, err := recipe.ReadFile("train.yaml", recipe.Variables{})
 //	loader, err := headrace.Open(ctx, file.Recipe, headrace.Config{}, headrace.Options{})
@@ -19,10 +20,10 @@
 //
 // # Reading
 //
-// assemble.go puts the rooms together, and loader.go is the life of a run. The rooms are internal/source,
-// where records come from, internal/ops, what steps do to them, internal/batch, how they become
-// rows, and internal/compile, which makes a pipeline of all of it. docs/architecture.md
-// follows one sample through them.
+// assemble.go puts the rooms together, and loader.go is the life of a run. The rooms are
+// internal/source, where records come from, internal/ops, what steps do to them,
+// internal/batch, how they become rows, and internal/compile, which makes a pipeline of
+// all of it. docs/architecture.md follows one sample through them.
 //
 // # Operations of one's own
 //
@@ -34,6 +35,8 @@
 //
 // # Testing
 //
-// Against plain sequential loops over the same files, cut and resumed at every batch; pixels are tested in package media and in Python, against
-// Pillow and torchvision.
+// Against plain sequential loops over the same files, cut and resumed at every batch;
+// pixels are tested in package media and in Python, against Pillow and torchvision.
 package headrace
+
+import _ "headrace/media/stills" // every program that runs a recipe can decode all formats, whatever else it links

@@ -7,7 +7,9 @@ import (
 	"headrace/pipe"
 )
 
-// Gate bounds how many operations run at once over all loaders that share it: as many as the largest of their shares of the usable cores. While any of them looks for the sample that crashes C code, it is one for all, so that a crash has one suspect.
+// Gate bounds how many operations run at once over all loaders that share it: as many as
+// the largest of their shares of the usable cores. While any of them looks for the sample
+// that crashes C code, it is one for all, so that a crash has one suspect.
 type Gate struct {
 	gate *pipe.Gate
 
@@ -16,11 +18,14 @@ type Gate struct {
 	serial int // guarded by mu: loaders that do
 }
 
-// NewGate returns a gate for one operation; every loader that is opened widens it to what it needs.
+// NewGate returns a gate for one operation; every loader that is opened widens it to what
+// it needs.
 func NewGate() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
 
-// Do runs an operation that belongs to no loader when it is its turn, beside those of all loaders that share the gate, with a number from 0 that no other has
-// meanwhile. Where ctx ends first, it does not run, and the error is ctx's cause. The operation must not wait for anything.
+// Do runs an operation that belongs to no loader when it is its turn, beside those of all
+// loaders that share the gate, with a number from 0 that no other has meanwhile. Where
+// ctx ends first, it does not run, and the error is ctx's cause. The operation must not
+// wait for anything.
 func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
 	return g.gate.Do(ctx, operation)
 }
@@ -58,5 +63,33 @@ func (g *Gate) apply() {
 	}
 	if g.gate.Limit() != n {
 		g.gate.SetLimit(n)
+	}
+}
+
+// serial keeps the gate at one operation until a place is passed: after a crash with
+// several suspects, the next crash has one.
+type serial struct {
+	gate  *Gate
+	until *Until // nil: nothing is asked for
+}
+
+func (s *serial) begin(gate *Gate, until *Until) {
+	if until != nil {
+		s.gate, s.until = gate, until
+		gate.hold()
+	}
+}
+
+// reached opens the gate again once all before the place is finished.
+func (s *serial) reached(at State) {
+	if s.until != nil && s.until.Passed(at) {
+		s.end()
+	}
+}
+
+func (s *serial) end() {
+	if s.until != nil {
+		s.gate.release()
+		s.until = nil
 	}
 }

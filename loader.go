@@ -16,6 +16,7 @@ import (
 	"headrace/internal/batch"
 	"headrace/internal/compile"
 	"headrace/internal/ops"
+	"headrace/internal/report"
 	"headrace/internal/resume"
 	"headrace/internal/source"
 	"headrace/media"
@@ -30,14 +31,16 @@ var (
 	ErrConfig = ops.ErrConfig    // the recipe cannot be run in this way
 	ErrSource = source.ErrSource // the data cannot be listed
 
-	// ErrUncalled is what Open returns with [Options.Look] where a function of Python does not say what it gives: calling it would tell.
+	// ErrUncalled is what Open returns with [Options.Look] where a function of Python
+	// does not say what it gives: calling it would tell.
 	ErrUncalled = errors.New("headrace: a function does not say what it gives, and is not called to find out")
 
 	// ErrTooManyLost marks the failure that was one more than MaxErrors allows.
 	ErrTooManyLost = errors.New("headrace: too many samples lost")
 )
 
-// Options connect a loader to the program that runs it. The zero value is for a program that consumes the batches itself.
+// Options connect a loader to the program that runs it. The zero value is for a program
+// that consumes the batches itself.
 type Options struct {
 	Gate     *Gate                     // shared by loaders of one process; nil: one of the loader's own
 	Announce func(arena.Segment) error // a segment was made, before the first batch in it; nil: the consumer is in this process
@@ -55,7 +58,8 @@ type Options struct {
 	Log    func(extern.Line)   // what these functions log, warn and print, by several goroutines at once; nil: extern.Print to standard error
 }
 
-// trial is what a loader is opened for that is profiled: it has memory without end, and slots as if it had not, for as many workers as are tried.
+// trial is what a loader is opened for that is profiled: it has memory without end, and
+// slots as if it had not, for as many workers as are tried.
 type trial struct {
 	memory  int64
 	workers int
@@ -91,67 +95,72 @@ type Source struct {
 	First           int64  `json:"first"`             // the number of its first sample where those of all sources are numbered, one source behind the other
 }
 
-// EpochSummary is what became of an epoch. What was finished of it under another world size is not in it.
-type EpochSummary struct {
-	Epoch    int
-	Batches  int64
-	Samples  int64 // yielded, several in a row where they are packed
-	Lost     int64 // samples that failed and were dropped
-	Replaced int64 // of those yielded, samples that came in the place of others that failed
-	Wrapped  int64
-	Last     bool
-}
-
-// Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and ends every epoch with io.EOF; both may be called again and again.
+// Loader runs a recipe. [Loader.Start] begins at a state, [Loader.Next] gives batches and
+// ends every epoch with io.EOF; both may be called again and again.
 //
-// Next and State belong to one goroutine at a time. Stats, SetWorkers, Release and SetWaiting may be called by any, at any time; Start, Stop and Close not
-// while a Next is under way.
+// Next and State belong to one goroutine at a time. Stats, SetWorkers, Release and
+// SetWaiting may be called by any, at any time; Start, Stop and Close not while a Next is
+// under way.
 type Loader struct {
-	config   Config
-	options  Options
-	recipe   recipe.Recipe
-	info     Info
-	sources  []*source.Listing // in the order of the recipe
-	batch    recipe.Batch
-	extent   resume.Extent
-	layout   batch.Layout
-	arena    *arena.Arena
-	budget   *budget.Budget
-	slots    *batch.Slots
-	gate     *Gate
-	work     ops.Env
-	compiled *compile.Program
+	config  Config
+	options Options
+	recipe  recipe.Recipe
 
-	groups   bool // samples come into batches by what they are
-	spending spending
-	workers  map[string]int // guarded by mu: by stage, how many workers were set
+	assembly // what it is made of
+	epoch    // the one that Next is in
+	watched  // what it tells of itself
 
-	failure error // why Next gives no more; nil: the run knows
-
-	serial  serial
-	tracing tracing
-	usage   *usage
-	dead    deadLetters
-	count   EpochSummary // of the epoch that Next is in
-	ended   EpochSummary // of the epoch that ended last
-
-	mu    sync.Mutex
-	run   *pipe.Run[*Batch] // guarded by mu; nil before Start, after Stop, and where no epoch is left
-	total pipe.Stats        // guarded by mu: of the runs before
-	last  *stats.Resources  // guarded by mu: nil before Close
-	place State             // guarded by mu: the state where there is no run
-
-	giveUp context.CancelCauseFunc // guarded by mu: ends the wait of a consumer in this process
+	mu   sync.Mutex
+	live // guarded by mu
 }
 
-// Info returns what is known before anything runs, with the numbers of workers that were set since.
+// assembly is what a loader is made of. Open makes it, and it stays.
+type assembly struct {
+	sources []*source.Listing // in the order of the recipe
+	batch   recipe.Batch
+	groups  bool // samples come into batches by what they are
+	layout  batch.Layout
+
+	gate   *Gate
+	budget *budget.Budget
+	arena  *arena.Arena
+	slots  *batch.Slots
+	work   ops.Env
+
+	compiled *compile.Program
+	extent   resume.Extent
+}
+
+// watched are files and numbers that are kept beside a run.
+type watched struct {
+	tracing tracing
+	usage   *report.Usage
+	dead    report.DeadLetters
+}
+
+// live is what any goroutine may ask for, or change.
+type live struct {
+	info    Info
+	workers map[string]int // by stage, how many workers were set
+
+	run   *pipe.Run[*Batch] // nil before Start, after Stop, and where no epoch is left
+	place State             // where there is no run
+	total pipe.Stats        // of the runs before
+	last  *stats.Resources  // nil before Close
+
+	giveUp context.CancelCauseFunc // ends the wait of a consumer in this process
+}
+
+// Info returns what is known before anything runs, with the numbers of workers that were
+// set since.
 func (l *Loader) Info() Info {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.info
 }
 
-// Recipe returns the recipe, complete, with what was found out about functions of Python that do not say what they give.
+// Recipe returns the recipe, complete, with what was found out about functions of Python
+// that do not say what they give.
 func (l *Loader) Recipe() recipe.Recipe { return l.recipe }
 
 // Prefetch is the number of batches to have ready ahead of the consumer.
@@ -168,8 +177,9 @@ func (l *Loader) Check(from State) error {
 	return nil
 }
 
-// Start drops what is under way and goes on from a state. Until a place is passed, if there is one, one operation runs at a time.
-// Where Check refuses the state, that is the error, and nothing has changed.
+// Start drops what is under way and goes on from a state. Until a place is passed, if
+// there is one, one operation runs at a time. Where Check refuses the state, that is the
+// error, and nothing has changed.
 func (l *Loader) Start(from State, serialUntil *Until) error {
 	if l.options.Look {
 		return errors.New("headrace: the loader was opened with Options.Look, and cannot be started")
@@ -187,7 +197,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
 	}
 	l.count, l.failure = l.countFrom(from), nil
-	l.spending.begin(from)
+	l.replacements.begin(from)
 	l.work.Begin(from.Epoch, from.Quarantine, l.options.InFlight)
 
 	l.mu.Lock()
@@ -227,21 +237,9 @@ func (l *Loader) warnOf(from State) {
 	}
 }
 
-// countFrom is the count of an epoch that is gone on with: what it had yielded and lost before belongs to it.
-func (l *Loader) countFrom(from State) EpochSummary {
-	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.Yielded(), Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
-}
-
-// wrapped is how many samples of the epoch come from its start once more.
-func (l *Loader) wrapped(epoch int) (n int64) {
-	for _, s := range l.sources {
-		n += s.Share(epoch).Wrapped()
-	}
-	return n
-}
-
-// Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after the last. The batch is the caller's until it is sent or released;
-// an [arena.HeldError] says that the caller holds too many, and Next goes on once some were released.
+// Next returns the next batch, io.EOF at the end of each epoch, and pipe.ErrDone after
+// the last. The batch is the caller's until it is sent or released; an [arena.HeldError]
+// says that the caller holds too many, and Next goes on once some were released.
 func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	run := l.current()
 	switch {
@@ -278,8 +276,9 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 	return b, err
 }
 
-// All yields the batches that are left of an epoch, for a range loop: each loop is one epoch. An error, as Next returns it, comes last. Batches are the
-// caller's, as those of Next are.
+// All yields the batches that are left of an epoch, for a range loop: each loop is one
+// epoch. An error, as Next returns it, comes last. Batches are the caller's, as those of
+// Next are.
 func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		defer func() {
@@ -296,7 +295,8 @@ func (l *Loader) All(ctx context.Context) iter.Seq2[*Batch, error] {
 	}
 }
 
-// judged says of a failure if it was one loss too many. A state may bring too many already; then no sample fails.
+// judged says of a failure if it was one loss too many. A state may bring too many
+// already; then no sample fails.
 func (l *Loader) judged(err error) error {
 	failed, bad := (*pipe.StageError)(nil), (*sample.Error)(nil)
 	if start := (*extern.StartError)(nil); !errors.As(err, &failed) || errors.As(err, &start) || pipe.Stops(err) {
@@ -315,7 +315,8 @@ func (l *Loader) judged(err error) error {
 	return fmt.Errorf("%w: %w", ErrTooManyLost, err)
 }
 
-// take waits for a batch. A consumer in this process holds it from now on; one elsewhere when it is sent.
+// take waits for a batch. A consumer in this process holds it from now on; one elsewhere
+// when it is sent.
 func (l *Loader) take(ctx context.Context, run *pipe.Run[*Batch]) (*Batch, error) {
 	if l.options.Announce != nil {
 		return run.Next(ctx)
@@ -349,17 +350,8 @@ func (l *Loader) held(err *arena.HeldError) {
 	}
 }
 
-func (l *Loader) endEpoch() {
-	l.ended = l.count
-	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
-	l.spending.begin(State{})
-	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
-}
-
-// Epoch tells what became of the epoch that ended last.
-func (l *Loader) Epoch() EpochSummary { return l.ended }
-
-// State returns the place after the batch that Next returned last; after an epoch's last batch that is the beginning of the next epoch.
+// State returns the place after the batch that Next returned last; after an epoch's last
+// batch that is the beginning of the next epoch.
 func (l *Loader) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -382,7 +374,7 @@ func (l *Loader) State() State {
 	}
 
 	s.Replaced = l.count.Replaced
-	l.spending.note(s.Errors)
+	l.replacements.note(s.Errors)
 	if l.compiled.Drops {
 		s.Dropped = s.Yielded() - l.count.Samples // what is finished and was in no batch
 		if !l.compiled.Makes {
@@ -420,16 +412,18 @@ func (l *Loader) Stop() {
 	l.serial.end()
 }
 
-// Finish stops the run for good, and completes the files that the loader writes: a trace that nobody has stopped, whose error it returns, and dead letters, of which
+// Finish stops the run for good, and completes the files that the loader writes: a trace
+// that nobody has stopped, whose error it returns, and dead letters, of which
 // Options.Warn is told what is wrong. Close does it, too.
 func (l *Loader) Finish() error {
 	l.Stop()
-	l.dead.close()
+	l.dead.Close()
 	return l.tracing.close()
 }
 
-// Close stops the run and lets go of all memory that no batch holds. Batches sent stay valid for those who have mapped them.
-// A file that could not be completed, as Finish says it, is an error of Close as well.
+// Close stops the run and lets go of all memory that no batch holds. Batches sent stay
+// valid for those who have mapped them. A file that could not be completed, as Finish
+// says it, is an error of Close as well.
 func (l *Loader) Close() error {
 	unfinished := l.Finish()
 	r := l.resources()
@@ -455,7 +449,7 @@ func (l *Loader) current() *pipe.Run[*Batch] {
 // lost counts a loss and passes it on, with the sample's name. Next calls it.
 func (l *Loader) lost(loss pipe.Loss) {
 	l.count.Lost++
-	if l.options.Lost == nil && l.dead.file == nil {
+	if l.options.Lost == nil && !l.dead.Wanted() {
 		return
 	}
 	id, key := l.source(loss.Source).Identify(loss.Epoch, loss.Pos)
@@ -467,7 +461,7 @@ func (l *Loader) lost(loss pipe.Loss) {
 
 // tell passes on what was lost or replaced.
 func (l *Loader) tell(lost Lost) {
-	l.dead.add(lost)
+	l.dead.Add(lost)
 	if l.options.Lost != nil {
 		l.options.Lost(lost)
 	}
@@ -478,7 +472,8 @@ func (l *Loader) source(name string) *source.Listing {
 	return l.sources[slices.IndexFunc(l.sources, func(s *source.Listing) bool { return s.Name == name })]
 }
 
-// Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on it, so it is a part of every state.
+// Decoder names what decodes each format here: "avif=libavif bmp=go …". Pixels depend on
+// it, so it is a part of every state.
 func Decoder() string {
 	var names []string
 	for _, format := range media.Formats() {

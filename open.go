@@ -3,15 +3,24 @@ package headrace
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 
+	"headrace/internal/batch"
+	"headrace/internal/machine"
 	"headrace/internal/source"
+	"headrace/internal/survey"
 	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
 )
 
-// Open checks everything that can be checked before a sample is read, lists the source, and returns a loader that has not begun. Errors join
-// all mistakes of the recipe and the configuration.
+// Open checks everything that can be checked before a sample is read, lists the source,
+// and returns a loader that has not begun. Errors join all mistakes of the recipe and the
+// configuration.
 //
-// Where a function of Python does not say what it gives, the first sample is worked on up to there. With [Options.Look], Open imports and calls nothing.
+// Where a function of Python does not say what it gives, the first sample is worked on up
+// to there. With [Options.Look], Open imports and calls nothing.
 func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, error) {
 	r = r.Complete()
 	schema, err := r.Check()
@@ -21,17 +30,92 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := errors.Join(checkIterated(r, c.withDefaults()), checkAggregates(r, c.withDefaults())); err != nil {
 		return nil, err
 	}
-	f := found{config: c, options: o, listed: map[string]*source.Files{}, suffixes: source.Suffixes(r)}
-	if unknown(r) {
+
+	lists := lister{suffixes: source.Suffixes(r), listed: map[string]*source.Files{}}
+	m := materials{config: c, options: o, files: lists.files, room: roomFor(0, c.withDefaults())}
+	if survey.Needed(r) {
 		if o.Look {
 			return nil, ErrUncalled
 		}
-		if r, err = f.probe(ctx, r); err == nil {
+		s := survey.Survey{Python: o.Python, Log: o.Log, Rank: c.Rank, World: c.WorldSize, First: m.first}
+		if r, err = s.Complete(ctx, r); err == nil {
 			schema, err = r.Check()
 		}
 		if err != nil {
 			return nil, err
 		}
+		m.room = roomFor(s.Made.Bytes, c.withDefaults())
 	}
-	return assemble(ctx, r, schema, f.materials(false))
+	return assemble(ctx, r, schema, m)
+}
+
+// first makes the first batch of a recipe for a survey, with one worker, as one rank.
+func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd survey.AtEnd) (made survey.Made, err error) {
+	c := &m.config
+	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
+	c.DeadLetters = "" // the run tells of what it loses itself
+
+	o := &m.options
+	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
+	m.probes = true
+
+	l, err := assemble(ctx, r, schema, m)
+	if err != nil {
+		return made, err
+	}
+	defer l.Close()
+	if err := l.Start(State{}, nil); err != nil {
+		return made, err
+	}
+
+	b, err := l.Next(ctx)
+	switch {
+	case err == io.EOF:
+		if found, wrong := atEnd(ctx); found || wrong != nil {
+			return made, wrong
+		}
+		return made, io.EOF
+	case err != nil:
+		return made, err
+	}
+
+	b.Release()
+	if by := l.compiled.Collating; by != nil {
+		made = survey.Made{Gives: by.Found, Bytes: by.Bytes}
+	}
+	return made, nil
+}
+
+// lister lists each source of files once, however many loaders are made on the way to
+// one.
+type lister struct {
+	suffixes []string // of files in folders
+	listed   map[string]*source.Files
+}
+
+func (l *lister) files(ctx context.Context, s *fuse.Source) (*source.Files, error) {
+	if known, ok := l.listed[s.Name]; ok {
+		again := *known
+		return &again, nil
+	}
+	files, err := source.NewFiles(ctx, s.Files, l.suffixes)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
+	}
+	l.listed[s.Name] = files
+	return files, nil
+}
+
+// roomFor is how large slots are where batches differ: as twice the first one. Where
+// nobody has seen one, it is some megabytes: pages that nobody writes cost nothing but a
+// place in the budget. Larger batches take memory of their own.
+func roomFor(first int, c Config) int {
+	if first > 0 {
+		return min(2*first, batch.MaxSlot)
+	}
+	limit := machine.Here().Budget(c.LocalWorldSize)
+	if c.Memory != nil {
+		limit = *c.Memory
+	}
+	return int(min(max(limit/64, 1<<20), 16<<20))
 }

@@ -24,12 +24,15 @@ type ProfileOptions struct {
 	Python   *extern.Interpreter        // as in Options
 }
 
-// Profile lets each stage of a recipe work alone, as fast as it can, on what the stages before have made, with each number of workers in
-// turn. So it tells of every stage how many samples a second it is enough for, which a whole run tells only of the slowest. Every sample is
-// worked on once by every stage; epochs that are too short give what they have. Nothing else should run meanwhile.
+// Profile lets each stage of a recipe work alone, as fast as it can, on what the stages
+// before have made, with each number of workers in turn. So it tells of every stage how
+// many samples a second it is enough for, which a whole run tells only of the slowest.
+// Every sample is worked on once by every stage; epochs that are too short give what they
+// have. Nothing else should run meanwhile.
 //
-// What stages have made is kept in memory until the next one has worked on it: within the byte budget of the configuration. Where that has no room for
-// the samples that are asked for, or for eight, the error is an [ErrConfig].
+// What stages have made is kept in memory until the next one has worked on it: within the
+// byte budget of the configuration. Where that has no room for the samples that are asked
+// for, or for eight, the error is an [ErrConfig].
 func Profile(ctx context.Context, r recipe.Recipe, c Config, o ProfileOptions) (pipe.Report, error) {
 	if o.Items < 0 {
 		return pipe.Report{}, fmt.Errorf("%w: %d samples are to be profiled: takes a number from 1 on", ErrConfig, o.Items)
@@ -95,7 +98,8 @@ func (l *Loader) profile(ctx context.Context, limit int64, o ProfileOptions) (pi
 	return report, err
 }
 
-// usualTrials are powers of two up to all cores, and half as many more, which is what a loader has.
+// usualTrials are powers of two up to all cores, and half as many more, which is what a
+// loader has.
 func usualTrials(cores int) (all []int) {
 	for n := 1; n < cores; n *= 2 {
 		all = append(all, n)

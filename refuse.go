@@ -5,9 +5,11 @@ import (
 
 	"headrace/internal/ops"
 	"headrace/recipe"
+	"headrace/recipe/fuse"
 )
 
-// checkIterated refuses what needs to know how many samples a source has, or any of them but the next.
+// checkIterated refuses what needs to know how many samples a source has, or any of them
+// but the next.
 func checkIterated(r recipe.Recipe, c Config) error {
 	name := ""
 	for _, s := range r.All() {
@@ -65,7 +67,8 @@ func checkAggregates(r recipe.Recipe, c Config) error {
 	return nil
 }
 
-// replacedBehind finds a step that makes samples of several, and one behind it that has others come in their places.
+// replacedBehind finds a step that makes samples of several, and one behind it that has
+// others come in their places.
 func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 	name = around
 	for _, s := range steps {
@@ -97,4 +100,30 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 		}
 	}
 	return name, step
+}
+
+// checkRanks refuses what could make ranks yield different numbers of batches.
+func (l *Loader) checkRanks(p fuse.Plan) error {
+	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
+		return nil
+	}
+	if l.groups {
+		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
+			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
+	}
+	if name, ok := l.failing().Does(Skip, l.recipe); ok {
+		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)
+	}
+	for _, s := range l.recipe.All() {
+		switch s.Args.(type) {
+		case *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+			return fmt.Errorf("%w: %s %q with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", ErrConfig, s.Op, s.Name, l.config.WorldSize)
+		}
+	}
+	for _, m := range p.Samples.Merges() {
+		if m.Order == "arrival" && m.Until == "shortest" {
+			return fmt.Errorf("%w: merge %q by arrival until the shortest ends, with world_size %d: ranks could yield different numbers of batches; use another order, or until longest, or say steps_per_epoch", ErrConfig, m.Name, l.config.WorldSize)
+		}
+	}
+	return nil
 }

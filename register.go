@@ -5,10 +5,12 @@ import (
 	"headrace/recipe"
 )
 
-// Operation is what a program adds to the operations of recipes: [Register] gives it a name. It is a pointer to a struct whose fields are its
-// arguments, and is shared by all samples: Do is called by several goroutines at once and changes nothing in it.
+// Operation is what a program adds to the operations of recipes: [Register] gives it a
+// name. It is a pointer to a struct whose fields are its arguments, and is shared by all
+// samples: Do is called by several goroutines at once and changes nothing in it.
 //
-// In and Out are structs. Each of their fields has a tag with the name of the field of samples that it takes or gives:
+// In and Out are structs. Each of their fields has a tag with the name of the field of
+// samples that it takes or gives:
 //
 //	type in struct {
 //		Image media.Pixels `field:"image"`
@@ -18,31 +20,40 @@ import (
 //		Lightness float32 `field:"lightness"`
 //	}
 //
-// A field is a bool, a number of a stated size (int64, uint8, float32, …), an array of these, text (string), bytes ([]byte) or an image
-// (media.Pixels). What is given takes the place of a field of the same name, or is a new one, which batches then have too. A field
-// that In takes with ",take" is not passed on. In may besides have a [Rand], a [Canvas] and a sample.ID, without tags.
+// A field is a bool, a number of a stated size (int64, uint8, float32, …), an array of
+// these, text (string), bytes ([]byte) or an image (media.Pixels). What is given takes
+// the place of a field of the same name, or is a new one, which batches then have too. A
+// field that In takes with ",take" is not passed on. In may besides have a [Rand], a
+// [Canvas] and a sample.ID, without tags.
 //
-// What In holds is the sample's: it must not be kept after the call, and changed only where Out gives it back under the same name. What
-// Out holds is given away.
+// What In holds is the sample's: it must not be kept after the call, and changed only
+// where Out gives it back under the same name. What Out holds is given away.
 //
-// An error is the failure of the sample, as is a panic; the error pipe.Skip drops it without one. A step whose failures say so tries again: Do is then called with
-// the same In, which it must have left as it was. With a time limit, Do may still run when it is called for the same sample again. The context ends when the loader is stopped. At most
-// as many operations run at once as there are cores to use, so Do should compute and not wait.
+// An error is the failure of the sample, as is a panic; the error pipe.Skip drops it
+// without one. A step whose failures say so tries again: Do is then called with the same
+// In, which it must have left as it was. With a time limit, Do may still run when it is
+// called for the same sample again. The context ends when the loader is stopped. At most
+// as many operations run at once as there are cores to use, so Do should compute and not
+// wait.
 //
 // An operation may have two methods more, called before anything runs:
 //
 //	Check() error                                // what is wrong with the arguments; recipe.Wrong names one
 //	Result(media.Form) (media.Form, error)       // what becomes of the form of the image
 //
-// Without Result the image that Out gives has the form of the one in In. Result is given that form, or the zero Form where In has no image;
-// a height or width may be media.Unknown, before and after. It is asked again for each sample, by several goroutines at once, for how much
-// memory will be needed.
+// Without Result the image that Out gives has the form of the one in In. Result is given
+// that form, or the zero Form where In has no image; a height or width may be
+// media.Unknown, before and after. It is asked again for each sample, by several
+// goroutines at once, for how much memory will be needed.
 type Operation[In, Out any] = ops.Operation[In, Out]
 
-// Register adds an operation, so that recipes can name it. New returns one whose fields hold their defaults; they have the tags `json`, the name of the
-// argument, and `doc`, a sentence about it; `choices`, `min` and `max` may say what it takes. The random numbers of an operation are those of its step's name in a recipe.
+// Register adds an operation, so that recipes can name it. New returns one whose fields
+// hold their defaults; they have the tags `json`, the name of the argument, and `doc`, a
+// sentence about it; `choices`, `min` and `max` may say what it takes. The random numbers
+// of an operation are those of its step's name in a recipe.
 //
-// A saved state counts arguments as part of the recipe, but not the code: it cannot tell that an operation has been changed.
+// A saved state counts arguments as part of the recipe, but not the code: it cannot tell
+// that an operation has been changed.
 func Register[In, Out any](name, doc string, new func() Operation[In, Out]) error {
 	return ops.Register(name, doc, new)
 }
@@ -53,9 +64,11 @@ func Register[In, Out any](name, doc string, new func() Operation[In, Out]) erro
 func Args[In, Out any](op Operation[In, Out]) recipe.Args { return ops.Args(op) }
 
 type (
-	// Rand gives an operation the random numbers of its sample: a field of this type in In is filled. They depend only
-	// on the recipe's seed, the epoch, the sample, the name of the step and how many were drawn before.
+	// Rand gives an operation the random numbers of its sample: a field of this type in
+	// In is filled. They depend only on the recipe's seed, the epoch, the sample, the
+	// name of the step and how many were drawn before.
 	Rand = ops.Rand
-	// Canvas gives an operation memory for the image that it makes: a field of this type in In is filled.
+	// Canvas gives an operation memory for the image that it makes: a field of this type
+	// in In is filled.
 	Canvas = ops.Canvas
 )

@@ -11,8 +11,9 @@ import (
 	"headrace/pipe"
 )
 
-// Seek returns the state n batches behind another. Where batches can be counted without looking at samples it is computed; otherwise the loader runs
-// until there, which drops what is under way. [pipe.ErrDone] says that the epochs end before.
+// Seek returns the state n batches behind another. Where batches can be counted without
+// looking at samples it is computed; otherwise the loader runs until there, which drops
+// what is under way. [pipe.ErrDone] says that the epochs end before.
 func (l *Loader) Seek(ctx context.Context, from State, n int64) (State, error) {
 	if err := l.Check(from); err != nil {
 		return State{}, err
@@ -70,10 +71,13 @@ func (l *Loader) jump(s State, n int64) (State, error) {
 	return s, nil
 }
 
-// Gather returns the record with which this loader goes on where a run stood whose ranks saved these records, under whatever world size. Under the
-// same one, that is this rank's own. Otherwise the records of all ranks are needed, in any order; where all ranks have the same batches at every moment
-// and nothing was lost ([State.InStep]), one of them is enough. What the ranks had not finished is divided anew. An [ErrState] says why it cannot be gone
-// on with, and whose records are missing. Records that cannot be of one run are refused, also where one of them is this rank's own. Nothing is changed:
+// Gather returns the record with which this loader goes on where a run stood whose ranks
+// saved these records, under whatever world size. Under the same one, that is this rank's
+// own. Otherwise the records of all ranks are needed, in any order; where all ranks have
+// the same batches at every moment and nothing was lost ([State.InStep]), one of them is
+// enough. What the ranks had not finished is divided anew. An [ErrState] says why it
+// cannot be gone on with, and whose records are missing. Records that cannot be of one
+// run are refused, also where one of them is this rank's own. Nothing is changed:
 // [Loader.Start] begins there.
 func (l *Loader) Gather(records []State) (State, error) {
 	if len(records) == 0 {
@@ -101,7 +105,8 @@ func (l *Loader) Gather(records []State) (State, error) {
 	return s, l.Check(s)
 }
 
-// owns tells whether a record is one of this rank: one without a world size, a plain epoch number, is everybody's.
+// owns tells whether a record is one of this rank: one without a world size, a plain
+// epoch number, is everybody's.
 func (l *Loader) owns(s State) bool {
 	return s.WorldSize == 0 || s.WorldSize == l.config.WorldSize && s.Rank == l.config.Rank
 }

@@ -9,7 +9,6 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
-	"headrace/pipe"
 )
 
 // hangs is an operation that does not return for some samples.
@@ -94,21 +93,6 @@ func TestStallAfter(t *testing.T) {
 	for json, want := range map[string]string{`{"stall_after":-1}`: "stall_after is -1: takes seconds from 0", `{"stall_after":1e9}`: "takes seconds from 0, for never, to 31536000", `{"stall_after":"x"}`: "takes a number of seconds"} {
 		if _, err := ParseConfig([]byte(json)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", json, err)
-		}
-	}
-}
-
-// Without an operation to blame, a stall is told by who waits; of many samples, some are named.
-func TestStallsAreDescribed(t *testing.T) {
-	l := openLoader(t, augmented(t, phototest.Folder(t, 4), `{"size":4}`), Config{Epochs: new(1)}, Options{})
-	full := pipe.StallReport{For: time.Minute, Waiting: true, Stages: []pipe.StalledStage{{Name: "read", Starved: 2}, {Name: "decode", Blocked: 3}}}
-	many := pipe.StallReport{For: time.Minute, Stages: []pipe.StalledStage{{Name: "read", Operations: make([]pipe.StalledOperation, 9)}}}
-	for want, r := range map[string]pipe.StallReport{
-		"nothing has moved for 60 s, and the program waits for a batch. No sample is being worked on: memory is waited for, behind decode. Let go of batches": full,
-		"nothing has moved for 60 s; the stage read has not finished its work of 0 s, its work of 0 s, its work of 0 s, and 6 more. Look whether":             many,
-	} {
-		if got := l.describeStall(r); !strings.HasPrefix(got, want) {
-			t.Errorf("%s", got)
 		}
 	}
 }

@@ -14,12 +14,15 @@ import (
 	"headrace/stats"
 )
 
-// Trace writes, from now on until stop is called or the loader is closed, what every worker does at what time: operations with their samples, waits, and the
-// batches that are handed over. ui.perfetto.dev opens the file; [stats.Trace] says what is in it. A trace may be begun and stopped at any
-// time, also while nothing runs, and goes on when the loader starts elsewhere. There is one at a time.
+// Trace writes, from now on until stop is called or the loader is closed, what every
+// worker does at what time: operations with their samples, waits, and the batches that
+// are handed over. ui.perfetto.dev opens the file; [stats.Trace] says what is in it. A
+// trace may be begun and stopped at any time, also while nothing runs, and goes on when
+// the loader starts elsewhere. There is one at a time.
 //
-// The writer is used by one goroutine until stop returns, and not closed. Its error comes from stop, or from [Loader.Finish] and [Loader.Close] where these end the
-// trace; batches do not depend on it.
+// The writer is used by one goroutine until stop returns, and not closed. Its error comes
+// from stop, or from [Loader.Finish] and [Loader.Close] where these end the trace;
+// batches do not depend on it.
 func (l *Loader) Trace(w io.Writer) (stop func() (stats.TraceSummary, error), err error) {
 	t := &l.tracing
 	t.mu.Lock()
@@ -81,14 +84,16 @@ func (t *tracing) span(s pipe.Span) {
 	}
 }
 
-// TraceWait shows in a trace, if there is one, that a consumer elsewhere has waited for batches.
+// TraceWait shows in a trace, if there is one, that a consumer elsewhere has waited for
+// batches.
 func (l *Loader) TraceWait(began time.Time, took time.Duration) {
 	if trace := l.tracing.now.Load(); trace != nil {
 		trace.Span(pipe.Span{Stage: stats.LoopTrack, Kind: pipe.Starved, Begin: began, Took: took})
 	}
 }
 
-// close ends a trace that nobody has stopped. Its error is then for who closes the loader.
+// close ends a trace that nobody has stopped. Its error is then for who closes the
+// loader.
 func (t *tracing) close() error {
 	t.mu.Lock()
 	t.closed = true

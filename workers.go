@@ -8,12 +8,17 @@ import (
 	"headrace/pipe"
 )
 
-// SetWorkers changes how many samples a stage has in hand at once, of those in [Info].Stages that have workers, by its name or that of one of its steps; "" stands for all that
-// compute, which have the Workers of [Config]. It may be called by anyone at any time. Batches, order and state stay what they would have been. The number holds for all
-// runs of the loader that follow, and is in Info and Stats; no more samples are worked on at a time than there are cores, whatever it is. Of batches that functions of Python make, no
-// more are made at a time than there are slots for, two for each worker that the step began with.
+// SetWorkers changes how many samples a stage has in hand at once, of those in
+// [Info].Stages that have workers, by its name or that of one of its steps; "" stands for
+// all that compute, which have the Workers of [Config]. It may be called by anyone at any
+// time. Batches, order and state stay what they would have been. The number holds for all
+// runs of the loader that follow, and is in Info and Stats; no more samples are worked on
+// at a time than there are cores, whatever it is. Of batches that functions of Python
+// make, no more are made at a time than there are slots for, two for each worker that the
+// step began with.
 //
-// Samples that are in hand are finished first; nobody waits for them. Errors wrap [ErrConfig].
+// Samples that are in hand are finished first; nobody waits for them. Errors wrap
+// [ErrConfig].
 func (l *Loader) SetWorkers(stage string, n int) error {
 	if n < 1 || n > maxWorkers {
 		return fmt.Errorf("%w: %d workers: takes 1 to %d", ErrConfig, n, maxWorkers)
@@ -54,7 +59,8 @@ func (l *Loader) SetWorkers(stage string, n int) error {
 	return nil
 }
 
-// stageOf is the name of a stage with workers that has a step of this name; else the name.
+// stageOf is the name of a stage with workers that has a step of this name; else the
+// name.
 func (l *Loader) stageOf(name string) string {
 	is := func(s Stage) bool { return s.Name == name }
 	has := func(s Stage) bool { return slices.Contains(s.Steps, name) && l.adjustable(s.Name) == nil }

@@ -204,6 +204,24 @@ var arrows = []arrow{
 	{"internal/compile", "store", "files"},
 	{"internal/compile", "tensor", "dtypes and shapes"},
 
+	{"internal/report", "internal/machine", "what the machine has, and lacks"},
+	{"internal/report", "internal/record", "samples on their way"},
+	{"internal/report", "pipe", "stages, and what ends an item or a run"},
+	{"internal/report", "recipe", "steps and their arguments"},
+	{"internal/report", "stats", "what people are told"},
+
+	{"internal/survey", "extern", "functions of Python run in worker processes"},
+	{"internal/survey", "internal/ops", "operations on records"},
+	{"internal/survey", "internal/record", "samples on their way"},
+	{"internal/survey", "internal/source", "where records come from"},
+	{"internal/survey", "pipe", "stages, and what ends an item or a run"},
+	{"internal/survey", "recipe", "steps and their arguments"},
+	{"internal/survey", "recipe/fuse", "which steps are one part"},
+	{"internal/survey", "sample", "identities, schemas"},
+	{"internal/survey", "tensor", "dtypes and shapes"},
+
+	{".", "internal/report", "what a loader tells of itself"},
+	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
 	{".", "internal/resume", "states"},
 	{".", "internal/batch", "records become rows"},
@@ -225,7 +243,6 @@ var arrows = []arrow{
 	{".", "recipe/fuse", "the top: as the engine should run it"},
 	{".", "sample", "the top: what travels through the engine"},
 	{".", "stats", "the top: a loader's numbers, with text"},
-	{".", "tensor", "the top: what a batch consists of"},
 
 	{"serve", "internal/scratch", "what tasks read lies in memory that is used again"},
 	{"serve", "store", "tasks read files"},

@@ -1,4 +1,4 @@
-package headrace
+package report
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"headrace/stats"
-
 	"github.com/google/go-cmp/cmp"
+
+	"headrace/stats"
 )
 
 // process is what /proc says of one.
@@ -23,7 +23,8 @@ func process(root fstest.MapFS, pid, began, ticks, read int, told bool) {
 	}
 }
 
-// What was used before the loader was opened is not counted, but of processes that began later all is; those that have gone, or that nobody may see, are left out.
+// What was used before the loader was opened is not counted, but of processes that began
+// later all is; those that have gone, or that nobody may see, are left out.
 func TestUsage(t *testing.T) {
 	root := fstest.MapFS{}
 	process(root, 11, 100, 1000, 500, true)
@@ -35,8 +36,8 @@ func TestUsage(t *testing.T) {
 		return &fstest.MapFile{Data: []byte("eth0: " + received + " 0 0 0 0 0 0 0 20 0 0 0 0 0 0 0\n")}
 	}
 	root[dev] = line("100")
-	all := []helper{{"trainer", 11}, {"engine", 12}, {"one", 13}, {"two", 14}, {"late", 15}, {"none", 16}}
-	u := openUsage(root, 8, all)
+	all := []Process{{"trainer", 11}, {"engine", 12}, {"one", 13}, {"two", 14}, {"late", 15}, {"none", 16}}
+	u := OpenUsage(root, 8, all)
 
 	process(root, 11, 100, 1250, 700, true)
 	process(root, 12, 999, 40, 33, true) // another one, of the same number
@@ -45,7 +46,7 @@ func TestUsage(t *testing.T) {
 	process(root, 15, 400, 5, 9, true)
 	root[dev] = line("99") // an interface has gone
 
-	got := u.read(u.opened.Add(time.Minute), all)
+	got := u.Read(u.opened.Add(time.Minute), all)
 	used := func(name string, pid int, user, system time.Duration, read int64, other int64) stats.Process {
 		return stats.Process{
 			Name: name, PID: pid, User: user, System: system, Threads: 4,
@@ -64,7 +65,7 @@ func TestUsage(t *testing.T) {
 		t.Error(diff)
 	}
 	delete(root, dev)
-	if got := u.read(time.Now(), nil); got.Network != nil || got.Processes != nil {
+	if got := u.Read(time.Now(), nil); got.Network != nil || got.Processes != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package headrace
+package survey
 
 import (
 	"slices"
@@ -15,8 +15,9 @@ type guess struct {
 	extent int
 }
 
-// remember notes what of the types that a first sample told may differ in others: height and width of what may be an image.
-func (f *found) remember(gives sample.Schema) {
+// remember notes what of the types that a first sample told may differ in others: height
+// and width of what may be an image.
+func (f *Survey) remember(gives sample.Schema) {
 	for i := range gives {
 		t := &gives[i].Type
 		t.Shape = slices.Clone(t.Shape)
@@ -31,8 +32,9 @@ func (f *found) remember(gives sample.Schema) {
 	}
 }
 
-// loosen leaves open every such extent without which a recipe is right: a later step makes one size of whatever comes.
-func (f *found) loosen(check func() error) {
+// loosen leaves open every such extent without which a recipe is right: a later step
+// makes one size of whatever comes.
+func (f *Survey) loosen(check func() error) {
 	for _, g := range f.guesses {
 		g.shape[g.axis] = tensor.Unknown
 	}
@@ -52,7 +54,7 @@ func (f *found) loosen(check func() error) {
 }
 
 // tighten makes the extents what the first sample told.
-func (f *found) tighten() {
+func (f *Survey) tighten() {
 	for _, g := range f.guesses {
 		g.pin()
 	}

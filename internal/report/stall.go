@@ -1,4 +1,4 @@
-package headrace
+package report
 
 import (
 	"fmt"
@@ -9,26 +9,12 @@ import (
 	"headrace/pipe"
 )
 
-// stallAfter is how long nothing moves before somebody is told, unless a configuration says otherwise.
-const stallAfter = 300 * time.Second
-
-// stall is who is told when nothing moves.
-func (l *Loader) stall() pipe.Stall {
-	after := stallAfter
-	if l.config.StallAfter != nil {
-		after = time.Duration(*l.config.StallAfter * float64(time.Second))
-	}
-	if after <= 0 {
-		return pipe.Stall{}
-	}
-	return pipe.Stall{After: after, Waits: l.arena.Waiting, Report: func(r pipe.StallReport) { l.options.Warn("stall", l.describeStall(r)) }}
-}
-
 // namedOfStage is how many samples of a stage a warning names.
 const namedOfStage = 3
 
-// describeStall says what is not finished, and what to do.
-func (l *Loader) describeStall(r pipe.StallReport) string {
+// Stall says of a run in which nothing moves what is not finished, and what to do. Name
+// says of the sample of an operation its key, and which one it is.
+func Stall(r pipe.StallReport, name func(pipe.StalledOperation) (key, which string)) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "nothing has moved for %s", seconds(r.For))
 	if r.Waiting {
@@ -48,7 +34,7 @@ func (l *Loader) describeStall(r pipe.StallReport) string {
 				b.WriteString(", ")
 			}
 			busy = true
-			b.WriteString(l.describeOperation(o))
+			b.WriteString(operation(o, name))
 		}
 	}
 
@@ -70,7 +56,8 @@ func (l *Loader) describeStall(r pipe.StallReport) string {
 // callsOfStage is how many calls of an operation a warning names.
 const callsOfStage = 6
 
-// operationCalls are the innermost calls of one of a stage's operations that have not returned, from stacks as runtime/pprof writes them: groups, with the stage as a label.
+// operationCalls are the innermost calls of one of a stage's operations that have not
+// returned, from stacks as runtime/pprof writes them: groups, with the stage as a label.
 func operationCalls(stacks, stage string) []string {
 	for group := range strings.SplitSeq(stacks, "\n\n") {
 		if !strings.Contains(group, fmt.Sprintf(`"stage":%q`, stage)) {
@@ -96,17 +83,12 @@ func operationCalls(stacks, stage string) []string {
 	return nil
 }
 
-func (l *Loader) describeOperation(o pipe.StalledOperation) string {
+func operation(o pipe.StalledOperation, name func(pipe.StalledOperation) (key, which string)) string {
 	if o.Source == "" {
 		return "its work of " + seconds(o.For)
 	}
-	source := l.source(o.Source)
-	id, key := source.Identify(o.Epoch, o.Pos)
-	of := ""
-	if len(l.sources) > 1 {
-		of = " of " + o.Source
-	}
-	return fmt.Sprintf("%q (index %d%s, for %s)", key, id.Index, of, seconds(o.For))
+	key, which := name(o)
+	return fmt.Sprintf("%q (%s, for %s)", key, which, seconds(o.For))
 }
 
 // waits says which stages wait for what is behind them.

@@ -1,4 +1,4 @@
-package headrace
+package report
 
 import (
 	"bufio"
@@ -15,19 +15,21 @@ import (
 	"syscall"
 
 	"headrace/internal/machine"
+	"headrace/internal/record"
 	"headrace/recipe"
 )
 
-// deadLetters is the file that gets a line for each sample that was lost or replaced. The consumer writes it, when the loss is told.
-type deadLetters struct {
+// DeadLetters is the file that gets a line for each sample that was lost or replaced. The
+// consumer writes it, when the loss is told. The zero value has no file.
+type DeadLetters struct {
 	file io.WriteCloser // nil: nobody wants them, or they cannot be written
 	rank int
 	warn func(code, message string)
 	line bytes.Buffer
 }
 
-// deadLetter is a line. docs/protocol.md states it.
-type deadLetter struct {
+// DeadLetter is a line of the file. docs/protocol.md states it.
+type DeadLetter struct {
 	Rank     int         `json:"rank"`
 	Epoch    int         `json:"epoch"`
 	Source   string      `json:"source"`
@@ -40,14 +42,15 @@ type deadLetter struct {
 	Replaced bool        `json:"replaced"`
 }
 
-// openDeadLetters begins the file, or goes on behind what is there.
-func (l *Loader) openDeadLetters() error {
-	path := string(l.config.DeadLetters)
+// OpenDeadLetters begins the file, or goes on behind what is there. Own is for a path
+// that a recipe has named, which may be somebody else's; others may be any file. An empty
+// path is none. Warn is told where lines cannot be written.
+func OpenDeadLetters(path string, own bool, rank int, warn func(code, message string)) (DeadLetters, error) {
 	if path == "" {
-		return nil
+		return DeadLetters{}, nil
 	}
 	open := openAny
-	if l.config.DeadLettersOwn {
+	if own {
 		open = openOwn
 	}
 	var file *os.File
@@ -56,11 +59,18 @@ func (l *Loader) openDeadLetters() error {
 		return err
 	})
 	if err != nil {
-		return &Mistake{Key: "dead_letters", Err: fmt.Errorf("dead_letters cannot be written: %w", err)}
+		return DeadLetters{}, fmt.Errorf("dead_letters cannot be written: %w", err)
 	}
-	l.dead = deadLetters{file: file, rank: l.config.Rank, warn: l.options.Warn}
-	return nil
+	return NewDeadLetters(file, rank, warn), nil
 }
+
+// NewDeadLetters writes lines into a file, which it closes.
+func NewDeadLetters(file io.WriteCloser, rank int, warn func(code, message string)) DeadLetters {
+	return DeadLetters{file: file, rank: rank, warn: warn}
+}
+
+// Wanted tells whether there is a file that takes lines.
+func (d *DeadLetters) Wanted() bool { return d.file != nil }
 
 // openAny opens what the user has named.
 func openAny(path string) (*os.File, error) {
@@ -68,8 +78,10 @@ func openAny(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o666)
 }
 
-// openOwn opens what a recipe has named, which may be somebody else's recipe. It makes a new file, or goes on with one of dead letters: that of the run that is
-// resumed, or of another rank. The ending keeps it from being a file that some program reads as its own, such as a shell's.
+// openOwn opens what a recipe has named, which may be somebody else's recipe. It makes a
+// new file, or goes on with one of dead letters: that of the run that is resumed, or of
+// another rank. The ending keeps it from being a file that some program reads as its own,
+// such as a shell's.
 func openOwn(path string) (*os.File, error) {
 	const remedy = "that is for .loader(dead_letters=…) or --dead-letters to say"
 	if !strings.HasSuffix(path, ".jsonl") {
@@ -93,7 +105,8 @@ func openOwn(path string) (*os.File, error) {
 	return file, nil
 }
 
-// holdsDeadLetters tells whether a file is one that a run has begun: regular, under one name, and empty or with a dead letter as its first line.
+// holdsDeadLetters tells whether a file is one that a run has begun: regular, under one
+// name, and empty or with a dead letter as its first line.
 func holdsDeadLetters(file *os.File) bool {
 	of, err := file.Stat()
 	if err != nil || !of.Mode().IsRegular() || of.Sys().(*syscall.Stat_t).Nlink != 1 {
@@ -110,18 +123,19 @@ func holdsDeadLetters(file *os.File) bool {
 	var has map[string]json.RawMessage
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	return json.Unmarshal(line, &has) == nil && len(has) == reflect.TypeFor[deadLetter]().NumField() && d.Decode(new(deadLetter)) == nil
+	return json.Unmarshal(line, &has) == nil && len(has) == reflect.TypeFor[DeadLetter]().NumField() && d.Decode(new(DeadLetter)) == nil
 }
 
-// add writes a line, at once and in one piece: several processes may write to one file. That it cannot is told once, and does not end the run.
-func (d *deadLetters) add(of Lost) {
+// Add writes a line, at once and in one piece: several processes may write to one file.
+// That it cannot is told once, and does not end the run.
+func (d *DeadLetters) Add(of record.Lost) {
 	if d.file == nil {
 		return
 	}
 	d.line.Reset()
 	j := json.NewEncoder(&d.line)
 	j.SetEscapeHTML(false)
-	err := j.Encode(deadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(), recipe.Path(of.Key), of.Stage, of.Cause().Error(), of.Replaced})
+	err := j.Encode(DeadLetter{d.rank, of.ID.Epoch, of.ID.Source, of.ID.Pos, of.ID.Index, of.ID.Output.Numbers(), recipe.Path(of.Key), of.Stage, of.Cause().Error(), of.Replaced})
 	if err == nil {
 		_, err = d.file.Write(d.line.Bytes())
 	}
@@ -132,8 +146,9 @@ func (d *deadLetters) add(of Lost) {
 	}
 }
 
-// close ends the file. Some file systems say only then that they have not kept what was written.
-func (d *deadLetters) close() {
+// Close ends the file. Some file systems say only then that they have not kept what was
+// written.
+func (d *DeadLetters) Close() {
 	if d.file == nil {
 		return
 	}

@@ -1,0 +1,133 @@
+package headrace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"headrace/pipe"
+)
+
+// ErrShort marks an epoch that came to its end before it had the batches that
+// StepsPerEpoch promises.
+var ErrShort = errors.New("headrace: the epoch is too short")
+
+// epoch is the one that [Loader.Next] is in. Next's goroutine has it.
+type epoch struct {
+	count        EpochSummary // so far
+	ended        EpochSummary // of the epoch that ended last
+	replacements replacementBudget
+	serial       serial
+	failure      error // why Next gives no more; nil: the run knows
+}
+
+// EpochSummary is what became of an epoch. What was finished of it under another world
+// size is not in it.
+type EpochSummary struct {
+	Epoch    int
+	Batches  int64
+	Samples  int64 // yielded, several in a row where they are packed
+	Lost     int64 // samples that failed and were dropped
+	Replaced int64 // of those yielded, samples that came in the place of others that failed
+	Wrapped  int64
+	Last     bool
+}
+
+// countFrom is the count of an epoch that is gone on with: what it had yielded and lost
+// before belongs to it.
+func (l *Loader) countFrom(from State) EpochSummary {
+	return EpochSummary{Epoch: from.Epoch, Batches: from.Batches, Samples: from.Yielded(), Lost: from.LostSamples(), Replaced: from.Replaced, Wrapped: l.wrapped(from.Epoch)}
+}
+
+// wrapped is how many samples of the epoch come from its start once more.
+func (l *Loader) wrapped(epoch int) (n int64) {
+	for _, s := range l.sources {
+		n += s.Share(epoch).Wrapped()
+	}
+	return n
+}
+
+func (l *Loader) endEpoch() {
+	l.ended = l.count
+	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
+	l.replacements.begin(State{})
+	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
+}
+
+// Epoch tells what became of the epoch that ended last.
+func (l *Loader) Epoch() EpochSummary { return l.ended }
+
+// limitSteps makes the number of batches what StepsPerEpoch says.
+func (l *Loader) limitSteps() error {
+	if l.config.StepsPerEpoch == nil {
+		return nil
+	}
+	steps := int64(*l.config.StepsPerEpoch)
+	if most := l.info.BatchesPerEpoch; steps > most && most >= 0 {
+		return fmt.Errorf("%w: steps_per_epoch is %d: an epoch of %d samples has %d batches", ErrConfig, steps, l.info.SamplesPerEpoch, most)
+	}
+	l.info.BatchesPerEpoch, l.info.Exact, l.extent.Steps = steps, true, steps
+	return nil
+}
+
+// full tells whether the epoch that Next is in has had all batches that it is to have.
+func (l *Loader) full() bool {
+	return l.config.StepsPerEpoch != nil && l.count.Batches >= int64(*l.config.StepsPerEpoch)
+}
+
+// cut ends an epoch that is full. What is left of it is dropped, with what was made
+// ahead, and the next one begins.
+func (l *Loader) cut() error {
+	l.endEpoch()
+	until := l.serial.until
+	l.Stop()
+	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// short ends the run, since other ranks have batches that this one has not.
+func (l *Loader) short() error {
+	l.failure = fmt.Errorf("%w: rank %d has %d batches in epoch %d, and steps_per_epoch is %d: take fewer steps, or lose and drop fewer samples",
+		ErrShort, l.config.Rank, l.count.Batches, l.count.Epoch, *l.config.StepsPerEpoch)
+	l.Stop()
+	return l.failure
+}
+
+// before is the state, where it may have to be gone back to.
+func (l *Loader) before() (s State) {
+	if l.slots.Notes {
+		s = l.State()
+	}
+	return s
+}
+
+// tellReplaced tells of the samples in whose places others came into a batch. One too
+// many ends the run before the batch.
+func (l *Loader) tellReplaced(b *Batch, before State) error {
+	all := b.Replaced()
+	for _, lost := range all {
+		if over, limit := l.replacements.spend(lost.Stage); over {
+			b.Release()
+			return l.overspent(lost, limit, before)
+		}
+	}
+	for _, lost := range all {
+		l.count.Replaced++
+		l.tell(*lost)
+	}
+	return nil
+}
+
+// overspent ends the run at a state.
+func (l *Loader) overspent(last *Lost, limit int, at State) error {
+	l.Stop()
+	l.replacements.begin(at)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.place = at
+	failed := &pipe.StageError{Stage: last.Stage, Source: last.ID.Source, Epoch: last.ID.Epoch, Pos: last.ID.Pos, Err: last.Err}
+	l.failure = fmt.Errorf("%w: %w (others came in the places of %d samples of this epoch; max_errors allows no more)", ErrTooManyLost, failed, limit)
+	return l.failure
+}

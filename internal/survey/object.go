@@ -1,0 +1,75 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"headrace/extern"
+	"headrace/internal/ops"
+	"headrace/internal/source"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+)
+
+// object finds out what the samples of an object are, where its step does not say so:
+// those of the first one.
+func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, args *recipe.Object) error {
+	if args.Gives.Schema != nil {
+		return nil
+	}
+
+	nothing := mistake(r, s.Name, errors.New("does not say what it gives, and has no sample that would tell: say gives"))
+	if args.Length != nil && *args.Length == 0 {
+		return nothing
+	}
+
+	h, err := ops.NewHost(f.Python, f.Log, false, 1, true)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+
+	kind := extern.Index
+	if args.Iterated() {
+		kind = extern.Iterate
+	}
+	pool, _, err := source.OpenWorkers(h, &fuse.Source{Name: s.Name, Object: args, Failures: s.Failures}, kind, f.Rank, max(1, f.World))
+	if err != nil {
+		return err
+	}
+
+	c := &extern.Call{ID: sample.ID{Source: s.Name}, Key: "0"}
+	note := func(out []extern.Value) error {
+		for i, name := range c.Names {
+			t := sample.Type{Kind: out[i].Kind}
+			if t.Kind == sample.Tensor {
+				t = sample.TensorType(out[i].DType, out[i].Shape...)
+			}
+			args.Gives.Schema = append(args.Gives.Schema, sample.Field{Name: name, Type: t})
+			if h.Heap.Has(out[i].Data) {
+				h.Heap.Give(out[i].Data)
+			}
+		}
+		return ops.ErrEnough
+	}
+
+	if kind == extern.Iterate {
+		err = pool.Stream(ctx, c, note)
+	} else if err = pool.Call(ctx, c); err == nil {
+		err = note(c.Out)
+	}
+
+	switch {
+	case err == nil:
+		return nothing
+	case !errors.Is(err, ops.ErrEnough):
+		return fmt.Errorf("headrace: %s: %w", s.Name, &sample.Error{Key: "0", Err: err})
+	case len(args.Gives.Schema) == 0:
+		return mistake(r, s.Name, errors.New("gives a sample without fields"))
+	}
+
+	f.remember(args.Gives.Schema)
+	return nil
+}

@@ -1,0 +1,190 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"headrace/extern"
+	"headrace/internal/ops"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/recipe"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// probing stands in the place of a step of which it is not known what it gives. It takes
+// the first sample that comes, remembers what is made of that, and gives the keys of
+// samples.
+type probing struct {
+	args     *recipe.Map
+	held     recipe.Args // of which args is a copy, or of which it has all there is to know
+	failures *recipe.Failures
+	in       sample.Schema               // what comes to it, with the extents that first samples told; nil: not checked yet
+	gives    sample.Schema               // nil: no sample has come
+	flush    func(context.Context) error // ends what gathers samples, where some have come; nil: none have
+}
+
+// atEnd asks what gathers samples at the end of an epoch.
+func (p *probing) atEnd(ctx context.Context) (found bool, err error) {
+	if p.flush != nil {
+		err = p.flush(ctx)
+	}
+	return p.gives != nil && err == nil, err
+}
+
+// Held implements recipe.Holder.
+func (p *probing) Held() any { return p.held }
+
+// MarshalJSON implements recipe.Holder.
+func (p *probing) MarshalJSON() ([]byte, error) { return json.Marshal(p.held) }
+
+// CallsPython says that it is a function of Python.
+func (p *probing) CallsPython() {}
+
+// Check implements recipe.Args.
+func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
+	if _, err := p.args.Check(in); err != nil {
+		return nil, err
+	}
+	if p.in == nil {
+		p.in = slices.Clone(in)
+		for i := range in {
+			p.in[i].Type.Shape = slices.Clone(in[i].Type.Shape)
+		}
+	}
+	return sample.Schema{{Name: "key", Type: sample.TextType}}, nil
+}
+
+// link implements program.
+func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.Columns) (ops.Part, sample.Schema, error) {
+	next := &ops.Function{Env: w, Name: name, Workers: 1}
+	next.Begin(p.args.Takes(in), where)
+	var err error
+	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To}
+	switch p.held.(type) {
+	case *recipe.FlatMap:
+		o.Kind = extern.FlatMap
+	case *recipe.Aggregate:
+		o.Kind = extern.Aggregate
+	}
+	if next.Pool, _, err = w.Host.Open(name, &p.args.Python, o, p.failures); err != nil {
+		return nil, nil, err
+	}
+	out, err := p.Check(in)
+	return &probe{next, p, where.Put("key", sample.TextType)}, out, err
+}
+
+// probe is the part that a probing is.
+type probe struct {
+	*ops.Function
+	what *probing
+	key  record.Column
+}
+
+// run implements part. The stage has one worker.
+func (p *probe) Run(ctx context.Context, it *record.Record, _ *ops.Tool) error {
+	if p.what.gives == nil {
+		err := pipe.Ungated(ctx, func() error { return p.look(ctx, it) })
+		if err != nil {
+			return err
+		}
+	}
+	it.Values.Texts[p.key.At] = it.Key
+	return nil
+}
+
+// look calls the function. Where it makes several samples, the first tells; where it
+// makes none, the next one that comes.
+func (p *probe) look(ctx context.Context, it *record.Record) error {
+	c := p.Call(it)
+	defer p.Done(c)
+
+	switch p.what.held.(type) {
+	case *recipe.FlatMap:
+	case *recipe.Aggregate:
+		c.Begin = p.what.flush == nil
+		p.what.flush = p.end
+	default:
+		if err := p.Pool.Call(ctx, c); err != nil {
+			return ops.Final(err)
+		}
+		return p.note(it, c, c.Out)
+	}
+
+	err := p.Pool.Stream(ctx, c, func(out []extern.Value) error {
+		if err := p.note(it, c, out); err != nil {
+			return err
+		}
+		return ops.ErrEnough
+	})
+
+	switch {
+	case err == nil:
+		return pipe.Skip
+	case errors.Is(err, ops.ErrEnough):
+		return nil
+	}
+	return ops.Final(err)
+}
+
+// end asks what gathers samples for what it has at the end of an epoch.
+func (p *probe) end(ctx context.Context) error {
+	c := &extern.Call{Flush: true}
+	err := p.Pool.Stream(ctx, c, func(out []extern.Value) error {
+		it := &record.Record{}
+		p.Env.Blank(it)
+		defer p.Env.Drop(it)
+		if err := p.note(it, c, out); err != nil {
+			return err
+		}
+		return ops.ErrEnough
+	})
+	if err != nil && !errors.Is(err, ops.ErrEnough) {
+		return fmt.Errorf("headrace: %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// note remembers types.
+func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) error {
+	var gives sample.Schema
+	for i, name := range c.Names {
+		if len(c.Same) > 0 && c.Same[i] >= 0 {
+			out[i] = c.In[c.Same[i]]
+		} else {
+			p.Env.Adopt(it.Values, out[i].Data)
+		}
+		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In)})
+	}
+	if len(gives) == 0 {
+		return fmt.Errorf("headrace: %s gives a sample without fields", p.Name)
+	}
+	p.what.gives = gives
+	return nil
+}
+
+// typeOf is the type of a value. An extent is that of all samples, unless it is known to
+// differ between those that come and the function has left it as it was.
+func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.Type {
+	if v.Kind != sample.Tensor {
+		return sample.Type{Kind: v.Kind}
+	}
+	t := sample.TensorType(v.DType, slices.Clone(v.Shape)...)
+	i := slices.IndexFunc(p.In, func(s ops.Field) bool { return s.Name == name })
+	if i < 0 || len(in) == 0 || len(p.In[i].Type.Shape) != len(t.Shape) {
+		return t
+	}
+	for axis, extent := range p.what.in[p.what.in.Find(name)].Type.Shape {
+		if extent == tensor.Unknown && in[i].Shape[axis] == t.Shape[axis] {
+			t.Shape[axis] = tensor.Unknown
+		}
+	}
+	return t
+}
+
+// foresee implements part.
+func (p *probe) Foresee(*record.Record, *ops.Tool) int64 { return 0 }

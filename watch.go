@@ -1,0 +1,92 @@
+package headrace
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"headrace/internal/report"
+	"headrace/pipe"
+	"headrace/stats"
+)
+
+// stallAfter is how long nothing moves before somebody is told, unless a configuration
+// says otherwise.
+const stallAfter = 300 * time.Second
+
+// stall is who is told when nothing moves.
+func (l *Loader) stall() pipe.Stall {
+	after := stallAfter
+	if l.config.StallAfter != nil {
+		after = time.Duration(*l.config.StallAfter * float64(time.Second))
+	}
+	if after <= 0 {
+		return pipe.Stall{}
+	}
+	return pipe.Stall{After: after, Waits: l.arena.Waiting, Report: func(r pipe.StallReport) { l.options.Warn("stall", report.Stall(r, l.nameStalled)) }}
+}
+
+// nameStalled says which sample an operation has not finished.
+func (l *Loader) nameStalled(o pipe.StalledOperation) (key, which string) {
+	id, key := l.source(o.Source).Identify(o.Epoch, o.Pos)
+	which = fmt.Sprintf("index %d", id.Index)
+	if len(l.sources) > 1 {
+		which += " of " + o.Source
+	}
+	return key, which
+}
+
+// helpers are the processes that work for the loader: who gets the batches, this one, and
+// workers by their stages.
+func (l *Loader) helpers() []report.Process {
+	var all []report.Process
+	here := os.Getpid()
+	if pid := l.options.Consumer; pid != 0 && pid != here {
+		all = append(all, report.Process{Name: "trainer", PID: pid})
+	}
+	all = append(all, report.Process{Name: "engine", PID: here})
+	for _, p := range l.work.Host.All() {
+		for _, pid := range p.Stats().PIDs {
+			all = append(all, report.Process{Name: p.Stage(), PID: pid})
+		}
+	}
+	return all
+}
+
+// resources are those of now, or of the moment of Close.
+func (l *Loader) resources() stats.Resources {
+	l.mu.Lock()
+	last := l.last
+	l.mu.Unlock()
+	if last != nil {
+		r := *last
+		r.Processes = slices.Clone(r.Processes)
+		return r
+	}
+	return l.usage.Read(time.Now(), l.helpers())
+}
+
+// Stats returns the loader's numbers over all its runs, as they are now. They outlive
+// Close.
+func (l *Loader) Stats() stats.Snapshot {
+	l.mu.Lock()
+	total := l.total
+	if l.run != nil {
+		total = total.Plus(l.run.Stats())
+	}
+	l.mu.Unlock()
+	return stats.Snapshot{Stats: total, Memory: l.memory(), Decoder: l.info.Decoder, Resources: l.resources(), Functions: l.work.Host.Stats()}
+}
+
+func (l *Loader) memory() stats.Memory {
+	b, a := l.budget.Stats(), l.arena.Stats()
+	m := stats.Memory{
+		Limit: b.Limit, Used: b.Used, Peak: b.Peak,
+		Batches: stats.Batches{Slots: a.Slots, Leased: a.Leased, Unpooled: a.Unpooled, Bytes: a.Bytes},
+	}
+	for _, p := range b.Purposes {
+		m.Purposes = append(m.Purposes, stats.Purpose{Name: string(p.Purpose), Used: p.Used, Peak: p.Peak})
+	}
+	return m
+}
