@@ -203,7 +203,7 @@ func (k *pack) begin(l *lane, number uint32) {
 }
 
 // A worker may be ahead of a stream's reader by so many messages with results, and one that it gathers meanwhile, of so many samples at most: _AHEAD in
-// python/src/headrace/_worker_call.py means the same.
+// python/src/headrace/_worker/streams.py means the same.
 const (
 	streamCredit = 2
 	aheadSamples = 16

@@ -495,7 +495,7 @@ func (proc *process) readStack() string {
 		line = strings.TrimRight(line, "\n")
 		frame := strings.HasPrefix(line, "  File ")
 		main := own && strings.HasPrefix(line, `  File "<string>"`) // frames are listed innermost first: this one is what -c names
-		if own = frame && (strings.Contains(line, "/headrace/worker.py\"") || strings.Contains(line, "/headrace/_worker_")); own || main {
+		if own = frame && (strings.Contains(line, "/headrace/worker.py\"") || strings.Contains(line, "/headrace/_worker/")); own || main {
 			continue
 		}
 		kept = append(kept, line)

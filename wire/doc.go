@@ -1,6 +1,6 @@
 // Package wire speaks the protocol between a client and the engine.
 //
-// docs/protocol.md defines every frame; this package is its Go side, python/src/headrace/_wire.py the other. A [Conn] carries
+// docs/protocol.md defines every frame; this package is its Go side, python/src/headrace/_client/frames.py the other. A [Conn] carries
 // frames and descriptors, the types in messages.go are the JSON payloads, [Batch] and [Next] the binary ones.
 //
 // # Concurrency

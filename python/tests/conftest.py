@@ -158,7 +158,7 @@ def engines() -> set[int]:
 
 def reaped() -> set[int]:
     """The children that are left once the engines that have ended are gone."""
-    from headrace._engine import manager
+    from headrace._client.engine import manager
 
     manager._sweep()
     return children()
@@ -181,7 +181,7 @@ def mappings() -> list[str]:
 
 def engine_pid() -> int:
     """The engine of this process's loaders."""
-    from headrace._engine import manager
+    from headrace._client.engine import manager
 
     assert manager._shared is not None
     return manager._shared.pid

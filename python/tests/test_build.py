@@ -52,7 +52,7 @@ def test_the_wheel(checkout):
         assert f'VERSION = "{hr.__version__}"' in archive.read("headrace/_release.py").decode()
         assert "headrace/licenses/go-license.txt" in names, "what is linked in says under which terms"
         (points,) = (n for n in names if n.endswith("entry_points.txt"))
-        assert "headrace = headrace._command:main" in archive.read(points).decode()
+        assert "headrace = headrace._client.command:main" in archive.read(points).decode()
         assert archive.getinfo("headrace/_bin/headrace").external_attr >> 16 & 0o111, "it can be executed"
         assert not [n for n in names if n.endswith(".go") or "build_engine" in n]
         (metadata,) = (n for n in names if n.endswith("METADATA"))

@@ -122,7 +122,7 @@ def test_under_skip_the_run_goes_on_at_the_same_place(photos):
 
 def test_an_engine_that_dies_again_and_again(photos, monkeypatch):
     with augmented(photos).loader(epochs=1, on_error="skip") as loader:
-        from headrace._session import Session
+        from headrace._client.session import Session
 
         opened = Session.opened
 

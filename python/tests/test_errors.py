@@ -19,23 +19,22 @@ pytestmark = pytest.mark.smoke
 PACKAGE = SOURCES / "headrace"
 
 # In workers, what is raised becomes a SampleError or RecipeError of the program, with its own type in `remote_type`.
-IN_WORKERS = {"_worker_call.py", "_worker_errors.py", "_worker_lane.py", "_worker_log.py", "_worker_values.py", "worker.py"}
+IN_WORKERS = {PACKAGE / "worker.py", *(PACKAGE / "_worker").iterdir()}
 
 # What is no HeadraceError, and why.
 ALLOWED = {
     ("__init__.py", "AttributeError"): "Python asks a module for names in this way",
-    ("_fork.py", "NotImplementedError"): "Python's own",
-    ("_io.py", "AssertionError"): "cannot be reached",
-    ("_io.py", "Gone"): "caught within: the engine has died",
-    ("_session.py", "Gone"): "caught within: the engine has died",
-    ("_loader.py", "StopIteration"): "ends a loop",
-    ("_npy.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
-    ("_objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
+    ("connections.py", "AssertionError"): "cannot be reached",
+    ("connections.py", "Gone"): "caught within: the engine has died",
+    ("session.py", "Gone"): "caught within: the engine has died",
+    ("loader.py", "StopIteration"): "ends a loop",
+    ("npy.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
+    ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }
 
 # What is raised and is no call of a class: a name that holds an error which was made, or caught, before.
 AGAIN = re.compile(
-    r"^(self\._refused\(.*\)|error|wrong|told|failed|brief\(error\)|Gone|StopIteration|_failures\.again\(.*\)|_failures\.parse\(.*\)\[1\]|(session\.)?death(\(\))?\.error\(.*\)"
+    r"^(self\._refused\(.*\)|error|wrong|told|failed|brief\(error\)|Gone|StopIteration|failures\.again\(.*\)|failures\.parse\(.*\)\[1\]|(session\.)?death(\(\))?\.error\(.*\)"
     r"|kinds\.get\(.*, EngineFailed\)\(.*\))$",
     re.DOTALL,
 )
@@ -43,7 +42,7 @@ AGAIN = re.compile(
 
 def raises():
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name in IN_WORKERS:
+        if path in IN_WORKERS:
             continue
         tree = ast.parse(path.read_text())
         functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
@@ -66,7 +65,8 @@ def test_all_that_is_raised_is_a_headrace_error():
         name = ast.unparse(called).removeprefix("self.")
         if (path.name, name) in ALLOWED or AGAIN.match(text):
             continue
-        module = importlib.import_module("headrace" if path.stem == "__init__" else f"headrace.{path.stem}")
+        name_of_module = ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+        module = importlib.import_module(name_of_module)
         if name in functions and functions[name].returns is not None:
             kinds = kinds_of(functions[name].returns, module)
         elif isinstance(node.exc, ast.IfExp):

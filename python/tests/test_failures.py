@@ -71,14 +71,14 @@ def as_nobody(folder, source: str) -> subprocess.CompletedProcess[str]:
         f"""
         import os, sys
         import headrace as hr
-        from headrace._engine import find_program
+        from headrace._client.program import find_program
         import shutil, tempfile
         # A place that nobody can reach, too.
         place = tempfile.mkdtemp()
         os.chmod(place, 0o755)
         os.environ["HEADRACE_ENGINE"] = shutil.copy(find_program(), place)
         try:
-            import numpy, json, ctypes, headrace._loader
+            import numpy, json, ctypes, headrace._loader.loader
             if os.getuid() == 0:
                 os.setgid(65534)
                 os.setuid(65534)

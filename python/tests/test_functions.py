@@ -16,7 +16,7 @@ from PIL import Image
 import functions
 import headrace as hr
 from conftest import environment_of, run_python
-from headrace._engine import find_program
+from headrace._client.program import find_program
 from own import COUNT, assert_alike, images, plain, rows
 
 

@@ -16,8 +16,8 @@ import pytest
 import functions
 import headrace as hr
 from conftest import run_python
-from headrace import _interpreter
-from headrace._functions import Names
+from headrace._recipe import interpreter
+from headrace._recipe.functions import Names
 
 IMAGES = hr.files("data/train").decode_image().resize((48, 48))
 
@@ -327,10 +327,10 @@ def described(pipeline):
 
 
 def test_pickles_are_references_where_that_is_enough():
-    by_name = _interpreter.pickled(described(IMAGES.map(functions.brighter)))
+    by_name = interpreter.pickled(described(IMAGES.map(functions.brighter)))
     assert len(by_name["functions:brighter"]) < 100
     amount = 7
-    ((name, data),) = _interpreter.pickled(described(IMAGES.map(lambda image: image + amount, fields="image"))).items()
+    ((name, data),) = interpreter.pickled(described(IMAGES.map(lambda image: image + amount, fields="image"))).items()
     assert "<lambda>" in name
     assert pickle.loads(data)(3) == 10
 
@@ -349,7 +349,7 @@ def test_modules_of_classes_of_their_own_go_by_name(monkeypatch):
     def uses(sample):
         return lazy
 
-    ((_, data),) = _interpreter.pickled(described(IMAGES.map(uses))).items()
+    ((_, data),) = interpreter.pickled(described(IMAGES.map(uses))).items()
     assert pickle.loads(data)(None) is lazy
 
     torch = pytest.importorskip("torch")
@@ -360,7 +360,7 @@ def test_modules_of_classes_of_their_own_go_by_name(monkeypatch):
         def __call__(self, sample):
             return torch.zeros(len(self.classes)).numpy()
 
-    ((_, data),) = _interpreter.pickled(described(IMAGES.map(Named()))).items()
+    ((_, data),) = interpreter.pickled(described(IMAGES.map(Named()))).items()
     assert pickle.loads(data)(None).tolist() == [0, 0]
 
 
@@ -373,7 +373,7 @@ def test_what_cannot_be_pickled_is_named():
 
     def message(value):
         with pytest.raises(hr.RecipeError) as caught:
-            _interpreter.pickled(described(IMAGES.map(value)))
+            interpreter.pickled(described(IMAGES.map(value)))
         return str(caught.value)
 
     text = message(locked)
@@ -387,11 +387,11 @@ def test_what_cannot_be_pickled_is_named():
 
 
 def test_what_is_too_large_is_named(monkeypatch):
-    monkeypatch.setattr(_interpreter, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(interpreter, "MOST_BYTES", 1 << 20)
     table = np.zeros(1 << 20, np.uint8)
     small = 3
     with pytest.raises(hr.RecipeError) as caught:
-        _interpreter.pickled(described(IMAGES.map(lambda image: table[image] + small, fields="image")))
+        interpreter.pickled(described(IMAGES.map(lambda image: table[image] + small, fields="image")))
     assert re.search(
         r"is too large to be sent to workers: 1,0\d\d,\d\d\d bytes, most of it its variable 'table', 1,0\d\d,\d\d\d of all functions so"
         r" far, more than 1,048,576; have workers read it: in the __init__ of a class",
@@ -403,7 +403,7 @@ def test_what_workers_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WEIRD", "\udcff")
     monkeypatch.setattr(sys, "path", ["", "lib", *sys.path])
-    told = _interpreter.interpreter({})
+    told = interpreter.interpreter({})
     assert told["executable"] == sys.executable
     assert told["directory"] == str(tmp_path)
     assert told["path"][:2] == [str(tmp_path), str(tmp_path / "lib")]
@@ -411,17 +411,19 @@ def test_what_workers_are(tmp_path, monkeypatch):
     assert told["functions"] == {}
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(hr.RecipeError, match=r"sys.executable is empty.*: set HEADRACE_PYTHON to one for the workers"):
-        _interpreter.interpreter({})
+        interpreter.interpreter({})
     monkeypatch.setenv("HEADRACE_PYTHON", "/usr/bin/python3")
-    assert _interpreter.interpreter({})["executable"] == "/usr/bin/python3"
+    assert interpreter.interpreter({})["executable"] == "/usr/bin/python3"
 
 
 def test_flags_are_passed_on():
-    done = run_python("from headrace._interpreter import interpreter; print(interpreter({})['arguments'])")
+    done = run_python("from headrace._recipe.interpreter import interpreter; print(interpreter({})['arguments'])")
     assert done.stdout == ("['-B']\n" if sys.flags.dont_write_bytecode else "[]\n")
     import subprocess
 
-    code = "import sys; sys.path[:0] = sys.argv[1:]; from headrace._interpreter import interpreter; print(interpreter({})['arguments'])"
+    code = (
+        "import sys; sys.path[:0] = sys.argv[1:]; from headrace._recipe.interpreter import interpreter; print(interpreter({})['arguments'])"
+    )
     flags = ["-O", "-I", "-B", "-W", "error::UserWarning", "-X", "utf8=1", "-X", "faulthandler"]
     out = subprocess.run([sys.executable, *flags, "-c", code, *sys.path], capture_output=True, text=True, check=True).stdout
     safe = ["-P"] if sys.version_info >= (3, 11) else []

@@ -419,7 +419,7 @@ def test_workers_end_with_whoever_started_them(pictures, tmp_path, victim):
             time.sleep(0.1)
             return sample
         loader = hr.files(sys.argv[1]).decode_image().center_crop(40).map(note, workers=2).batch(2).loader()
-        from headrace._engine import manager
+        from headrace._client.engine import manager
         print(manager._shared.pid, flush=True)
         try:
             while True:

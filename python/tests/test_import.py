@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 
 import headrace as hr
 from conftest import run_python
@@ -58,6 +59,20 @@ def test_every_public_name_is_there_and_documented():
                         continue
                     assert inspect.getdoc(what), f"{name}.{member}"
     assert set(hr.__all__) <= set(dir(hr))
+
+
+def test_what_is_public_says_so():
+    """Where a class or function lies within the package is nobody's business: not of a traceback, a pickle or a recipe."""
+    for module in (hr, hr.io):
+        for name in getattr(module, "__all__", ("Npz", "Share", "load_npy", "load_npz")):
+            value = getattr(module, name)
+            if name != "__version__":
+                assert value.__module__ in ("headrace", "headrace.errors", "headrace.io", "headrace.pipeline"), name
+                assert pickle.loads(pickle.dumps(value)) is value
+    told = hr.Field("tensor", "uint8", (2, None))
+    assert pickle.loads(pickle.dumps(told)) == told
+    assert repr(hr.Stats).startswith("<class 'headrace.Stats'")
+    assert '"headrace.io:load_npy"' in hr.files("x").map(hr.io.load_npy, fields="bytes", to="array").batch(2).recipe()
 
 
 def test_unknown_names_are_refused():

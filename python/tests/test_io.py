@@ -31,7 +31,7 @@ from conftest import (
     running,
     stop,
 )
-from headrace import _io
+from headrace._io import connections
 
 
 @pytest.fixture(autouse=True)
@@ -594,7 +594,7 @@ def test_a_connection_that_another_thread_takes_at_once():
         generation = 0
 
     taken = []
-    lines = _io.Lines()
+    lines = connections.Lines()
     lines._idle = Quick()
     given = Line()
     lines._give(given)

@@ -11,8 +11,8 @@ import tempfile
 import pytest
 
 from conftest import run_python
-from headrace._crash import Death, InFlight
-from headrace._engine import find_program
+from headrace._client.crash import Death, InFlight
+from headrace._client.program import find_program
 
 BODY = """
     import resource, sys
@@ -46,7 +46,7 @@ BODY = """
     ],
 )
 def test_limits(photos, kind, value, kept, words):
-    done = run_python(BODY.format(before="import numpy, headrace._loader"), photos, kind, value, kept, PYTHONWARNINGS="ignore")
+    done = run_python(BODY.format(before="import numpy, headrace._loader.loader"), photos, kind, value, kept, PYTHONWARNINGS="ignore")
     assert done.returncode == 0, done.stderr
     assert words in done.stdout, (done.stdout, done.stderr)
 
@@ -56,8 +56,8 @@ def test_address_space_of_the_client(photos):
         """
         import sys
         import headrace as hr
-        from headrace import _memory
-        _memory._mmap = lambda *a: (_memory.ctypes.set_errno(12), _memory._FAILED)[1]
+        from headrace._client import memory
+        memory._mmap = lambda *a: (memory.ctypes.set_errno(12), memory._FAILED)[1]
         with hr.files(sys.argv[1]).decode_image().center_crop(512).batch(2).loader() as loader:
             try:
                 next(iter(loader))
@@ -72,7 +72,9 @@ def test_address_space_of_the_client(photos):
 
 
 def test_more_batches_are_kept_than_there_are_descriptors(photos):
-    done = run_python(BODY.format(before="import numpy, headrace._loader"), photos, "RLIMIT_NOFILE", 40, "keep", PYTHONWARNINGS="ignore")
+    done = run_python(
+        BODY.format(before="import numpy, headrace._loader.loader"), photos, "RLIMIT_NOFILE", 40, "keep", PYTHONWARNINGS="ignore"
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
 

@@ -24,7 +24,7 @@ import yaml
 
 import headrace as hr
 from conftest import ROOT, environment_of, run_python
-from headrace._objects import Damaged, Objects, parse, unpickle
+from headrace._batch.objects import Damaged, Objects, parse, unpickle
 from own import images, plain, rows
 
 ENGINE = ROOT / "python/src/headrace/_bin/headrace"

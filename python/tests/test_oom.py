@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from conftest import engine_pid, pipeline, running, start_python, within
-from headrace._oom import Watch
+from headrace._client.oom import Watch
 
 MIB = 1 << 20
 V2 = "30 23 0:27 / /sys/fs/cgroup rw shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"

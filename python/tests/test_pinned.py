@@ -14,7 +14,7 @@ import pytest
 
 import headrace as hr
 from conftest import digests, mappings, pipeline
-from headrace import _cuda
+from headrace._batch import cuda
 
 
 class Runtime:
@@ -43,7 +43,7 @@ class Runtime:
         return f"error {code}"
 
 
-class Pins(_cuda.Pins):
+class Pins(cuda.Pins):
     """Events that happen when a test says so, or somebody waits for them."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -67,7 +67,7 @@ def pinned(monkeypatch):
     """Have loaders that pin get this."""
 
     def have(pins):
-        monkeypatch.setattr(_cuda, "pins", lambda _: pins)
+        monkeypatch.setattr(cuda, "pins", lambda _: pins)
         return pins
 
     return have
@@ -102,7 +102,7 @@ def test_batches_are_the_same(photos, pinned):
 
 def test_what_was_copied_is_given_back_in_order_and_only_then(pinned):
     """The bookkeeping of one session, event by event."""
-    from headrace._session import Session
+    from headrace._client.session import Session
 
     session = Session.__new__(Session)
     pins = Pins(Runtime())

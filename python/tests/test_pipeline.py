@@ -174,7 +174,7 @@ def test_repr():
     ("amount", "bytes"), [(5, 5), ("5", 5), ("2GiB", 2 << 30), ("1.5 kb", 1500), ("512 MiB", 512 << 20), ("1TB", 10**12), (None, None)]
 )
 def test_amounts_of_memory(amount, bytes):
-    from headrace._arguments import _bytes
+    from headrace._recipe.arguments import _bytes
 
     assert _bytes("memory", amount) == bytes
 

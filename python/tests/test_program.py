@@ -10,7 +10,7 @@ from pathlib import Path
 import headrace as hr
 from conftest import SOURCES
 
-COMMAND = [sys.executable, "-c", "from headrace._command import main; main()"]
+COMMAND = [sys.executable, "-c", "from headrace._client.command import main; main()"]
 
 
 def environment(**more: str) -> dict[str, str]:

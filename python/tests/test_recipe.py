@@ -19,7 +19,7 @@ import yaml
 import functions
 import headrace as hr
 from conftest import pipeline
-from headrace._engine import find_program
+from headrace._client.program import find_program
 
 TRAIN = """\
 headrace: 1

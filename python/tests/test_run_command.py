@@ -21,7 +21,7 @@ from PIL import Image
 
 import headrace as hr
 from conftest import DEBUG_ENGINE, PHOTOS
-from headrace._engine import find_program
+from headrace._client.program import find_program
 
 EPOCHS = 2
 

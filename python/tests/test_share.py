@@ -48,7 +48,7 @@ class Photos:
 
 def engine_of_this_process() -> int:
     """An engine that this process has started; 0: none."""
-    from headrace._engine import manager
+    from headrace._client.engine import manager
 
     return manager._shared.pid if manager._shared is not None else 0
 
@@ -224,7 +224,7 @@ def test_it_ends_with_its_owner(photos, also):
     import os, sys, time
     from pathlib import Path
     import headrace as hr
-    from headrace._engine import manager
+    from headrace._client.engine import manager
 
     share = hr.io.share()
     name = os.environ["HEADRACE_IO_SHARED"].partition("@")[2]
@@ -274,8 +274,8 @@ def test_an_owner_that_is_killed_before_it_has_told_the_engine(tmp_path):
         """
         import os, signal
         import headrace as hr
-        from headrace import _wire
-        _wire.Channel.send_descriptor = lambda *a: os.kill(os.getpid(), signal.SIGKILL)
+        from headrace._client.channel import Channel
+        Channel.send_descriptor = lambda *a: os.kill(os.getpid(), signal.SIGKILL)
         hr.io.share()
         """,
         TMPDIR=str(tmp_path),
@@ -325,16 +325,17 @@ def test_the_engine_that_is_shared_dies(photos):
 def test_a_worker_uses_one_core(photos, monkeypatch):
     """A worker's engine is told so; the shared one is not, and neither is that of a child that is no worker."""
     said = []
-    from headrace import _wire
+    from headrace._client import frames
+    from headrace._client.channel import Channel
 
-    send = _wire.Channel.send_descriptor
+    send = Channel.send_descriptor
 
     def watched(self, kind, fd, payload=b""):
-        if kind == _wire.IO:
+        if kind == frames.IO:
             said.append(payload)
         send(self, kind, fd, payload)
 
-    monkeypatch.setattr(_wire.Channel, "send_descriptor", watched)
+    monkeypatch.setattr(Channel, "send_descriptor", watched)
     path = files_of(photos)[0]
 
     def work(expected: bytes) -> None:
@@ -385,7 +386,7 @@ def test_a_worker_ends_its_engine(photos, tmp_path):
         import multiprocessing, os, sys
         from pathlib import Path
         import headrace as hr
-        from headrace._engine import manager
+        from headrace._client.engine import manager
 
         def work(path, to):
             hr.io.load_image(path)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 import headrace as hr
-from headrace._text import split
+from headrace._batch.text import split
 
 
 def packed(*fields: list[bytes]) -> bytes:

@@ -212,7 +212,7 @@ def test_a_trace_of_a_trainer_that_is_killed(photos, tmp_path):
     file = tmp_path / "trace.json"
     code = """
         import os, sys, time, headrace as hr
-        from headrace._engine import manager
+        from headrace._client.engine import manager
         loader = hr.files(sys.argv[1], label="parent").decode_image().resize(32).center_crop(32).batch(4).loader()
         print(manager._shared.pid, flush=True)
         trace = loader.trace(sys.argv[2])

@@ -11,7 +11,7 @@ import pytest
 
 import headrace as hr
 from conftest import ROOT
-from headrace import _engine, _version
+from headrace._client import engine, program, version
 
 pytestmark = pytest.mark.smoke
 
@@ -24,7 +24,7 @@ def told_by_git() -> str:
 def test_the_engine_and_the_package_are_of_one_release():
     info = hr.version_info()
     assert info["version"] == info["package"] == hr.__version__
-    assert info["program"] == _engine.find_program()
+    assert info["program"] == program.find_program()
     assert info["platform"].startswith("linux/")
     assert info["features"]["cgo"] is True
     assert info["features"]["debug"] is bool("debug" in info["program"])
@@ -51,12 +51,12 @@ def test_it_prints_for_people():
 
 def test_the_version_stands_in_one_place():
     assert hr.__version__ in (ROOT / "internal" / "version" / "version.go").read_text()
-    shown = subprocess.run([_engine.find_program(), "version"], capture_output=True, text=True, check=True).stdout
+    shown = subprocess.run([program.find_program(), "version"], capture_output=True, text=True, check=True).stdout
     assert shown.startswith(f"headrace {hr.__version__} (")
 
 
 def test_a_package_of_another_release_is_told(photos, monkeypatch):
-    monkeypatch.setattr(_engine, "__version__", "0.0.9")
+    monkeypatch.setattr(engine, "__version__", "0.0.9")
     with pytest.warns(hr.HeadraceWarning, match=rf"the engine is version {re.escape(hr.__version__)}, the package that started it 0\.0\.9"):
         with hr.files(photos).decode_image().resize(32).center_crop(32).batch(4).loader(epochs=1) as loader:
             assert len(list(loader)) == 12
@@ -82,6 +82,6 @@ def test_a_program_that_says_nothing(tmp_path, monkeypatch):
     program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
     os.chmod(program, 0o755)
     monkeypatch.setenv("HEADRACE_ENGINE", str(program))
-    monkeypatch.setattr(_version, "_PATIENCE", 0.2)
+    monkeypatch.setattr(version, "_PATIENCE", 0.2)
     with pytest.raises(hr.EngineFailed, match=r"no answer within 0\.2 s"):
         hr.version_info()

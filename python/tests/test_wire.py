@@ -10,13 +10,14 @@ import pytest
 
 import headrace as hr
 from conftest import Struck
-from headrace import _wire
+from headrace._client import frames
+from headrace._client.channel import Channel, socket_pair
 
 
 @pytest.fixture
 def pair():
-    ours, theirs = _wire.socket_pair()
-    channel = _wire.Channel(ours)
+    ours, theirs = socket_pair()
+    channel = Channel(ours)
     peer = socket.socket(fileno=theirs.detach())
     yield channel, peer
     channel.close()
@@ -24,10 +25,10 @@ def pair():
 
 
 def frame(kind: int, payload: bytes = b"", seq: int = 0, stream: int = 1, flags: int = 0) -> bytes:
-    return _wire.HEADER_FRAME.pack(len(payload), kind, flags, stream, seq) + payload
+    return frames.HEADER_FRAME.pack(len(payload), kind, flags, stream, seq) + payload
 
 
-def read(channel: _wire.Channel) -> tuple[int, bytes] | None:
+def read(channel: Channel) -> tuple[int, bytes] | None:
     found = channel.peek()
     if found is None:
         return None
@@ -39,7 +40,7 @@ def read(channel: _wire.Channel) -> tuple[int, bytes] | None:
 
 def test_frames_arrive_in_pieces(pair):
     channel, peer = pair
-    stream = frame(_wire.NOTE, b"one") + frame(_wire.NOTE, b"", 1) + frame(_wire.LOST, b"three" * 100, 2)
+    stream = frame(frames.NOTE, b"one") + frame(frames.NOTE, b"", 1) + frame(frames.LOST, b"three" * 100, 2)
     got = []
     for i in range(len(stream)):
         assert not channel.receive()
@@ -48,13 +49,13 @@ def test_frames_arrive_in_pieces(pair):
         found = read(channel)
         if found:
             got.append(found)
-    assert got == [(_wire.NOTE, b"one"), (_wire.NOTE, b""), (_wire.LOST, b"three" * 100)]
+    assert got == [(frames.NOTE, b"one"), (frames.NOTE, b""), (frames.LOST, b"three" * 100)]
 
 
 def test_large_frames_and_full_buffers(pair):
     channel, peer = pair
     payloads = [os.urandom(n) for n in (5, 300_000, 1, 100_000, 262_144, 7, 2_000_000, 40_000)]
-    stream = b"".join(frame(_wire.NOTE, p, i) for i, p in enumerate(payloads))
+    stream = b"".join(frame(frames.NOTE, p, i) for i, p in enumerate(payloads))
     peer.setblocking(False)
     got = []
     while len(got) < len(payloads):
@@ -71,8 +72,8 @@ def test_large_frames_and_full_buffers(pair):
 def test_descriptors_come_with_their_frames(pair):
     channel, peer = pair
     r, w = os.pipe()
-    socket.send_fds(peer, [frame(_wire.SEGMENT, bytes(24))], [w])
-    peer.send(frame(_wire.NOTE, b"", 1))
+    socket.send_fds(peer, [frame(frames.SEGMENT, bytes(24))], [w])
+    peer.send(frame(frames.NOTE, b"", 1))
     while channel.receive():
         pass
     assert len(channel.descriptors) == 1
@@ -85,17 +86,19 @@ def test_descriptors_come_with_their_frames(pair):
 
 def test_reading_out_of_turn(pair):
     channel, peer = pair
-    peer.send(frame(_wire.NOTE, b"1") + frame(_wire.STATISTICS, b"2", 1) + frame(_wire.LOST, b"3", 2) + frame(_wire.CLOSED, b"4", 3)[:10])
+    peer.send(
+        frame(frames.NOTE, b"1") + frame(frames.STATISTICS, b"2", 1) + frame(frames.LOST, b"3", 2) + frame(frames.CLOSED, b"4", 3)[:10]
+    )
     channel.receive()
-    assert channel.find(_wire.CLOSED) is None
-    assert channel.find(_wire.STATISTICS) == b"2"
-    assert channel.find(_wire.STATISTICS) is None
-    assert read(channel) == (_wire.NOTE, b"1")
-    assert read(channel) == (_wire.LOST, b"3")
+    assert channel.find(frames.CLOSED) is None
+    assert channel.find(frames.STATISTICS) == b"2"
+    assert channel.find(frames.STATISTICS) is None
+    assert read(channel) == (frames.NOTE, b"1")
+    assert read(channel) == (frames.LOST, b"3")
     assert read(channel) is None
 
 
-@pytest.mark.parametrize("bad", [frame(_wire.NOTE, seq=1), frame(_wire.NOTE, flags=1), _wire.HEADER_FRAME.pack(1 << 31, 19, 0, 1, 0)])
+@pytest.mark.parametrize("bad", [frame(frames.NOTE, seq=1), frame(frames.NOTE, flags=1), frames.HEADER_FRAME.pack(1 << 31, 19, 0, 1, 0)])
 def test_frames_out_of_step_are_refused(pair, bad):
     channel, peer = pair
     peer.send(bad)
@@ -107,22 +110,22 @@ def test_frames_out_of_step_are_refused(pair, bad):
 def test_sending_waits_for_nobody(pair):
     channel, peer = pair
     payload = os.urandom(3_000_000)
-    channel.send(_wire.OPEN, payload)
+    channel.send(frames.OPEN, payload)
     assert not channel.flush()
     got = b""
     while len(got) < 16 + len(payload):
         got += peer.recv(1 << 20)
         channel.flush()
-    assert got == frame(_wire.OPEN, payload, stream=0)
+    assert got == frame(frames.OPEN, payload, stream=0)
 
 
 def test_a_peer_that_has_gone(pair):
     channel, peer = pair
-    peer.send(frame(_wire.NOTE, b"last"))
+    peer.send(frame(frames.NOTE, b"last"))
     peer.close()
-    channel.send(_wire.STATS)  # raises nothing: what the peer sent is still to be read
+    channel.send(frames.STATS)  # raises nothing: what the peer sent is still to be read
     assert channel.receive()
-    assert read(channel) == (_wire.NOTE, b"last")
+    assert read(channel) == (frames.NOTE, b"last")
     assert not channel.receive()
     assert channel.ended
 
@@ -154,7 +157,7 @@ def test_exceptions_from_signal_handlers_lose_no_byte(pair, striker):
             while sent - len(got) < 20:
                 before = channel.out_seq
                 try:
-                    channel.send(_wire.NOTE, bytes(size(sent)))
+                    channel.send(frames.NOTE, bytes(size(sent)))
                 finally:
                     sent += channel.out_seq - before
             channel.flush()

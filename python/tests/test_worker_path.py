@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import environment_of
-from headrace._engine import find_program
+from headrace._client.program import find_program
 
 TRAPS = ["json", "numpy", "headrace", "sitecustomize", "usercustomize", "encodings", "runpy", "mmap", "readline"]
 PROGRAM = """

@@ -204,8 +204,8 @@ def _() -> None:
     """Root reads everything, so this process becomes another user's, who has the engine where he may go."""
     import numpy  # noqa: F401  # what is imported now need not be found later
 
-    import headrace._loader  # noqa: F401
-    from headrace._engine import find_program
+    import headrace._loader.loader  # noqa: F401
+    from headrace._client.program import find_program
 
     place = tempfile.mkdtemp(dir=".")
     os.chmod(place, 0o755)
@@ -351,7 +351,7 @@ def _() -> None:
 def limit(kind: int, value: int) -> None:
     import numpy  # noqa: F401  # which opens files
 
-    import headrace._loader  # noqa: F401
+    import headrace._loader.loader  # noqa: F401
 
     resource.setrlimit(kind, (value, resource.getrlimit(kind)[1]))
 
@@ -556,9 +556,9 @@ def _() -> None:
 
 @trouble("Client and engine are of different releases", apart=True, warns=True)
 def _() -> None:
-    import headrace._engine
+    import headrace._client.engine
 
-    headrace._engine.__version__ = "0.0.1"
+    headrace._client.engine.__version__ = "0.0.1"
     list(train().loader(epochs=1))
 
 

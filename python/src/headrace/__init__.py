@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 
     from . import io as io
     from . import torch as torch
-    from ._crash import InFlight
-    from ._loader import Errors, Field, Loader, LostSample
-    from ._preview import Preview, PreviewSample
-    from ._profile import Headspace, Profile, StageProfile, Trial, headspace
-    from ._replay import Replayed, replay
-    from ._stats import Stats
-    from ._text import Texts
-    from ._trace import Trace
-    from ._version import VersionInfo, version_info
+    from ._batch.text import Texts
+    from ._client.crash import InFlight
+    from ._client.version import VersionInfo, version_info
+    from ._loader.loader import Errors, Field, Loader, LostSample
+    from ._loader.preview import Preview, PreviewSample
+    from ._loader.profile import Headspace, Profile, StageProfile, Trial, headspace
+    from ._loader.replay import Replayed, replay
+    from ._loader.stats import Stats
+    from ._loader.trace import Trace
 
     __version__: str
 
@@ -114,26 +114,26 @@ __all__ = [
 
 # What is only needed once a loader runs is imported then.
 _LATER = {
-    "Errors": "_loader",
-    "Field": "_loader",
-    "Headspace": "_profile",
-    "InFlight": "_crash",
-    "Loader": "_loader",
-    "LostSample": "_loader",
-    "Preview": "_preview",
-    "PreviewSample": "_preview",
-    "Profile": "_profile",
-    "StageProfile": "_profile",
-    "Replayed": "_replay",
-    "Stats": "_stats",
-    "Texts": "_text",
-    "Trace": "_trace",
-    "Trial": "_profile",
-    "VersionInfo": "_version",
-    "__version__": "_version",
-    "headspace": "_profile",
-    "replay": "_replay",
-    "version_info": "_version",
+    "Errors": "_loader.loader",
+    "Field": "_loader.loader",
+    "Headspace": "_loader.profile",
+    "InFlight": "_client.crash",
+    "Loader": "_loader.loader",
+    "LostSample": "_loader.loader",
+    "Preview": "_loader.preview",
+    "PreviewSample": "_loader.preview",
+    "Profile": "_loader.profile",
+    "StageProfile": "_loader.profile",
+    "Replayed": "_loader.replay",
+    "Stats": "_loader.stats",
+    "Texts": "_batch.text",
+    "Trace": "_loader.trace",
+    "Trial": "_loader.profile",
+    "VersionInfo": "_client.version",
+    "__version__": "_client.version",
+    "headspace": "_loader.profile",
+    "replay": "_loader.replay",
+    "version_info": "_client.version",
 }
 
 

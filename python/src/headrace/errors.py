@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._crash import InFlight
+    from ._client.crash import InFlight
 
 __all__ = [
     "EngineDied",

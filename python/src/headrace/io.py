@@ -26,10 +26,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy
 
-from . import _io, _share
-from ._io import Input
-from ._npy import Npz, load_npy, load_npz
-from ._share import Share
+from ._client import share as sharing
+from ._client.share import Share
+from ._io import connections
+from ._io.connections import Input
+from ._io.npy import Npz, load_npy, load_npz
+from ._io.out import check_out, into
 from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, write_file
 
 if TYPE_CHECKING:
@@ -283,12 +285,12 @@ def load_image_batch(
             inputs.append(None)
             failed[i] = error
     size = (height or 0, width or 0)
-    _check_out(name, out, 4, dtype, (len(inputs), *size, _CHANNELS[color]) if height or not inputs else None)
+    check_out(name, out, 4, dtype, (len(inputs), *size, _CHANNELS[color]) if height or not inputs else None)
     given = [i for i, source in enumerate(inputs) if source is not None]
     array = None
     if given:
         given_out = out if len(given) == len(inputs) else None
-        array, failures = _io.lines.do(what, [source for source in inputs if source is not None], given_out)
+        array, failures = connections.lines.do(what, [source for source in inputs if source is not None], given_out)
         for failure in failures:
             at = given[failure["index"]] if "index" in failure else None
             told = _error(name, failure, at, inputs[at] if at is not None else None)
@@ -300,7 +302,7 @@ def load_image_batch(
         array[given] = some
     if array is None:
         array = numpy.zeros((len(inputs), *size, _CHANNELS[color]), dtype)
-    array = _into(name, out, array)
+    array = into(name, out, array)
     return array if strict else (array, dict(sorted(failed.items())))
 
 
@@ -355,7 +357,7 @@ def save_image(
     what["progressive"], what["lossless"] = bool(progressive), bool(lossless)
     pixels: Any = array.reshape(-1).view(numpy.uint8)
     data = memoryview(pixels)
-    file, failures = _io.lines.do(json.dumps(what).encode(), [Input(data, None, None)])
+    file, failures = connections.lines.do(json.dumps(what).encode(), [Input(data, None, None)])
     for failure in failures:
         raise _error(name, failure, None, None)
     encoded = file.tobytes()
@@ -384,7 +386,7 @@ def share() -> Share:
     Returns:
         What ends it by `close()`, or as a context manager; it ends with this process, too. While it is open, each call returns the same.
     """
-    return _share.share()
+    return sharing.share()
 
 
 def close() -> None:
@@ -392,8 +394,8 @@ def close() -> None:
 
     Nobody needs to call this; the engine ends with the process. What `share` has opened is closed, too.
     """
-    _share.close()
-    _io.lines.close()
+    sharing.close()
+    connections.lines.close()
 
 
 @functools.lru_cache(256)
@@ -466,40 +468,11 @@ def _triple(background: Sequence[int] | None) -> tuple[int, ...] | None:
 
 def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: int | None, height: int | None, out: Array | None) -> Array:
     if out is not None:
-        _check_out(name, out, 3, dtype, (height, width, _CHANNELS[color]) if height and width else None)
-    array, failures = _io.lines.do(what, (source,), out)
+        check_out(name, out, 3, dtype, (height, width, _CHANNELS[color]) if height and width else None)
+    array, failures = connections.lines.do(what, (source,), out)
     if failures:
         raise _error(name, failures[0], None, source)
-    return array if out is None else _into(name, out, array)
-
-
-def _check_out(name: str, out: Any, axes: int, dtype: str, shape: tuple[int, ...] | None) -> None:
-    """Refuse an array that cannot take the result, as far as that is known of it."""
-    if out is None:
-        return
-    if not isinstance(out, numpy.ndarray):
-        raise WrongType(f"headrace: {name}: out is a {type(out).__name__}: takes a NumPy array")
-    wrong = None
-    if out.dtype != dtype:
-        wrong = f"has dtype {out.dtype}: the result has {dtype}"
-    elif not out.flags.c_contiguous:
-        wrong = "is not contiguous in C order"
-    elif not out.flags.writeable:
-        wrong = "is read-only"
-    elif out.ndim != axes or (shape is not None and out.shape != shape):
-        wrong = f"has shape {out.shape}: the result has {shape or f'{axes} axes'}"
-    if wrong is not None:
-        raise MediaError(f"headrace: {name}: out {wrong}")
-
-
-def _into(name: str, out: Array | None, array: Array) -> Array:
-    """The result in `out`, if that is given."""
-    if out is None or array is out:
-        return array
-    if out.shape != array.shape:
-        raise MediaError(f"headrace: {name}: out has shape {out.shape}: the result has {array.shape}")
-    numpy.copyto(out, array)
-    return out
+    return array if out is None else into(name, out, array)
 
 
 def _source(name: str, src: Any, max_bytes: int | None) -> Input:

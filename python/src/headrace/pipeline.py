@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from . import _format
-from ._arguments import (
+from ._batch import format as formats
+from ._recipe.arguments import (
     _bytes,
     _count_or_share,
     _dtype,
@@ -22,8 +22,8 @@ from ._arguments import (
     _when,
     _whole,
 )
-from ._brief import all_briefly, briefly
-from ._functions import Function, Names, has_functions, importable, is_main, operation, spelled
+from ._recipe.functions import Function, Names, has_functions, importable, is_main, operation, spelled
+from ._report.tracebacks import all_briefly, briefly
 from .errors import RecipeError
 
 TYPE_CHECKING = False
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Literal
 
-    from ._format import Format
-    from ._loader import Loader
+    from ._batch.format import Format
+    from ._loader.loader import Loader
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Size = int | tuple[int, int] | list[int]
@@ -85,11 +85,11 @@ def files(
         A pipeline with the fields `key` and, where there are labels, `label`. Values become fields of one type: whole numbers int64,
         fractions float64 (float32 where NumPy or pandas says so), truth values bool, and text. Missing values are refused.
     """
-    from ._table import files_arguments
+    from ._recipe.table import files_arguments
 
     args = files_arguments(source, label, fields, path)
     args["root"] = os.fsdecode(os.getcwdb())
-    return Pipeline(_integer("seed", seed), ({"files": args},), _format.NUMPY)
+    return Pipeline(_integer("seed", seed), ({"files": args},), formats.NUMPY)
 
 
 @briefly
@@ -131,12 +131,12 @@ def source(
     Returns:
         A pipeline with the field `key`, and those of the samples.
     """
-    from ._checks import source_arguments
+    from ._recipe.checks import source_arguments
 
     if isinstance(seed, (str, list, tuple)):
         raise RecipeError(f"headrace: source: seed is {seed!r}: takes a whole number; generators={seed!r} seeds these before each sample")
     given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys).items() if value is not None}
-    return Pipeline(_integer("seed", seed), ({"source": given},), _format.NUMPY)
+    return Pipeline(_integer("seed", seed), ({"source": given},), formats.NUMPY)
 
 
 @briefly
@@ -214,15 +214,15 @@ def load(path: Path, /, **variables: Any) -> Pipeline:
         RecipeError: if there is a mistake in the recipe. Its text has a line for each, which begins with file, line and column.
         OSError: if there is no such file.
     """
-    from . import _recipe
+    from ._recipe import notation
 
-    recipe = _recipe.read(path, variables)
+    recipe = notation.read(path, variables)
     root = os.fsdecode(os.getcwdb())
-    for step in _recipe.steps(recipe["steps"]):
+    for step in notation.steps(recipe["steps"]):
         if "files" in step:
             step["files"].setdefault("root", root)
     said = {name: value for name, value in recipe.get("loader", {}).items() if value is not None}
-    return Pipeline(recipe["seed"], tuple(recipe["steps"]), _format.NUMPY, said)
+    return Pipeline(recipe["seed"], tuple(recipe["steps"]), formats.NUMPY, said)
 
 
 @all_briefly
@@ -601,7 +601,7 @@ class Pipeline:
             seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
             copy: True gives copies of arrays, which may be kept when the function has returned.
         """
-        from ._checks import arguments
+        from ._recipe.checks import arguments
 
         given = arguments("map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
         return self._with("map", given)
@@ -629,7 +629,7 @@ class Pipeline:
             seed: as for `map`.
             copy: as for `map`.
         """
-        from ._checks import arguments
+        from ._recipe.checks import arguments
 
         return self._with("filter", arguments("filter", function, fields=fields, workers=workers, where=where, seed=seed, copy=copy))
 
@@ -667,7 +667,7 @@ class Pipeline:
             seed: as for `map`.
             copy: as for `map`.
         """
-        from ._checks import arguments
+        from ._recipe.checks import arguments
 
         given = arguments("flat_map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
         return self._with("flat_map", given)
@@ -714,7 +714,7 @@ class Pipeline:
             gives: the types of the samples that it makes, as for `map`; by default they are those of the first one.
             seed: as for `map`.
         """
-        from ._checks import aggregate_arguments
+        from ._recipe.checks import aggregate_arguments
 
         given = aggregate_arguments(aggregator, fields, gives, seed)
         return self._with("aggregate", {name: value for name, value in given.items() if value is not None})
@@ -755,7 +755,7 @@ class Pipeline:
             seed: with `collate`, as for `map`, before each batch.
             copy: with `collate`, as for `map`.
         """
-        from ._checks import collate_arguments
+        from ._recipe.checks import collate_arguments
 
         more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
         args = {"size": size, "global_size": global_size, "drop_last": drop_last, "collate": collate_arguments(collate, **more)}
@@ -872,7 +872,7 @@ class Pipeline:
         Raises:
             RecipeError: if there is no such format, or it has no such option.
         """
-        return Pipeline(self._seed, self._steps, _format.check(format, pin_memory, device), self._defaults)
+        return Pipeline(self._seed, self._steps, formats.check(format, pin_memory, device), self._defaults)
 
     def recipe(self, format: Literal["yaml", "json"] = "yaml") -> str:
         """The pipeline as a recipe: the text of a file that `load` and the command `headrace` read.
@@ -890,11 +890,11 @@ class Pipeline:
 
     def _written(self, loader: dict[str, Any], format: str) -> str:
         """The text of a recipe with a section `loader`."""
-        from . import _recipe
+        from ._recipe import notation
 
         if any(map(is_main, self._steps)):
             raise RecipeError('headrace: a recipe has what the engine does: leave out map with where="main", and add it behind load()')
-        return _recipe.write(self._described(importable), loader, format)
+        return notation.write(self._described(importable), loader, format)
 
     def _described(self, spell: Callable[[Function], str] | None = None) -> dict[str, Any]:
         """What the engine is sent; `spell` says how functions are called."""
@@ -981,16 +981,16 @@ class Pipeline:
 
     def _start(self, config: dict[str, Any], state: dict[str, Any] | None = None, replay: int | None = None) -> Loader:
         # The order matters: the engine starts, and then lists the source, while what takes long here is imported.
-        from ._engine import manager
+        from ._client.engine import manager
 
         connection = manager.connect()
-        from ._session import Session
+        from ._client.session import Session
 
         names = Names()
         recipe = self._described(names)
         python = None
         if has_functions(recipe["steps"]):
-            from ._interpreter import interpreter
+            from ._recipe.interpreter import interpreter
 
             try:
                 python = interpreter(names.functions)
@@ -998,23 +998,23 @@ class Pipeline:
                 connection.close()
                 raise
         session = Session(connection, recipe, config, state, None, replay, python)
-        from ._loader import Loader
+        from ._loader.loader import Loader
 
         return Loader(session, self, recipe, config, python)
 
     def __repr__(self) -> str:
-        from . import _draw
+        from ._report import draw
 
-        return "\n".join(_draw.lines(self._drawn(), self._seed))
+        return "\n".join(draw.lines(self._drawn(), self._seed))
 
     def _repr_html_(self) -> str:
-        from . import _draw
+        from ._report import draw
 
-        return _draw.page(_draw.chain_html(self._drawn(), self._seed))
+        return draw.page(draw.chain_html(self._drawn(), self._seed))
 
     def _drawn(self) -> list[dict[str, Any]]:
         """The steps, and what batches consist of if that was said."""
-        return [*self._steps, *([{"to": self._format.arguments()}] if self._format != _format.NUMPY else [])]
+        return [*self._steps, *([{"to": self._format.arguments()}] if self._format != formats.NUMPY else [])]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):

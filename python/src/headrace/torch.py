@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.utils.data
 
-from ._brief import outside
-from ._loader import Loader
+from ._loader.loader import Loader
+from ._report.tracebacks import outside
 from .errors import HeadraceWarning, RecipeError, WrongType
 from .pipeline import Pipeline
 

@@ -12,7 +12,7 @@ def main(own: list[str]) -> None:
     """Serve the engine until it has had enough. What is `own` is imported from last, and only by the user's functions."""
     _leave_signals_to_the_trainer()
     lanes = int(sys.argv[sys.argv.index("--lanes") + 1])
-    from ._worker_lane import Lane, Process
+    from ._worker.lane import Lane, Process
 
     process = Process(lanes)
     code = 0

@@ -1,0 +1,1 @@
+"""What a batch is made of: arrays, text and objects over the memory of the engine."""

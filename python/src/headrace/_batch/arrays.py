@@ -1,0 +1,212 @@
+"""Batches as arrays over the engine's memory."""
+
+from __future__ import annotations
+
+import importlib
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from ..errors import HeadraceError, RecipeError
+from . import text as texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .._client.memory import Lease
+    from .cuda import Pins
+    from .format import Format
+
+    Batch = dict[str, Any]
+
+_TYPES = {
+    "bool": "|b1",
+    "uint8": "|u1",
+    "int8": "|i1",
+    "uint16": "<u2",
+    "int16": "<i2",
+    "uint32": "<u4",
+    "int32": "<i4",
+    "uint64": "<u8",
+    "int64": "<i8",
+    "float16": "<f2",
+    "bfloat16": "<u2",  # and then viewed as what it is, where NumPy has been taught to
+    "float32": "<f4",
+    "float64": "<f8",
+}
+_asarray = numpy.asarray
+
+
+class Layout:
+    """Where the fields lie in a slot."""
+
+    def __init__(self, fields: list[dict[str, Any]], whole: bool = False) -> None:
+        self._whole = whole  # fields are those of the whole batch, and no row has one
+        self._names = [field["name"] for field in fields]
+        self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
+        self._beside: list[str] = []  # text and objects, which do not lie in the slot
+        self._objects: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "object")
+        self.dtypes = {field.get("dtype") for field in fields}
+        self.bfloat16s = tuple(field["name"] for field in fields if field.get("dtype") == "bfloat16")
+        self._bfloat16 = _bfloat16() if self.bfloat16s else None
+        for field in fields:
+            if field["kind"] in ("text", "object"):
+                self._beside.append(field["name"])
+            elif field["kind"] == "tensor" and field["dtype"] in _TYPES:
+                self._tensors.append((field["name"], field.get("offset", 0), _TYPES[field["dtype"]], tuple(field.get("shape") or ())))
+            else:
+                what = field.get("dtype") or field["kind"]
+                raise RecipeError(f"headrace: field {field['name']!r}: NumPy has no type for {what}")
+        unknown = sum(shape.count(-1) for _, _, _, shape in self._tensors)
+        self.extents = Struct(f"<{unknown}I")  # those that a batch brings: they stand in the place of -1 in its shapes
+        self._in_order = self._names == [name for name, *_ in self._tensors] + self._beside
+
+    def batch(self, lease: Lease, address: int, rows: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
+        """The fields of a batch whose slot lies at an address; `packed` has its texts and objects."""
+        if self._whole:
+            return self._whole_batch(lease, address, extents, packed)
+        batch: Batch = {}
+        for name, offset, typestr, shape in self._known(extents) if extents else self._tensors:
+            lease.__array_interface__ = {
+                "version": 3,
+                "typestr": typestr,
+                "shape": (rows, *shape),
+                "data": (address + offset, False),
+            }
+            batch[name] = _asarray(lease)
+        if self._bfloat16 is not None:
+            for name in self.bfloat16s:
+                batch[name] = batch[name].view(self._bfloat16)
+        if self._beside:
+            if self._objects:
+                self._unpack(batch, packed, rows)
+            else:
+                batch.update(zip(self._beside, texts.split(bytes(packed), rows, len(self._beside))))
+            if not self._in_order:
+                batch = {name: batch[name] for name in self._names}
+        return batch
+
+    def _whole_batch(self, lease: Lease, address: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
+        """The fields of a batch that is made whole: they lie one behind the other."""
+        batch: Batch = {}
+        at = address
+        for name, _, typestr, shape in self._known(extents):
+            lease.__array_interface__ = {"version": 3, "typestr": typestr, "shape": shape, "data": (at, False)}
+            array = _asarray(lease)
+            at += -(-array.nbytes // 64) * 64
+            batch[name] = array.view(self._bfloat16) if self._bfloat16 is not None and name in self.bfloat16s else array
+        beside: Batch = {}
+        self._unpack(beside, packed, 1)
+        batch.update((name, values[0]) for name, values in beside.items())
+        return {name: batch[name] for name in self._names}
+
+    def _unpack(self, batch: Batch, packed: memoryview, rows: int) -> None:
+        """Add texts and objects. The arrays in these have memory of their own."""
+        offsets = Struct(f"<{rows + 1}I")
+        for name in self._beside:
+            ends = offsets.unpack_from(packed)
+            values = packed[offsets.size : offsets.size + ends[-1]]
+            if name in self._objects:
+                batch[name] = [_object(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
+            else:
+                batch[name] = texts.Texts(bytes(packed[: offsets.size + ends[-1]]), rows)
+            packed = packed[offsets.size + ends[-1] :]
+
+    def _known(self, extents: tuple[int, ...]) -> list[tuple[str, int, str, tuple[int, ...]]]:
+        left = iter(extents)
+        return [(name, at, kind, tuple(next(left) if n < 0 else n for n in shape)) for name, at, kind, shape in self._tensors]
+
+
+def _object(name: str, row: int, data: memoryview) -> Any:
+    from .objects import unpickle
+
+    try:
+        return unpickle(data, own=True)
+    except Exception as error:
+        text = f"headrace: the object {name!r} in row {row} of the next batch cannot be unpickled here: {type(error).__name__}: {error}"
+        raise HeadraceError(f"{text}; the batch stays the next one") from error
+
+
+def _bfloat16() -> Any:
+    """NumPy's type for bfloat16, which the package ml_dtypes brings; None without it."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return ml_dtypes.bfloat16
+
+
+def load(format: Format) -> None:
+    """Import what a format needs: while the engine lists the source, not after it."""
+    if format.name != "numpy":
+        importlib.import_module(format.name)
+
+
+def pins(format: Format) -> Pins | None:
+    """What pins the engine's memory for a GPU; None where that is not asked for, or cannot be."""
+    if not format.pin_memory and format.device is None:
+        return None
+    from . import cuda
+
+    return cuda.pins(format)
+
+
+def converter(format: Format, layout: Layout) -> Callable[[Batch], Batch] | None:
+    """What turns NumPy's arrays into those of another framework, over the same memory."""
+    if format.name == "numpy":
+        return None
+    return _to_torch(format, layout) if format.name == "torch" else _to_jax(layout)
+
+
+def _to_torch(format: Format, layout: Layout) -> Callable[[Batch], Batch]:
+    import torch
+
+    if "uint16" in layout.dtypes and not hasattr(torch, "uint16"):
+        raise RecipeError(
+            f"headrace: to('torch'): PyTorch {torch.__version__} has no uint16, which came with 2.3;"
+            " decode to uint8, or make floating point of it by normalize"
+        )
+    bfloat16s = frozenset(layout.bfloat16s)
+
+    def tensor(name: str, value: Any) -> Any:
+        if not isinstance(value, numpy.ndarray):
+            return value
+        if name in bfloat16s:  # PyTorch takes no array of this type, whatever it is called
+            return torch.from_numpy(value.view(numpy.int16)).view(torch.bfloat16)
+        return torch.from_numpy(value)
+
+    def to_torch(batch: Batch) -> Batch:
+        return {name: tensor(name, value) for name, value in batch.items()}
+
+    if format.device is None:
+        return to_torch
+    try:
+        device = torch.empty(0, device=format.device).device
+    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise RecipeError(f"headrace: to({format!r}): PyTorch has no such device: {why}") from None
+
+    def to_device(batch: Batch) -> Batch:
+        # A GPU reads pinned memory after this has returned; _cuda sees to it that it is not filled anew before.
+        goes_on = device.type == "cuda"
+        tensors = to_torch(batch).items()
+        return {name: value.to(device, non_blocking=goes_on) if isinstance(value, torch.Tensor) else value for name, value in tensors}
+
+    return to_device
+
+
+def _to_jax(layout: Layout) -> Callable[[Batch], Batch]:
+    import jax
+    import ml_dtypes  # on which JAX depends
+
+    # Not jax.numpy.asarray, which copies.
+    device_put, bfloat16s = jax.device_put, layout.bfloat16s
+
+    def to_jax(batch: Batch) -> Batch:
+        arrays = {name: value for name, value in batch.items() if isinstance(value, numpy.ndarray)}
+        for name in bfloat16s:
+            arrays[name] = arrays[name].view(ml_dtypes.bfloat16)
+        return {**batch, **device_put(arrays)}
+
+    return to_jax

@@ -1,0 +1,52 @@
+"""What batches consist of: arrays of which framework, in which memory."""
+
+from __future__ import annotations
+
+from ..errors import RecipeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_NAMES = ("numpy", "torch", "jax")
+
+
+class Format:
+    """What `to` was told."""
+
+    __slots__ = ("device", "name", "pin_memory")
+
+    def __init__(self, name: str, pin_memory: bool = False, device: Any = None) -> None:
+        self.name = name
+        self.pin_memory = pin_memory
+        self.device = device  # whatever torch.device takes; None: the memory that the engine has filled
+
+    def arguments(self) -> dict[str, Any]:
+        """What `to` was given, but for defaults."""
+        device = None if self.device is None else str(self.device)
+        given = {"format": self.name, "pin_memory": self.pin_memory or None, "device": device}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Format):
+            return NotImplemented
+        return (self.name, self.pin_memory, self.device) == (other.name, other.pin_memory, other.device)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        name, *options = self.arguments().items()
+        return ", ".join([repr(name[1]), *(f"{option}={value!r}" for option, value in options)])
+
+
+NUMPY = Format("numpy")
+
+
+def check(name: str, pin_memory: bool, device: Any) -> Format:
+    """The format, if there is one of that name that can be had so."""
+    if name not in _NAMES:
+        raise RecipeError(f"headrace: to({name!r}): takes {', '.join(map(repr, _NAMES[:-1]))} or {_NAMES[-1]!r}")
+    for option, value in (("pin_memory", pin_memory or None), ("device", device)):
+        if value is not None and name != "torch":
+            raise RecipeError(f"headrace: to({name!r}, {option}={value!r}): only tensors of 'torch' take {option}")
+    return Format(name, bool(pin_memory), device)

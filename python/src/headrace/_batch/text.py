@@ -1,0 +1,95 @@
+"""Text fields of a batch: decoded when they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from struct import Struct
+from typing import overload
+
+from ..errors import NoSuchRow
+
+_PAIR = Struct("<II")
+_ONE = Struct("<I")
+
+
+class Texts(Sequence[str]):
+    """The texts of one field, a `str` per row, decoded when it is read.
+
+    It compares equal to any sequence of the same texts. Bytes that are not UTF-8, as in some file names, become surrogate
+    escapes: `os.fsencode` gives the name back, byte by byte. `Texts(["a", "b"])` makes one of any texts, as
+    frameworks do that rebuild the batches they pass on.
+    """
+
+    __slots__ = ("_packed", "_rows", "_start", "_text")
+
+    def __init__(self, packed: bytes | Iterable[str], rows: int = 0, start: int = 0) -> None:
+        if not isinstance(packed, bytes):
+            packed, rows = _pack(packed)
+        self._packed = packed  # at start: rows + 1 offsets, then the texts
+        self._rows = rows
+        self._start = start
+        self._text = start + 4 * (rows + 1)
+
+    def _end(self) -> int:
+        """Where the next field starts in the packed bytes."""
+        (size,) = _ONE.unpack_from(self._packed, self._start + 4 * self._rows)
+        return self._text + int(size)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self._at(i) for i in range(*index.indices(self._rows))]
+        i = index.__index__()
+        if i < 0:
+            i += self._rows
+        if not 0 <= i < self._rows:
+            raise NoSuchRow(f"row {index} of a batch of {self._rows}")
+        return self._at(i)
+
+    def _at(self, i: int) -> str:
+        begin, end = _PAIR.unpack_from(self._packed, self._start + 4 * i)
+        return self._packed[self._text + begin : self._text + end].decode("utf-8", "surrogateescape")
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._at, range(self._rows))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(other) == self._rows and all(a == b for a, b in zip(self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:3]))
+        return f"<{self._rows} texts: {shown}{', …' if self._rows > 3 else ''}>"
+
+    def __reduce__(self) -> tuple[type[Texts], tuple[bytes, int]]:
+        return Texts, (self._packed[self._start : self._end()], self._rows)
+
+
+Texts.__module__ = "headrace"
+
+
+def _pack(texts: Iterable[str]) -> tuple[bytes, int]:
+    """Texts as a BATCH frame has them, and how many they are."""
+    encoded = [text.encode("utf-8", "surrogateescape") for text in texts]
+    ends = accumulate(map(len, encoded), initial=0)
+    return b"".join([*map(_ONE.pack, ends), *encoded]), len(encoded)
+
+
+def split(packed: bytes, rows: int, fields: int) -> list[Texts]:
+    """The text fields of a batch, one at least, from the end of its BATCH frame (docs/protocol.md)."""
+    texts = [Texts(packed, rows)]
+    while len(texts) < fields:
+        texts.append(Texts(packed, rows, texts[-1]._end()))
+    return texts

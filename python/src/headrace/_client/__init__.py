@@ -1,0 +1,1 @@
+"""The engine as this process sees it: its process, connections, sessions, shared memory and end."""

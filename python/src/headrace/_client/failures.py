@@ -1,0 +1,41 @@
+"""ERROR frames as exceptions."""
+
+from __future__ import annotations
+
+import json
+
+from .. import errors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_KINDS: dict[str, type[errors.HeadraceError]] = {
+    "protocol": errors.ProtocolError,
+    "recipe": errors.RecipeError,
+    "source": errors.SourceError,
+    "held": errors.HeldBatches,
+    "short": errors.EpochTooShort,
+    "memory": errors.MemoryRefused,
+    "internal": errors.EngineFailed,
+}
+_WHERE = ("stage", "source", "key", "index", "epoch", "position", "remote_type", "remote_message", "remote_traceback")
+_OF_SAMPLES: dict[str, type[errors.SampleError]] = {"sample": errors.SampleError, "budget": errors.TooManyErrors}
+
+
+def parse(payload: bytes) -> tuple[str, errors.HeadraceError]:
+    """The code of an ERROR frame, and the exception to raise."""
+    told: dict[str, Any] = json.loads(payload)
+    code, message = told["code"], told["message"]
+    if code in _OF_SAMPLES:
+        where = {name: told.get(name) for name in _WHERE} | {"output": told.get("output", [])}
+        return code, _OF_SAMPLES[code](message, **where)
+    return code, _KINDS.get(code, errors.EngineFailed)(message)
+
+
+def again(error: errors.HeadraceError) -> errors.HeadraceError:
+    """The same error, to be raised once more. One that is kept is not raised itself: its traceback would keep whoever keeps it."""
+    fresh = type(error)(*error.args)
+    fresh.__dict__.update(error.__dict__)
+    fresh.__cause__ = error.__cause__
+    return fresh

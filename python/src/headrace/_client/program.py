@@ -1,0 +1,25 @@
+"""Where the engine's program is."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import EngineNotFound
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def find_program() -> str:
+    """The path of the engine: inside this package, or, for development, where HEADRACE_ENGINE says."""
+    program = os.environ.get("HEADRACE_ENGINE")
+    if program:
+        if not os.path.isfile(program):
+            raise EngineNotFound(f"headrace: HEADRACE_ENGINE is {program!r}: there is no such file")
+        return os.path.abspath(program)
+    program = os.path.join(PACKAGE, "_bin", "headrace")
+    if not os.path.isfile(program):
+        raise EngineNotFound(
+            f"headrace: this package has no engine at {program}: it was not built by `pip install ./python`."
+            " In a source tree, `make build` puts it there; or set HEADRACE_ENGINE to a built one"
+        )
+    return program

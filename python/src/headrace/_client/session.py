@@ -1,0 +1,307 @@
+"""A session: one loader's conversation with an engine, from OPEN to the end of either."""
+
+from __future__ import annotations
+
+import json
+import select
+import warnings
+from struct import Struct
+
+from .._report.tracebacks import outside
+from ..errors import HeadraceWarning, MemoryRefused, ProtocolError
+from . import failures, frames, log
+from .memory import Return, Segment, sweep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._batch.cuda import Pins
+    from .crash import Death
+    from .engine import Connection
+
+_CLOSING = 5.0  # seconds that an engine has for its last statistics
+_NEXT = Struct("<IHHIIIIII")  # a frame's header and NEXT's fixed part
+_BATCH_BEGIN = Struct("<IIII")
+
+
+class Gone(Exception):
+    """The engine has died, and everything that it had sent was read."""
+
+
+def warn(payload: bytes) -> None:
+    """Give a NOTE frame's warning."""
+    warnings.warn(f"headrace: {json.loads(payload)['message']}", HeadraceWarning, stacklevel=outside())
+
+
+class Session:
+    """Sends what a loader wants and waits for what comes."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        recipe: dict[str, Any],
+        config: dict[str, Any],
+        state: dict[str, Any] | None = None,
+        serial_until: dict[str, Any] | None = None,
+        replay: int | None = None,
+        python: dict[str, Any] | None = None,
+        preview: dict[str, Any] | None = None,
+    ) -> None:
+        self.connection = connection
+        self.channel = connection.channel
+        self.stream = 1
+        self.segments: dict[int, Segment] = {}
+        self.leases: dict[bytes, Return] = {}  # by token
+        self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
+        self.unwanted: list[bytes] = []  # tokens of slots that were never leased
+        self.pins: Pins | None = None  # where a GPU copies from slots
+        self.copied: list[tuple[Any, list[bytes]]] = []  # tokens of slots that were let go, by what happens when they were copied
+        self.taken = 0  # batches of this stream since the last NEXT
+        self.notes: list[bytes] = []  # that had come, and nobody had read, when the session was finished
+        self.tracing = False  # a trace is being written
+        self.trace_path = ""  # of the last one
+        self.traced: dict[str, Any] | None = None  # what became of the last one that was
+        self._dead = False  # the engine; what it had sent may still be to be read
+        self._choked = False  # the poller looks for room to send, too
+        self._poller = select.poll()
+        self._poller.register(self.channel.fd, select.POLLIN)
+        self._poller.register(connection.engine.pidfd, select.POLLIN)
+        self._asked = 0  # for statistics
+        opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
+        self._has_workers = python is not None
+        if python is not None:
+            opening["python"] = python
+        self._send_json(frames.OPEN if preview is None else frames.PREVIEW, {**opening, **(preview or {})})
+
+    def opened(self) -> dict[str, Any]:
+        """Wait for OPENED."""
+        told: dict[str, Any] = json.loads(self._begun(frames.OPENED))
+        return told
+
+    def previewed(self) -> bytes:
+        """Wait for PREVIEWED."""
+        return self._begun(frames.PREVIEWED)
+
+    def _begun(self, wanted: int) -> bytes:
+        """Wait for the frame that answers the session's first one."""
+        while True:
+            frame = self.channel.peek()
+            if frame is None:
+                try:
+                    self.wait()
+                except Gone:
+                    self._raise_refusal()
+                    raise
+                continue
+            kind, _, buffer, start, end = frame
+            payload = bytes(buffer[start:end])
+            self.channel.skip(end)
+            if kind == wanted:
+                return payload
+            if kind == frames.ERROR:
+                raise failures.parse(payload)[1]
+            if kind == frames.NOTE:
+                warn(payload)
+            elif kind == frames.LOG:
+                log.show(payload)
+            else:
+                raise ProtocolError(f"headrace: a frame of kind {kind} came before {wanted}")
+
+    def _raise_refusal(self) -> None:
+        """Raise what the engine said on the control connection before it ended this one."""
+        refusal = self.connection.engine.refusal()
+        if refusal is not None:
+            raise failures.parse(refusal)[1]
+
+    def start(self, state: dict[str, Any]) -> None:
+        """Go on from a state, in a new stream."""
+        self.stream += 1
+        self.taken = 0
+        self._send_json(frames.START, {"state": state})
+
+    def _send_json(self, kind: int, content: dict[str, Any]) -> None:
+        self.channel.send(kind, json.dumps(content, separators=(",", ":")).encode(), self.stream)
+
+    def next(self, flags: int, waited: int = 0) -> None:
+        """Tell the engine what was taken, what is given back, and how many microseconds the loop has waited."""
+        channel, returned, leases = self.channel, self.returned, self.leases
+        n = len(returned)
+        tokens = [ended.token for ended in returned[:n] if ended.token]
+        for token in tokens:
+            leases.pop(token, None)
+        copied = self.copied
+        if self.pins is not None:
+            tokens, copied = self._behind_copies(self.pins, tokens, flags & frames.WAITING)
+        tokens += self.unwanted
+        header = _NEXT.pack(16 + 8 * len(tokens), frames.NEXT, 0, self.stream, channel.out_seq, self.taken, flags, len(tokens), waited)
+        frame = header + b"".join(tokens)
+        # Nothing is called between these lines: see channel.
+        channel.out += frame
+        channel.out_seq = channel.out_seq + 1 & 0xFFFFFFFF
+        self.taken = 0
+        self.copied = copied
+        del returned[:n]
+        del self.unwanted[:]
+        channel.flush()
+
+    def _behind_copies(self, pins: Pins, tokens: list[bytes], wait: int) -> tuple[list[bytes], list[tuple[Any, list[bytes]]]]:
+        """The tokens of slots from which no copy to a GPU reads any more, and the others.
+
+        Who waits for a batch waits for the copies first: the engine may have no other slot to fill.
+        """
+        copied = [*self.copied, (pins.event(), tokens)] if tokens else self.copied
+        done: list[bytes] = []
+        for i, (event, behind) in enumerate(copied):
+            if wait:
+                event.synchronize()
+            elif not event.query():
+                return done, copied[i:]
+            done += behind
+        return done, []
+
+    def map(self, payload: bytes, end: int) -> None:
+        """Take a SEGMENT frame, whose payload ends at `end`."""
+        number, _, slot_bytes, size = frames.SEGMENT_FRAME.unpack(payload)
+        channel = self.channel
+        if not channel.descriptors:
+            if channel.cut:
+                raise MemoryRefused(
+                    "headrace: a batch could not be received: this process has all the descriptors it may have;"
+                    " raise the limit (ulimit -n), or let go of batches and files"
+                )
+            raise ProtocolError(f"headrace: segment {number} came without a descriptor")
+        fd = channel.descriptors[0]
+        segment = Segment(fd, slot_bytes, size)
+        # Nothing is called between these lines: see channel.
+        segment.fds += (fd,)
+        del channel.descriptors[0]
+        self.segments[number] = segment
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        segment.spare_descriptor()
+
+    def give_back(self, payload: bytes, end: int) -> None:
+        """Take a BATCH frame of an older stream, whose payload ends at `end`: nobody wants it."""
+        number, _, _, flags = _BATCH_BEGIN.unpack_from(payload)
+        token, channel, segments = [payload[:8]], self.channel, self.segments
+        # Nothing is called between these lines: see channel.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        self.unwanted += token
+        if flags & frames.ALONE:
+            del segments[number]
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until more has arrived. False: the time is over. Raises Gone once nothing more can come."""
+        channel = self.channel
+        while not channel.ended:
+            if not channel.flush():
+                self._poller.modify(channel.fd, select.POLLIN | select.POLLOUT)
+                self._choked = True
+            elif self._choked:
+                self._poller.modify(channel.fd, select.POLLIN)
+                self._choked = False
+            events = self._poller.poll(None if seconds is None else seconds * 1000)
+            if not events:
+                return False
+            for fd, _ in events:
+                if fd != channel.fd:
+                    self._dead = True
+            if channel.receive():
+                return True
+            if self._dead:
+                break
+        raise Gone
+
+    def statistics(self, loop: dict[str, int], since: dict[str, Any] | None = None, seconds: float | None = None) -> dict[str, Any] | None:
+        """Ask for statistics; None where they do not come in time. Frames that come before them stay to be read.
+
+        The answers are numbered, so that one for which nobody waited any longer is not taken for the next.
+        """
+        self._asked += 1
+        number = self._asked
+        asked: dict[str, Any] = {"number": number, "loop": loop}
+        self._send_json(frames.STATS, asked if since is None else {**asked, "since": since})
+        while True:
+            answer = self._answer(frames.STATISTICS, seconds)
+            if answer is None or answer.pop("number", number) == number:
+                return answer
+
+    def gather(self, states: list[dict[str, Any]]) -> dict[str, Any]:
+        """Ask for the record with which to go on from those of a run of another world size; or `{"error": why there is none}`."""
+        self._send_json(frames.GATHER, {"states": states})
+        answer = self._answer(frames.GATHERED, None)
+        assert answer is not None
+        return answer
+
+    def set_workers(self, stage: str, workers: int) -> dict[str, Any]:
+        """Give a stage another number of workers: the stages as they are now, or `{"error": why nothing has changed}`."""
+        self._send_json(frames.WORKERS, {"stage": stage, "workers": workers})
+        answer = self._answer(frames.STAGES, None)
+        assert answer is not None
+        return answer
+
+    def trace(self, path: str) -> dict[str, Any]:
+        """Have what every worker does written to a file. The answer may be why it cannot be."""
+        self._send_json(frames.TRACE, {"path": path})
+        answer = self._answer(frames.TRACED, None)
+        assert answer is not None
+        if "error" not in answer:
+            self.tracing, self.trace_path, self.traced = True, path, None
+        return answer
+
+    def end_trace(self, seconds: float | None = None) -> dict[str, Any] | None:
+        """Have the file completed: what became of it, or None where that is not heard in time."""
+        self._send_json(frames.TRACE, {"path": None})
+        self.traced = self._answer(frames.TRACED, seconds)
+        self.tracing = False
+        return self.traced
+
+    def finish(self, loop: dict[str, int]) -> dict[str, Any] | None:
+        """End the session in good order: the last statistics, or None where the engine does not give them.
+
+        Args:
+            loop: what the loader's clock says.
+        """
+        try:
+            if self.tracing:
+                self.end_trace(_CLOSING)
+            self._send_json(frames.CLOSE, {"loop": loop})
+            closed = self._answer(frames.CLOSED, _CLOSING)
+            if self._has_workers:
+                self._last_words()
+            return closed
+        except (Gone, ProtocolError):
+            return None
+        finally:
+            self.notes = list(iter(lambda: self.channel.find(frames.NOTE), None))
+            self.drop()
+
+    def _last_words(self) -> None:
+        """Show what workers print when they end, until the engine ends the session."""
+        try:
+            while self.wait(_CLOSING):
+                log.show_waiting(self.channel)
+        except Gone:
+            log.show_waiting(self.channel)
+
+    def _answer(self, kind: int, seconds: float | None) -> dict[str, Any] | None:
+        while True:
+            payload = self.channel.find(kind)
+            if payload is not None:
+                log.show_waiting(self.channel)  # else they would gather where nobody calls next()
+                answer: dict[str, Any] = json.loads(payload)
+                return answer
+            if not self.wait(seconds):
+                return None
+
+    def death(self) -> Death:
+        """How the engine ended."""
+        return self.connection.engine.death()
+
+    def drop(self) -> None:
+        """End the session; mappings that leases hold stay. May be called again."""
+        self.segments = {}
+        self.connection.close()
+        sweep()

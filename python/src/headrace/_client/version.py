@@ -1,0 +1,83 @@
+"""Which release this package is, and which engine it has.
+
+The version stands in the engine's sources alone. Beside them it is read from there; building a wheel writes it into _release.py.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .program import PACKAGE, find_program
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+_PATIENCE = 30.0  # seconds that a program has to say what it is
+
+
+def _find() -> str:
+    try:
+        with open(os.path.join(PACKAGE, *[os.pardir] * 3, "internal", "version", "version.go"), encoding="utf-8") as source:
+            return source.read().split('const Version = "')[1].split('"')[0]
+    except (FileNotFoundError, NotADirectoryError):
+        from .._release import VERSION  # type: ignore[import-not-found, unused-ignore]  # made by build_engine.py
+
+        return str(VERSION)
+
+
+__version__ = _find()
+
+
+class VersionInfo(dict[str, "Any"]):
+    """What the engine says about itself: a plain dict, which prints for people.
+
+    `info["version"]` and `info["commit"]` are those it was built from. `info["features"]` says what decodes and writes each format
+    (`"decoders"`, `"encoders"`), which instructions work on pixels on this machine (`"kernels"`), and whether it has C in it (`"cgo"`)
+    and the memory checks of debug builds (`"debug"`). `info["program"]` is the engine's path, `info["package"]` the version of this
+    package: `headrace.__version__`.
+    """
+
+    def __str__(self) -> str:
+        features = self["features"]
+        decoders = " ".join(f"{format}={name}" for format, name in sorted(features["decoders"].items()))
+        return (
+            f"headrace {self['package']}, engine {self['version']} (commit {self['commit']}, {self['platform']}, {self['go']})"
+            f" at {self['program']}\npixels: {features['kernels'] or 'plain Go'}; decoders: {decoders}"
+        )
+
+
+VersionInfo.__module__ = "headrace"
+
+
+def version_info() -> VersionInfo:
+    """Ask the engine which one it is: its version, the commit it was built from, and what is linked into it.
+
+    Starts the engine's program for some milliseconds. What it prints belongs into reports of bugs.
+    """
+    import json
+    import subprocess
+
+    from ..errors import EngineFailed, EngineNotFound
+
+    program = find_program()
+    try:
+        done = subprocess.run([program, "version", "--json"], capture_output=True, text=True, timeout=_PATIENCE, check=False)
+    except OSError as error:
+        raise EngineNotFound(f"headrace: the engine {program} may not be executed: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise EngineFailed(f"headrace: {program} version --json: no answer within {error.timeout:g} s") from error
+    try:
+        told = json.loads(done.stdout) if done.returncode == 0 else None
+    except ValueError:
+        told = None
+    if not isinstance(told, dict) or "features" not in told:
+        said = (done.stderr or done.stdout).strip()[-500:]
+        raise EngineFailed(
+            f"headrace: {program} is no engine of this release: version --json ended with {done.returncode} and said {said!r}"
+        )
+    return VersionInfo(package=__version__, program=program, **told)
+
+
+version_info.__module__ = "headrace"

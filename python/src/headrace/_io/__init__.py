@@ -1,0 +1,1 @@
+"""What `headrace.io` is made of."""

@@ -1,0 +1,1 @@
+"""A loader, and what it can tell: statistics, traces, profiles, previews, replays."""

@@ -1,0 +1,109 @@
+"""Steps with `where="main"`: functions of batches, which the program's own loop calls."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+from .._recipe.checks import takes_rng
+from .._recipe.functions import Function
+from ..errors import FunctionFailed, HeadraceError
+
+_SHOWN = 3  # keys of a batch that an error names
+
+
+class _Step(NamedTuple):
+    name: str  # of the function
+    function: Any
+    fields: list[str] | None
+    to: list[str] | None
+    draws: str | None  # the name by which its random numbers are drawn; None: it takes none
+    close: Any  # of the object that was made of a class
+
+
+class MainSteps:
+    """What is done with a batch before the loop gets it."""
+
+    def __init__(self, steps: list[dict[str, Any]], seed: int, rank: int) -> None:
+        self._seed, self._rank = seed, rank
+        self._steps: list[_Step] = []
+        try:
+            for i, step in enumerate(steps, 1):
+                self._steps.append(_step(step["map"], "main" if i == 1 else f"main_{i}"))
+        except BaseException:
+            self.close()
+            raise
+
+    def __call__(self, batch: Any, epoch: int, number: int) -> Any:
+        """What the steps make of a batch. Their errors are their own, with a note that names the batch."""
+        made = dict(batch)
+        for step in self._steps:
+            try:
+                made = self._do(step, made, epoch, number)
+            except StopIteration as error:
+                text = f"headrace: {step.name} raised StopIteration, which would have ended the loop as if there were no more batches"
+                wrong = FunctionFailed(text)
+                _note(wrong, f"headrace: {step.name} was given batch {number} of epoch {epoch}{_keys(batch)}")
+                raise wrong from error
+            except Exception as error:
+                _note(error, f"headrace: {step.name} was given batch {number} of epoch {epoch}{_keys(batch)}")
+                raise
+        return made
+
+    def _do(self, step: _Step, made: Any, epoch: int, number: int) -> Any:
+        more = {} if step.draws is None else {"rng": self._generator(epoch, number, step.draws)}
+        if step.fields is None:
+            return step.function(made, **more)
+        missing = [name for name in step.fields if not hasattr(made, "keys") or name not in made]
+        if missing:
+            there = list(made) if hasattr(made, "keys") else type(made).__name__
+            raise HeadraceError(f"headrace: {step.name} takes the field {missing[0]!r}, but the batch has {there}")
+        results = step.function(*(made[name] for name in step.fields), **more)
+        to = step.to or step.fields
+        if len(to) == 1:
+            return {**made, to[0]: results}
+        if not isinstance(results, (tuple, list)) or len(results) != len(to):
+            raise HeadraceError(f"headrace: {step.name} returned {type(results).__name__}: takes a tuple of {len(to)}, for {', '.join(to)}")
+        return {**made, **dict(zip(to, results))}
+
+    def _generator(self, epoch: int, number: int, draws: str) -> Any:
+        """Random numbers that are the same whenever this batch is made."""
+        import numpy
+
+        text = f"{self._seed} {self._rank} {epoch} {number} {draws}"
+        key = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "little")
+        return numpy.random.Generator(numpy.random.Philox(key=key))
+
+    def close(self) -> None:
+        """Let objects that were made of classes end. May be called again."""
+        steps, self._steps = self._steps, []
+        for step in steps:
+            if step.close is not None:
+                step.close()
+
+
+def _step(args: dict[str, Any], draws: str) -> _Step:
+    function: Function = args["function"]
+    call, close = function.value, None
+    random = takes_rng(call)
+    if isinstance(call, type):
+        call = call()
+        close = getattr(call, "close", None)
+    return _Step(repr(function), call, args.get("fields"), args.get("to"), draws if random else None, close)
+
+
+def _keys(batch: dict[str, Any]) -> str:
+    keys = batch.get("key")
+    if keys is None or isinstance(keys, str) or not hasattr(keys, "__len__"):
+        return ""  # what a function has made of them
+    named = ", ".join(map(repr, keys[:_SHOWN]))
+    return f": {named}{f', … {len(keys)} in all' if len(keys) > _SHOWN else ''}"
+
+
+def _note(error: Exception, text: str) -> None:
+    """What `add_note` does, which came with Python 3.11."""
+    notes = getattr(error, "__notes__", None)
+    try:
+        error.__notes__ = [*(notes or ()), text]  # type: ignore[attr-defined]
+    except AttributeError:
+        pass  # an exception of C that takes no attributes

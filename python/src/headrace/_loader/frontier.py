@@ -1,0 +1,244 @@
+"""State records: where a run stands, and whose run it is."""
+
+from __future__ import annotations
+
+import json
+from operator import index
+
+from ..errors import StateMismatch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Place = tuple[int, str, int, tuple[int, ...]]  # of one sample: epoch, source, position, output
+
+_PLACE = ("batches", "sources", "merges", "parts", "aggregates", "dropped", "replaced", "errors")  # what BATCH brings of a record
+
+_EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "aggregates": {}, "dropped": 0, "replaced": 0, "errors": {}}
+_EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [], "done": []}
+
+_EXPLAINED = {
+    "version": "the form of states has changed",
+    "order": "the order of samples is computed by another algorithm, so some samples would come twice and others never",
+    "recipe": "it was saved by another pipeline, or with other seeds",
+}
+_SAME_ORDER = (1,)  # versions whose samples come as they do now, and draw the same but for outputs of flat_map and aggregate
+_OF_A_RANK = ("world_size", "rank", "epoch", "sources")
+
+
+class Frontier:
+    """A place between two batches: what lies before it was given out or lost."""
+
+    __slots__ = ("epoch", "inside", "place")
+
+    def __init__(self, epoch: int, place: bytes = b"", inside: bool = False) -> None:
+        self.epoch = epoch
+        self.place = place  # JSON, as BATCH brings it; empty: the beginning of the epoch
+        self.inside = inside  # a loop has taken batches of this epoch, and there are more
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Frontier:
+        """The place that a record names."""
+        return cls(state["epoch"], json.dumps({key: state[key] for key in _PLACE if key in state}).encode())
+
+
+class Identity:
+    """What a run must have in common with the one whose state it takes, and whose record is its own."""
+
+    def __init__(self, beginning: dict[str, Any], makes: bool) -> None:
+        self._makes = makes  # several samples of one, or one of several
+        self._keys = {key: value for key, value in beginning.items() if key not in _PLACE and key != "quarantine"}
+        self._beginning = json.dumps({key: beginning[key] for key in _PLACE if key in beginning}).encode()
+        self._samples = {name: source["samples"] for name, source in beginning["sources"].items()}
+
+    def place(self, frontier: Frontier) -> dict[str, Any]:
+        """What a record says of a place."""
+        place: dict[str, Any] = json.loads(frontier.place or self._beginning)
+        return place
+
+    def record(self, frontier: Frontier, lost: Iterable[Place], quarantine: list[int]) -> dict[str, Any]:
+        """The state record of this run at a place.
+
+        It has all keys, whatever they hold: checkpoint libraries read what the record has that is there when they load.
+        """
+        place = {**_EMPTY, **self.place(frontier)}
+        sources = place["sources"] = {name: {**_EMPTY_SOURCE, **source} for name, source in place["sources"].items()}
+        for source in sources.values():
+            source["lost"] = []
+        for name, position in {(name, position) for epoch, name, position, _ in lost if epoch == frontier.epoch}:
+            if _counts(sources[name], position):
+                sources[name]["lost"].append(position)
+        for source in sources.values():
+            source["lost"].sort()
+        return {**self._keys, "epoch": frontier.epoch, **place, "quarantine": list(quarantine)}
+
+    def plain(self, state: Any) -> dict[str, Any]:
+        """A state with what this run reads of it, as JSON has it: NumPy's numbers are plain ones, and nothing is shared."""
+        return plain(state, {*self._keys, *_PLACE, "decoder", "quarantine", *_OF_A_RANK})
+
+    def own(self, state: dict[str, Any]) -> bool:
+        """Whether a record is of this rank in this world size."""
+        return all(state[key] == self._keys[key] for key in ("world_size", "rank"))
+
+    def check(self, state: dict[str, Any]) -> list[str]:
+        """Raise StateMismatch where going on from a state would be a guess; the return value is what to warn of."""
+        if state.get("version") in (None, self._keys["version"]):
+            check_keys(state)
+        for key, why in _EXPLAINED.items():
+            if state.get(key) != self._keys[key] and not (key == "order" and state.get(key) in _SAME_ORDER):
+                raise _mismatch(f"{key} is {state.get(key)!r}, this loader's is {self._keys[key]!r}: {why}")
+        check_place(state)
+        try:
+            theirs = {name: source["samples"] for name, source in state["sources"].items()}
+        except (AttributeError, KeyError, TypeError):
+            raise StateMismatch("headrace: this is no state of a loader: its sources are not those of one") from None
+        if theirs != self._samples:
+            raise _mismatch(f"samples are {theirs}, this loader's are {self._samples}: the sources have other numbers of samples")
+        warnings = []
+        if self._makes and state["order"] != self._keys["order"]:
+            warnings.append(
+                "headrace: the state was saved before each output of flat_map and aggregate had random numbers of its own:"
+                " random steps after these draw others from here on"
+            )
+        if state.get("decoder") != self._keys.get("decoder"):
+            warnings.append(
+                f"headrace: the state was saved with the decoder {state.get('decoder')!r}, this run has {self._keys.get('decoder')!r}:"
+                " pixels may differ by a few levels from here on"
+            )
+        return warnings
+
+
+def together(states: list[dict[str, Any]]) -> None:
+    """Raise StateMismatch where states are not one for each rank of one world. Where these stood, the engine compares."""
+    if not states:
+        return
+    worlds = sorted({state["world_size"] for state in states})
+    if len(worlds) > 1:
+        raise StateMismatch(f"headrace: the states are of different runs: world_size is {worlds[0]} in one and {worlds[1]} in another")
+    ranks = [state["rank"] for state in states]
+    twice = next((rank for rank in ranks if ranks.count(rank) > 1), None)
+    if twice is not None:
+        raise StateMismatch(f"headrace: there are two states of rank {twice}: give the one that the run is to go on from")
+    if not 0 <= min(ranks) <= max(ranks) < worlds[0]:
+        raise StateMismatch(f"headrace: there is a state of rank {max(ranks)}, and the world_size is {worlds[0]}")
+
+
+def plain(state: Any, read: Iterable[str]) -> dict[str, Any]:
+    """These keys of a state, as JSON has them: NumPy's numbers are plain ones, and nothing is shared."""
+    try:
+        items = dict(state.items())
+    except (AttributeError, TypeError, ValueError):
+        raise _none(f"it is {_short(state)}: takes what state_dict() gave") from None
+    return {key: _plain(key, value) for key, value in items.items() if key in read and value is not None}
+
+
+def whole(state: Any) -> dict[str, Any]:
+    """A state for an engine that is yet to be opened, with all that a record may have; the engine says whether it fits."""
+    found = plain(state, {*_EXPLAINED, *_OF_A_RANK, *_PLACE, "decoder", "in_step", "quarantine"})
+    check_keys(found)
+    check_place(found)
+    return found
+
+
+def _mismatch(what: str) -> StateMismatch:
+    return StateMismatch(f"headrace: the state does not fit: its {what}")
+
+
+def _none(why: str) -> StateMismatch:
+    return StateMismatch(f"headrace: this is no state of a loader: {why}")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}…"
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value as JSON has it; keys that say None are left out."""
+    if hasattr(value, "tolist"):  # NumPy's, PyTorch's
+        value = value.tolist()
+    if isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(name, item) for item in value]
+    if hasattr(value, "items"):
+        if not all(isinstance(key, str) for key in value):
+            raise _none(f"its {name} has keys that are no text")
+        return {key: _plain(key, item) for key, item in value.items() if item is not None}
+    try:
+        return index(value)
+    except TypeError:
+        raise _none(f"its {name} is {_short(value)}: takes whole numbers, text, and lists and mappings of them") from None
+
+
+def check_keys(state: dict[str, Any]) -> None:
+    """Raise StateMismatch where something is missing that every record has."""
+    missing = [key for key in (*_EXPLAINED, *_OF_A_RANK) if key not in state]
+    if missing:
+        raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
+
+
+def check_place(state: dict[str, Any]) -> None:
+    """Raise StateMismatch where a plain record has something that cannot be."""
+    for key in ("epoch", "batches", "replaced"):
+        _check_count(key, state.get(key, 0))
+    dropped = state.get("dropped", 0)
+    _check_count("dropped", abs(dropped) if type(dropped) is int else dropped)  # below 0 where several samples were made of one
+    _check_list("quarantine", state.get("quarantine", []))
+    for key in ("sources", "merges"):
+        places = state.get(key, {})
+        if not isinstance(places, dict) or not all(isinstance(place, dict) for place in places.values()):
+            raise _none(f"its {key} are {_short(places)}: takes places by name")
+        for place in places.values():
+            for count in ("samples", "position", "low"):
+                _check_count(count, place.get(count, 0))
+            for several in ("lost", "open"):
+                _check_list(several, place.get(several, []))
+            for several in ("ahead", "done"):
+                _check_list(several, place.get(several, []), ranges=True)
+    aggregates = state.get("aggregates", {})
+    if not isinstance(aggregates, dict) or not all(isinstance(memory, dict) for memory in aggregates.values()):
+        raise _none(f"its aggregates are {_short(aggregates)}: takes what they remember by stage")
+    for stage, memory in aggregates.items():
+        _check_count(f"number of groups of {stage}", memory.get("groups", 0))
+        if not isinstance(memory.get("state", ""), str):
+            raise _none(f"its aggregate {stage} remembers {_short(memory['state'])}: takes text")
+    errors = state.get("errors", {})
+    if not isinstance(errors, dict):
+        raise _none(f"its errors are {_short(errors)}: takes numbers by stage")
+    for stage, count in errors.items():
+        _check_count(f"number of errors in {stage}", count)
+    parts = state.get("parts", [])
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise _none(f"its parts are {_short(parts)}: takes a list of places")
+
+
+def _check_count(name: str, value: Any) -> None:
+    if type(value) is not int or not 0 <= value <= 1 << 53:  # which every reader of JSON has exactly
+        raise _none(f"its {name} is {_short(value)}: takes a whole number from 0 on")
+
+
+def _check_list(name: str, value: Any, ranges: bool = False) -> None:
+    what = "pairs of whole numbers" if ranges else "whole numbers"
+    if not isinstance(value, list) or (ranges and not all(isinstance(item, list) and len(item) == 2 for item in value)):
+        raise _none(f"its {name} is {_short(value)}: takes a list of {what}")
+    for item in value:
+        for number in item if ranges else [item]:
+            _check_count(name, number)
+
+
+def _counts(source: dict[str, Any], position: int) -> bool:
+    """Whether a place counts a position of its epoch that was lost."""
+    return (
+        position < source["position"]
+        or any(begin <= position < end for begin, end in source.get("ahead", ()))
+        or position in source.get("open", ())
+    )
+
+
+def lost_in(state: dict[str, Any]) -> set[Place]:
+    """The samples that a record counts as lost; which of their outputs it was, it does not say."""
+    epoch = state["epoch"]
+    return {(epoch, name, position, ()) for name, source in state["sources"].items() for position in source.get("lost") or ()}

@@ -1,0 +1,126 @@
+"""A contact sheet: what training would get, to look at."""
+
+from __future__ import annotations
+
+import json
+import os
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._client.engine import manager
+from .._client.session import Gone, Session
+from .._recipe.arguments import _integer
+from .._report.draw import visible
+from ..errors import RecipeError, WrongValue, write_file
+
+if TYPE_CHECKING:
+    from ..pipeline import Path
+
+_LENGTH = Struct("<I")
+_LISTED = 24  # samples that a terminal is told of
+
+
+class PreviewSample(NamedTuple):
+    """One picture of a contact sheet.
+
+    Attributes:
+        key (str): the sample's name; for files the path as given.
+        label (str | None): the name of its class, with the number; None where samples have no labels.
+        error (str | None): why there is no picture: the sample fails. None where there is one.
+    """
+
+    key: str
+    label: str | None
+    error: str | None
+
+
+PreviewSample.__module__ = "headrace"
+
+
+class Preview:
+    """A contact sheet, which `Loader.preview` makes. A notebook shows it; a terminal lists what is on it.
+
+    Attributes:
+        png (bytes): the sheet, a file in PNG.
+        width (int): of the sheet, in pixels.
+        height (int): of the sheet, in pixels.
+        samples (tuple[PreviewSample, ...]): what is on it, in the order of the epoch.
+        epoch (int): of which these are the first samples.
+        samples_per_epoch (int): how many that has; -1 where nobody knows, as of a generator.
+    """
+
+    def __init__(self, png: bytes, told: dict[str, Any], epoch: int) -> None:
+        self.png = png
+        self.width: int = told["width"]
+        self.height: int = told["height"]
+        self.samples = tuple(PreviewSample(s["key"], s.get("label"), s.get("error")) for s in told["samples"])
+        self.epoch = epoch
+        self.samples_per_epoch: int = told["of"]
+
+    def save(self, path: Path) -> str:
+        """Write the sheet to a file, whose name ends in `.png`.
+
+        Returns:
+            The file's absolute path.
+
+        Raises:
+            ValueError: if the name ends otherwise.
+            OSError: if it cannot be written.
+        """
+        name = os.path.abspath(os.fsdecode(path))
+        if not name.lower().endswith(".png"):
+            raise WrongValue(f"headrace: a preview is saved as PNG, and {os.fsdecode(path)!r} does not end in .png")
+        write_file(name, self.png)
+        return name
+
+    def _repr_png_(self) -> bytes:
+        return self.png
+
+    def __repr__(self) -> str:
+        shown, of = f"{len(self.samples):,}", f"{self.samples_per_epoch:,} samples of epoch {self.epoch}"
+        if self.samples_per_epoch < 0:
+            of = f"epoch {self.epoch}"
+        lines = [f'<headrace.Preview: the first {shown} of {of}, {self.width}×{self.height} pixels; .save("sheet.png") writes it>']
+        for number, sample in enumerate(self.samples[:_LISTED], 1):
+            label = f"  {visible(sample.label)}" if sample.label else ""
+            error = f"  fails: {visible(sample.error)}" if sample.error else ""
+            lines.append(f"{number:4}  {visible(sample.key)}{label}{error}")
+        if len(self.samples) > _LISTED:
+            lines.append(f"      … and {len(self.samples) - _LISTED:,} more")
+        return "\n".join(lines)
+
+
+Preview.__module__ = "headrace"
+
+
+def preview(
+    recipe: dict[str, Any],
+    config: dict[str, Any],
+    python: dict[str, Any] | None,
+    n: int,
+    epoch: int,
+    columns: int | None,
+    tile: int | None,
+) -> Preview:
+    """Have the first samples of an epoch drawn, by an engine of its own: what happens there does not touch any loader."""
+    asked: dict[str, Any] = {"samples": _integer("n", n), "epoch": _integer("epoch", epoch)}
+    for name, value, most in (("columns", columns, 10_000), ("tile", tile, 4096)):
+        if value is not None:
+            asked[name] = _integer(name, value)
+            if not 1 <= asked[name] <= most:
+                raise RecipeError(f"headrace: preview({name}={value!r}): takes 1 to {most:,}")
+    if not 1 <= asked["samples"] <= 10_000:
+        raise RecipeError(f"headrace: preview(n={n!r}): takes 1 to 10,000")
+    if asked["epoch"] < 0:
+        raise RecipeError(f"headrace: preview(epoch={epoch!r}): epochs count from 0")
+    asked["title"] = f"the first {asked['samples']:,} samples of epoch {asked['epoch']}"
+    session = Session(manager.connect(alone=True), recipe, config, python=python, preview=asked)
+    try:
+        payload = session.previewed()
+    except Gone:
+        raise session.death().error(session.connection.number) from None
+    finally:
+        session.drop()
+    (size,) = _LENGTH.unpack_from(payload)
+    told = json.loads(payload[_LENGTH.size : _LENGTH.size + size])
+    return Preview(payload[_LENGTH.size + size :], told, asked["epoch"])

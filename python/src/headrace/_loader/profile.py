@@ -1,0 +1,272 @@
+"""Where the time goes: each stage alone, and the program's own step on batches that cost nothing."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import os
+import subprocess
+import sys
+from itertools import cycle, islice
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._client.program import find_program
+from .._recipe.arguments import _integer, _is_several
+from ..errors import EngineFailed, HeadraceError, RecipeError, WrongValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .loader import Loader
+
+
+class Trial(NamedTuple):
+    """What a stage has done alone, with so many workers.
+
+    Attributes:
+        workers (int): how many.
+        items (int): the items that it worked on.
+        seconds (float): how long that took.
+        rate (float): items of its own input a second.
+        samples_per_second (float): samples of the sources a second that this is enough for.
+        mean, p50, p90, p99 (float): seconds that an operation takes; 0 where none was timed by itself.
+    """
+
+    workers: int
+    items: int
+    seconds: float
+    rate: float
+    samples_per_second: float
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+
+
+Trial.__module__ = "headrace"
+
+
+class StageProfile(NamedTuple):
+    """What a stage can do alone.
+
+    Attributes:
+        name (str): the stage, as in `Loader.stats`.
+        kind (str): what it is: source, map, fill, …
+        trials (tuple[Trial, ...]): one for each number of workers.
+    """
+
+    name: str
+    kind: str
+    trials: tuple[Trial, ...]
+
+    @property
+    def best(self) -> Trial:
+        """The trial with the highest rate."""
+        return max(self.trials, key=lambda trial: trial.samples_per_second)
+
+
+StageProfile.__module__ = "headrace"
+
+
+class Profile:
+    """What `Loader.profile` has found; it prints as a table.
+
+    Attributes:
+        items (int): the samples that were worked on.
+        stages (tuple[StageProfile, ...]): from the source on.
+        verdict (str): what limits, in a sentence or two.
+        text (str): that, and the table.
+    """
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.items: int = told["items"]
+        self.stages = tuple(StageProfile(s["name"], s["kind"], tuple(map(_trial, s["trials"]))) for s in told["stages"])
+        self.verdict: str = told["verdict"]
+        self.text: str = told["text"]
+
+    @property
+    def slowest(self) -> StageProfile:
+        """The stage whose best trial is the slowest: the loader cannot be faster."""
+        working = [stage for stage in self.stages if stage.best.samples_per_second > 0]
+        return min(working or self.stages, key=lambda stage: stage.best.samples_per_second)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+Profile.__module__ = "headrace"
+
+
+def _trial(t: dict[str, Any]) -> Trial:
+    times = (t[name] / 1e9 for name in ("mean_ns", "p50_ns", "p90_ns", "p99_ns"))
+    return Trial(t["workers"], t["in"], t["took_ns"] / 1e9, t["rate"], t["source"], *times)
+
+
+def profile(recipe: str, python: dict[str, Any] | None, items: int | None, workers: Sequence[int] | None, fuse: bool | None) -> Profile:
+    """Run `headrace profile` on a recipe, whose functions `python` has."""
+    arguments = [find_program(), "profile", "-", "--json"]
+    if items is not None:
+        arguments += ["--items", str(_integer("items", items))]
+    if workers is not None:
+        workers = workers if _is_several(workers) else (workers,)  # type: ignore[assignment]
+        if len(workers) == 0:
+            raise RecipeError(f"headrace: workers is {workers!r}: takes numbers of workers, such as (1, 2, 4)")
+        arguments += ["--workers", ",".join(str(_integer("workers", n)) for n in workers)]
+    if fuse is not None:
+        arguments += [f"--fuse={str(bool(fuse)).lower()}"]
+    functions: tuple[int, ...] = ()
+    if python is not None:
+        functions = (os.memfd_create("headrace-functions"),)
+        arguments += ["--python", f"/dev/fd/{functions[0]}"]
+    seen = None if sys.stderr is not None and sys.stderr.isatty() else subprocess.PIPE  # the bar is for people
+    try:
+        for fd in functions:
+            with open(fd, "w", closefd=False) as file:
+                json.dump(python, file)
+        done = subprocess.run(arguments, input=os.fsencode(recipe), stdout=subprocess.PIPE, stderr=seen, check=False, pass_fds=functions)
+    except OSError as error:
+        raise EngineFailed(f"headrace: cannot start {arguments[0]}: {error.strerror}") from error
+    finally:
+        for fd in functions:
+            os.close(fd)
+    if done.returncode == 0:
+        return Profile(json.loads(done.stdout))
+    words = (done.stderr or b"").decode(errors="replace")
+    lines = [line for line in words.splitlines() if not line.startswith("measuring ")]
+    begin = next((i for i, line in enumerate(lines) if line.startswith("headrace: ")), 0)  # above it, functions have printed
+    reason = "\n".join(lines[begin:]).removeprefix("headrace: ")
+    kinds: dict[int, type[HeadraceError]] = {1: HeadraceError, 2: RecipeError}
+    raise kinds.get(done.returncode, EngineFailed)(f"headrace: the profile failed: {reason or f'exit code {done.returncode}'}")
+
+
+class Headspace(NamedTuple):
+    """What `headspace` has measured; it prints as a sentence.
+
+    Attributes:
+        batches (int): steps that were timed, each way.
+        seconds (float): what they took with the loader.
+        waited (float): of it, waiting for the loader.
+        cached_seconds (float): what they took on batches that were there already.
+    """
+
+    batches: int
+    seconds: float
+    waited: float
+    cached_seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Batches a second with the loader."""
+        return self.batches / max(self.seconds, 1e-9)
+
+    @property
+    def cached_rate(self) -> float:
+        """Batches a second if they cost nothing: no loader makes the program faster."""
+        return self.batches / max(self.cached_seconds, 1e-9)
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the program would be with a loader that costs nothing."""
+        return self.seconds / max(self.cached_seconds, 1e-9)
+
+    def __str__(self) -> str:
+        share = 100 * self.waited / max(self.seconds, 1e-9)
+        text = (
+            f"{self.rate:.4g} batches/s with the loader, waiting for it {share:.0f} % of the time;"
+            f" {self.cached_rate:.4g} batches/s if batches cost nothing: "
+        )
+        if self.ratio < 1.05:
+            return text + "a faster loader would gain nothing"
+        return text + f"a faster loader could make the program {self.ratio:.2f} times as fast"
+
+    def __repr__(self) -> str:
+        return f"<headrace.Headspace: {self}>"
+
+
+Headspace.__module__ = "headrace"
+
+
+def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches: int = 100, *, cached: int = 4) -> Headspace:
+    """Measure how fast a program would be if its batches cost nothing, beside how fast it is.
+
+        print(hr.headspace(loader, train_step))
+
+    `step` is called with a few batches that are kept, which are not timed, then with `batches` of them as the loader gives them, and then
+    with the kept ones over and over, while the loader does nothing. Epochs follow one another as needed. The loader stands afterwards
+    where it stood before; loops over it that were under way have ended.
+
+    Where PyTorch has begun to use a GPU, the clock is read when that has done its work.
+
+    Args:
+        loader: a loader, which is read.
+        step: what the program does with a batch: a training step. It must leave the batch as it was.
+        batches: how many steps are timed each way.
+        cached: how many batches are kept, as copies.
+
+    Raises:
+        ValueError: if there is nothing to measure.
+    """
+    if batches < 1 or cached < 1:
+        raise WrongValue(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
+    place = loader.state_dict()
+    errors, lost, replaced = loader.errors, set(loader._lost), set(loader._replaced)
+    counts = len(errors), errors.total, errors.replaced
+    try:
+        stream = _endless(loader)
+        kept = [copy.deepcopy(batch) for batch in islice(stream, cached)]
+        for batch in kept:
+            step(batch)
+        waited = 0.0
+        _settle()
+        began = perf_counter()
+        for _ in range(batches):
+            asked = perf_counter()
+            batch = next(stream)
+            waited += perf_counter() - asked
+            step(batch)
+        _settle()
+        seconds = perf_counter() - began
+        del batch
+        began = perf_counter()
+        for batch in islice(cycle(kept), batches):
+            step(batch)
+        _settle()
+        return Headspace(batches, seconds, waited, perf_counter() - began)
+    finally:
+        loader.load_state_dict(place)
+        loader._lost, loader._replaced = lost, replaced  # what was told of before is not told of again
+        del errors._kept[counts[0] :]
+        errors.total, errors.replaced = counts[1:]
+
+
+headspace.__module__ = "headrace"
+
+
+def _endless(loader: Loader) -> Any:
+    """Batches, epoch after epoch; from the last one to the first again."""
+    while True:
+        epochs, frontier = loader._config["epochs"], loader._frontier
+        if epochs is not None and frontier.epoch + frontier.inside >= epochs:
+            loader.set_epoch(0)
+        empty = True
+        for batch in loader:
+            empty = False
+            yield batch
+            del batch
+        if empty:
+            raise WrongValue("headrace: there is nothing to measure: the loader's epochs have no batches")
+
+
+def _settle() -> None:
+    """Wait until a GPU has done what it was asked for."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.synchronize()

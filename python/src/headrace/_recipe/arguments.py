@@ -1,0 +1,147 @@
+"""Arguments of a pipeline's methods as its recipe has them. What is no number, path or size is refused; the engine judges the rest."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import RecipeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _path(path: Any) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise RecipeError(f"headrace: files: {path!r} is no path; takes str, bytes or os.PathLike") from None
+
+
+def _whole(name: str, path: Any) -> str | None:
+    """A file's whole name: the engine may have been started in another folder."""
+    try:
+        return None if path is None else os.path.abspath(os.fsdecode(path))
+    except TypeError:
+        raise RecipeError(f"headrace: {name} is {path!r}: takes the name of a file") from None
+
+
+def _integer(name: str, value: Any) -> int:
+    try:
+        return int(value.__index__())
+    except AttributeError:
+        raise RecipeError(f"headrace: {name} is {value!r}: takes a whole number") from None
+
+
+def _optional(name: str, value: Any) -> int | None:
+    return None if value is None else _integer(name, value)
+
+
+def _given(name: str, value: int | None, environment: str | None, default: int, least: int = 0) -> int:
+    if value is not None:
+        given = _integer(name, value)
+    elif environment is None:
+        given = default
+    else:
+        try:
+            given = int(environment)
+        except ValueError:
+            text = f"headrace: {name.upper()} in the environment is {environment!r}: takes a whole number; or give {name}="
+            raise RecipeError(text) from None
+    if given < least:
+        raise RecipeError(f"headrace: {name} is {given}: takes a number from {least} on")
+    return given
+
+
+def _size(size: Any) -> int | list[int]:
+    if _is_several(size):
+        if len(size) == 1:
+            return _integer("size", size[0])
+        return [_integer("size", n) for n in size]
+    return _integer("size", size)
+
+
+def _integers(name: str, value: Any) -> int | list[int]:
+    return [_integer(name, n) for n in value] if _is_several(value) else _integer(name, value)
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise RecipeError(f"headrace: {name} is {value!r}: takes a number") from None
+    if number - number != 0:  # infinite, or no number at all
+        raise RecipeError(f"headrace: {name} is {value!r}: takes a number")
+    return number
+
+
+def _seconds(name: str, value: Any) -> float | None:
+    try:
+        return None if value is None else _number(name, value)
+    except RecipeError as error:
+        raise RecipeError(f"{error} of seconds") from None
+
+
+def _dtype(value: Any) -> str:
+    """The name of a dtype, which may be NumPy's, PyTorch's, or one of Python's own."""
+    if value is int or value is float:
+        return f"{value.__name__}64"
+    if type(value).__module__ == "torch":
+        return str(value).removeprefix("torch.")
+    for name in (value, getattr(value, "name", None), getattr(value, "__name__", None)):
+        if isinstance(name, str):
+            return str(name)
+    raise RecipeError(f"headrace: dtype is {value!r}: takes the name of a dtype, such as 'int32'")
+
+
+def _numbers(name: str, value: Any) -> float | list[float]:
+    return [_number(name, n) for n in value] if _is_several(value) else _number(name, value)
+
+
+def _padding(value: Any) -> float | dict[str, float]:
+    if hasattr(value, "items"):
+        return {name: _number("pad", number) for name, number in value.items()}
+    return _number("pad", value)
+
+
+def _is_several(value: Any) -> bool:
+    """Tells lists, tuples and arrays from single numbers, of which NumPy's scalars are iterable in name only."""
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
+
+
+def _range(name: str, pair: tuple[float, float] | None) -> list[float] | None:
+    if pair is None:
+        return None
+    if not _is_several(pair):
+        raise RecipeError(f"headrace: {name} is {pair!r}: takes (least, greatest)")
+    return [_number(name, x) for x in pair]
+
+
+_UNITS = {"": 1, "B": 1} | {f"{p}B": 1000**i for i, p in enumerate("KMGT", 1)} | {f"{p}IB": 1024**i for i, p in enumerate("KMGT", 1)}
+
+
+def _bytes(name: str, amount: int | str | None) -> int | None:
+    if not isinstance(amount, str):
+        return _optional(name, amount)
+    text = amount.strip().upper()
+    digits = text.rstrip("BIKMGT ")
+    unit = text[len(digits) :].strip()
+    try:
+        return int(float(digits) * _UNITS[unit])
+    except (ValueError, KeyError):
+        raise RecipeError(f"headrace: {name} is {amount!r}: takes a number of bytes, or text like '512MiB' or '2GB'") from None
+
+
+def _when(i: int, value: Any) -> str | int:
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        return _integer("when", value)
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise RecipeError(f"headrace: route: branch {i} takes {value!r}: takes patterns of text, or whole numbers") from None
+
+
+def _count_or_share(name: str, value: Any) -> int | float | None:
+    if value is None:
+        return None
+    return _integer(name, value) if hasattr(value, "__index__") else _number(name, value)

@@ -1,0 +1,325 @@
+"""What is given to steps with functions, as their recipe has it. What cannot work is refused before a worker exists."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+
+from ..errors import RecipeError
+from .arguments import _dtype, _integer, _is_several, _optional
+from .functions import Function, takes_out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+_PLACES = ("process", "thread", "main")
+_SEEDED = ("random", "numpy", "torch")
+_KINDS = {str: "text", bytes: "bytes", object: "object", dict: "object", list: "object", tuple: "object"}
+
+
+def arguments(
+    op: str,
+    function: Any,
+    *,
+    fields: str | Iterable[str] | None = None,
+    to: str | Iterable[str] | None = None,
+    gives: Any = None,
+    workers: int | None = None,
+    where: str = "process",
+    seed: str | Iterable[str] = (),
+    copy: bool = False,
+) -> dict[str, Any]:
+    """The arguments of a step with a function, as its recipe has them."""
+    _check_function(op, function)
+    names = _names(op, "fields", fields)
+    targets = _names(op, "to", to)
+    if targets is not None and names is None:
+        raise RecipeError(f"headrace: {op}: to= says where results go of a function that is given fields=; without them, give a dict")
+    places = _PLACES if op == "map" else _PLACES[:-1]
+    if where not in places:
+        raise RecipeError(f"headrace: {op}: where is {where!r}: takes {' or '.join(map(repr, places))}")
+    if where == "main":
+        _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None)
+    _check_calls(op, function, names)
+    described = types(op, gives, targets or names)
+    _check_out(op, function, names, described, where)
+    return {
+        "function": Function(function),
+        "fields": names,
+        "to": targets,
+        "gives": described,
+        "workers": _optional("workers", workers),
+        "where": None if where == "process" else where,
+        "seed": _seeds(op, "seed", seed),
+        "copy": bool(copy) or None,
+    }
+
+
+def aggregate_arguments(aggregator: Any, fields: str | Iterable[str] | None, gives: Any, seed: str | Iterable[str]) -> dict[str, Any]:
+    """The arguments of the step aggregate."""
+    for method in ("accumulate", "flush"):
+        if not callable(getattr(aggregator, method, None)):
+            text = f"headrace: aggregate: {_repr(aggregator)} has no method {method}: takes a class, or an object, with accumulate(sample)"
+            raise RecipeError(f"{text} and flush()")
+    if isinstance(aggregator, type):
+        _check_made(aggregator, "aggregate")
+    names = _names("aggregate", "fields", fields)
+    what = "the sample, a dict" if names is None else f"the field{'s' * (len(names) > 1)} {_listed(names)}"
+    _check_method(aggregator, "accumulate", len(names or [""]), what)
+    _check_method(aggregator, "flush", 0, "nothing")
+    return {
+        "function": Function(aggregator),
+        "fields": names,
+        "gives": types("aggregate", gives, None),
+        "seed": _seeds("aggregate", "seed", seed),
+    }
+
+
+def _check_method(aggregator: Any, method: str, count: int, what: str) -> None:
+    """Raise RecipeError where a method does not take what it will be given."""
+    function = getattr(aggregator, method)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # of C, and says nothing
+    arguments: list[Any] = [None] * (count + (isinstance(aggregator, type) and _takes_self(aggregator, method)))
+    try:
+        signature.bind(*arguments, **({"rng": None} if "rng" in signature.parameters else {}))
+    except TypeError as error:
+        raise RecipeError(
+            f"headrace: aggregate: {_repr(aggregator)}.{method}: {error}: it is given {what}, and rng= if it takes that"
+        ) from None
+
+
+def _takes_self(made: type, method: str) -> bool:
+    """Whether a method of a class takes self."""
+    return not isinstance(inspect.getattr_static(made, method), (staticmethod, classmethod))
+
+
+def _check_main(op: str, function: Any, **given: Any) -> None:
+    for name, value in given.items():
+        if value is not None and value != ():
+            raise RecipeError(f'headrace: {op}: where="main" takes no {name}=: the function is called by the loop of this program')
+    if inspect.iscoroutinefunction(_called(function)):
+        text = f'headrace: {op}: {_repr(function)} is async: where="main" takes functions that return what they make'
+        raise RecipeError(f"{text}; in workers it may be async")
+
+
+def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
+    """The arguments of a function that makes batches, as their recipe has them. `given` is what goes with it."""
+    if collate is None:
+        for name, value in given.items():
+            if value not in (None, (), False, "process"):
+                raise RecipeError(f"headrace: batch: {name}= is for a function that makes the batch: give collate= as well")
+        return None
+    if given["where"] == "main":
+        raise RecipeError('headrace: batch: collate runs in a worker: take .map(f, where="main") behind batch for what this process does')
+    gives = given.pop("gives")  # of whatever fields
+    made = arguments("batch", collate, **given)
+    made["gives"] = types("batch", gives, None)
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def _check_function(op: str, function: Any) -> None:
+    if not callable(function):
+        raise RecipeError(f"headrace: {op}: {_short(function)} cannot be called: takes a function, a class, or an object with __call__")
+    if isinstance(function, type):
+        if not any("__call__" in vars(base) for base in function.__mro__):
+            text = f"headrace: {op}: the class {_repr(function)} has no method __call__: each worker makes an object of it, and calls that"
+            raise RecipeError(f"{text}; to call the class itself, give a function that does")
+        _check_made(function, op)
+    called = _called(function)
+    if op != "flat_map" and (inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called)):
+        if op == "batch":
+            raise RecipeError(f"headrace: batch: {_repr(function)} is a generator: takes a function that returns the fields of one batch")
+        raise RecipeError(f"headrace: {op}: {_repr(function)} is a generator, which gives several samples: take flat_map")
+
+
+def _check_made(made: type, op: str) -> None:
+    """Raise RecipeError where a class asks for arguments."""
+    try:
+        inspect.signature(made).bind()
+    except TypeError as error:
+        text = f"headrace: {op}: the class {_repr(made)}: {error}: each worker makes an object of it without arguments"
+        raise RecipeError(f"{text}; give an object, which is copied to the workers, or a class of which __init__ takes none") from None
+    except ValueError:
+        pass  # of C, and says nothing
+
+
+def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
+    """Raise RecipeError where a function does not take what it will be given."""
+    try:
+        signature = inspect.signature(_called(function))
+    except (TypeError, ValueError):
+        return  # of C, and says nothing
+    given: list[Any] = [None] * _positional(op, function, fields)
+    named = {"rng": None} if takes_rng(function) else {}
+    if takes_out(signature, len(given)):
+        named["out"] = None
+    try:
+        signature.bind(*given, **named)
+    except TypeError as error:
+        whole = "a list of samples" if op == "batch" else "the sample, a dict"
+        what = whole if fields is None or op == "batch" else f"the field{'s' * (len(fields) > 1)} {_listed(fields)}"
+        raise RecipeError(f"headrace: {op}: {_repr(function)}: {error}: it is given {what}, and rng= if it takes that") from None
+
+
+def _positional(op: str, function: Any, fields: list[str] | None) -> int:
+    """How many arguments a function is given by their places, with self."""
+    return (1 if op == "batch" else len(fields or [""])) + isinstance(function, type)
+
+
+def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: str) -> None:
+    """Raise RecipeError where a function must have memory for its results, and there is none of a known size."""
+    try:
+        wants = takes_out(inspect.signature(_called(function)), _positional(op, function, fields))
+    except (TypeError, ValueError):
+        return  # of C, and says nothing
+    if wants != "must":
+        return
+    what = f"headrace: {op}: {_repr(function)} takes out, the memory for what it gives"
+    if op != "map" or where == "main":
+        raise RecipeError(f"{what}, which only a map in workers has for it: give it the default None, or leave it away")
+    if gives is None:
+        raise RecipeError(f'{what}: say how much with gives=, such as gives={{"image": ("uint8", (64, 64, 3))}}')
+    if not any(isinstance(kind, dict) and kind.get("shape") and None not in kind["shape"] for kind in gives.values()):
+        raise RecipeError(f"{what}, but gives no array of which the shape is known: {_listed(gives)}")
+
+
+def takes_rng(function: Any) -> bool:
+    """Whether a function has a parameter named rng."""
+    try:
+        parameter = inspect.signature(_called(function)).parameters.get("rng")
+    except (TypeError, ValueError):
+        return False
+    return parameter is not None and parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+
+
+def _called(function: Any) -> Any:
+    """What is called in the end, for each sample."""
+    if inspect.isroutine(function) or isinstance(function, functools.partial):
+        return function
+    return function.__call__ if isinstance(function, type) else type(function).__call__.__get__(function)
+
+
+def _names(op: str, argument: str, value: str | Iterable[str] | None) -> list[str] | None:
+    if value is None:
+        return None
+    names = [value] if isinstance(value, str) else list(value)
+    if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise RecipeError(f"headrace: {op}: {argument} is {value!r}: takes the name of a field, or several names")
+    return names
+
+
+def _seeds(op: str, argument: str, seed: str | Iterable[str]) -> list[str] | None:
+    seeds = [seed] if isinstance(seed, str) else list(seed)
+    for name in seeds:
+        if name not in _SEEDED:
+            raise RecipeError(f"headrace: {op}: {argument} is {seed!r}: takes names of {', '.join(map(repr, _SEEDED))}")
+    return seeds or None
+
+
+def types(op: str, gives: Any, fields: Sequence[str] | None) -> dict[str, Any] | None:
+    """What results are, by field: of one field, its type is enough."""
+    if gives is None:
+        return None
+    by_field = hasattr(gives, "items") and not isinstance(gives, type)
+    if fields is not None and len(fields) == 1 and not by_field:
+        return {fields[0]: _type(op, fields[0], gives)}
+    if not by_field or not gives:
+        raise RecipeError(
+            f"headrace: {op}: gives is {gives!r}: takes types by field, such as {{'image': ('uint8', (64, 64, 3)), 'text': str}}"
+        )
+    if fields is not None and set(fields) != set(gives):
+        raise RecipeError(f"headrace: {op}: gives has the fields {_listed(gives)}, but the function gives {_listed(fields)}")
+    return {name: _type(op, name, kind) for name, kind in gives.items()}
+
+
+def _type(op: str, field: str, kind: Any) -> str | dict[str, Any]:
+    if isinstance(kind, type) and kind in _KINDS:
+        return _KINDS[kind]
+    if isinstance(kind, str) and kind in _KINDS.values():
+        return kind
+    if hasattr(kind, "items") and set(kind) <= {"dtype", "shape"} and "dtype" in kind:
+        kind = (kind["dtype"], kind.get("shape", ()))
+    shape: Any = ()
+    if isinstance(kind, (tuple, list)):
+        if len(kind) != 2:
+            raise RecipeError(f"headrace: {op}: gives {kind!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object")
+        kind, shape = kind
+    try:
+        extents = [_optional("shape", n) for n in shape] if _is_several(shape) else [_integer("shape", shape)]
+        return {"dtype": _dtype(kind), "shape": extents} if extents else {"dtype": _dtype(kind)}
+    except RecipeError:
+        text = f"headrace: {op}: gives {kind!r} with shape {shape!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object"
+        raise RecipeError(text) from None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def source_arguments(
+    obj: Any, fields: str | Iterable[str] | None, gives: Any, generators: str | Iterable[str], keys: Any
+) -> dict[str, Any]:
+    """The arguments of the step source."""
+    if inspect.isgenerator(obj) or inspect.isasyncgen(obj) or inspect.iscoroutine(obj):
+        name = getattr(obj, "__name__", "it")
+        way = f"the function that makes it, {name} without brackets" if name.isidentifier() else "a generator function"
+        raise RecipeError(
+            f"headrace: source: {_repr(obj)} is a generator that has begun to run here, and cannot be sent to a worker: give {way}"
+        )
+    if hasattr(obj, "keys") or isinstance(obj, (str, bytes)):
+        raise RecipeError(
+            f"headrace: source: {_short(obj)} is {type(obj).__name__}: takes a list, or an object that is read by number, 0 to len"
+        )
+    if isinstance(obj, type) and hasattr(obj, "__getitem__") and hasattr(obj, "__len__") and not hasattr(obj, "__iter__"):
+        raise RecipeError(f"headrace: source: {obj.__name__} is a class whose objects are read by number: give such an object")
+    names = _names("source", "fields", fields)
+    length = None
+    if not isinstance(obj, type) and hasattr(obj, "__getitem__") and hasattr(obj, "__len__") and not _is_iterable_dataset(obj):
+        length = len(obj)
+    elif not (callable(obj) or hasattr(obj, "__iter__") or hasattr(obj, "__aiter__")):
+        raise RecipeError(
+            f"headrace: source: {_short(obj)}: takes an object with __getitem__ and __len__, one to iterate over, or a function that"
+            " returns one"
+        )
+    _check_keys(obj, length, keys)
+    return {
+        "function": Function(obj),
+        "fields": names,
+        "length": length,
+        "gives": types("source", gives, names),
+        "seed": _seeds("source", "generators", generators),
+        "keys": None if keys is None else Function(keys),
+    }
+
+
+def _check_keys(obj: Any, length: int | None, keys: Any) -> None:
+    if keys is None:
+        return
+    if length is None:
+        raise RecipeError(
+            f"headrace: source: keys= names samples that are read by number, and {_repr(obj)} is iterated over: have it yield a"
+            " field 'key', a str"
+        )
+    if isinstance(keys, (str, bytes)) or not (callable(keys) or hasattr(keys, "__getitem__")):
+        raise RecipeError(f"headrace: source: keys is {_short(keys)}: takes a function of a sample's number, or a list of names")
+    if not callable(keys) and hasattr(keys, "__len__") and len(keys) != length:
+        raise RecipeError(f"headrace: source: keys has {len(keys)} names, and there are {length} samples")
+
+
+def _is_iterable_dataset(obj: Any) -> bool:
+    """Whether it is one of PyTorch's, which have a `__getitem__` that only raises, and often a length."""
+    return any(c.__name__ == "IterableDataset" and c.__module__.startswith("torch.utils.data") for c in type(obj).__mro__)
+
+
+def _repr(value: Any) -> str:
+    return repr(Function(value))
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:50]}…"

@@ -1,0 +1,139 @@
+"""The program's own functions in a pipeline, and what a recipe calls them: `module:qualname`."""
+
+from __future__ import annotations
+
+import functools
+import sys
+
+from ..errors import RecipeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+
+class Function:
+    """A function, class or object in a step. In what the engine is sent, its name stands in its place."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.name = _name(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and other.value is self.value
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return self.name.rpartition(":")[2].rpartition("<locals>.")[2]
+
+    def importable(self) -> bool:
+        """Whether its name is enough to find it."""
+        module, _, names = self.name.partition(":")
+        if module == "__main__":
+            return False
+        try:
+            return functools.reduce(getattr, names.split("."), sys.modules[module]) is self.value
+        except (AttributeError, KeyError):
+            return False
+
+
+def takes_out(signature: Any, positional: int) -> str:
+    """Whether a function has a parameter `out` for the memory of its results: "must", or "may" where it can do without; "" for no.
+
+    `positional` is the number of arguments that it is given by their places. What these are bound to is no such parameter.
+    """
+    parameter = signature.parameters.get("out")
+    if parameter is None or parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        return ""
+    try:
+        if "out" in signature.bind_partial(*[None] * positional).arguments:
+            return ""
+    except TypeError:
+        return ""
+    if parameter.default is parameter.empty:
+        return "must"
+    return "may" if parameter.default is None else ""
+
+
+def _name(value: Any) -> str:
+    """How a recipe calls a function, or an object that can be called: that of its class, with brackets."""
+    if isinstance(value, functools.partial):
+        module, _, name = _name(value.func).partition(":")
+        return f"{module}:partial({name})"
+    if isinstance(getattr(value, "__qualname__", None), str):
+        return f"{getattr(value, '__module__', None) or 'builtins'}:{value.__qualname__}"
+    return f"{type(value).__module__}:{type(value).__qualname__}()"
+
+
+class Names:
+    """Gives each function of a recipe a name of its own. What is called alike is told apart by `#2`, `#3` and so on."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}
+
+    def __call__(self, function: Function) -> str:
+        """The name of a function."""
+        name, number = function.name, 1
+        while self.functions.setdefault(name, function).value is not function.value:
+            number += 1
+            name = f"{function.name}#{number}"
+        return name
+
+
+def importable(function: Function) -> str:
+    """The name of a function that others can import. Raises RecipeError for what they cannot."""
+    if function.importable():
+        return function.name
+    module, _, name = function.name.partition(":")
+    if module == "__main__":
+        why = "it is of the program itself: put it into a module"
+    elif "<" in name:
+        why = "it has no name by which it can be imported: define it with def, at the top of a module"
+    else:
+        why = "it is an object: put a function into a module that uses it"
+    raise RecipeError(f"headrace: a recipe cannot have {function!r} in it, because {why}")
+
+
+def spelled(chain: Iterable[dict[str, Any]], spell: Callable[[Function], str]) -> list[dict[str, Any]]:
+    """A list of steps with text in the place of functions, but without those of the program's loop."""
+    return [_spelled(step, spell) for step in chain if not is_main(step)]
+
+
+def _spelled(step: dict[str, Any], spell: Callable[[Function], str]) -> dict[str, Any]:
+    op = operation(step)
+    args = step[op] or {}
+    new: dict[str, Any] = {}
+    for argument in ("function", "keys"):
+        if isinstance(args.get(argument), Function):
+            new[argument] = spell(args[argument])
+    if isinstance(args.get("collate"), dict) and isinstance(args["collate"].get("function"), Function):
+        new["collate"] = {**args["collate"], "function": spell(args["collate"]["function"])}
+    if op == "merge":
+        new["of"] = [spelled(inside, spell) for inside in args["of"]]
+    elif op == "route":
+        new["branches"] = [{**branch, "steps": spelled(branch["steps"], spell)} for branch in args["branches"]]
+    return {**step, op: {**args, **new}} if new else step
+
+
+def operation(step: dict[str, Any]) -> str:
+    """The name of a step's operation."""
+    return next(key for key in step if key not in ("name", "failures"))
+
+
+def is_main(step: dict[str, Any]) -> bool:
+    """Whether a step is done by the program's loop, and not by the engine."""
+    return bool(step.get("map") and step["map"].get("where") == "main")
+
+
+def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
+    """Whether a list of steps has any that workers do."""
+    for step in chain:
+        args = step[operation(step)] or {}
+        inside = [*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))]
+        if "function" in args or args.get("collate") or any(map(has_functions, inside)):
+            return True
+    return False

@@ -1,0 +1,167 @@
+"""What the engine is told of this Python, so that it can start workers which are alike, and run the functions of a recipe.
+
+Workers get a pickle of each function: by reference where they can import it, by value where it is of the program itself, a lambda or
+a closure. What a recipe in a file names, they import.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import inspect
+import os
+import sys
+
+from ..errors import RecipeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from .functions import Function
+
+MOST_BYTES = 256 << 20  # of all pickles of a recipe
+
+
+def interpreter(functions: Mapping[str, Function]) -> dict[str, Any]:
+    """What OPEN says of the Python that workers are, and of the functions that they run."""
+    directory = _directory()
+    return {
+        "executable": _executable(),
+        "arguments": _flags(),
+        "directory": directory,
+        "path": [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)],
+        "environment": {os.fsdecode(name): os.fsdecode(value) for name, value in os.environb.items()},
+        "functions": {name: base64.b64encode(data).decode() for name, data in pickled(functions).items()},
+    }
+
+
+def _executable() -> str:
+    executable = sys.executable or os.environ.get("HEADRACE_PYTHON", "")
+    if not executable:
+        raise RecipeError(
+            "headrace: Python does not know its own program (sys.executable is empty): set HEADRACE_PYTHON to one for the workers"
+        )
+    return executable
+
+
+def _flags() -> list[str]:
+    """The flags that this interpreter was started with."""
+    letters = {
+        "isolated": "I",
+        "ignore_environment": "E",
+        "no_user_site": "s",
+        "no_site": "S",
+        "safe_path": "P",
+        "dont_write_bytecode": "B",
+    }
+    flags = [f"-{letter}" for name, letter in letters.items() if getattr(sys.flags, name, 0)]
+    flags += [f"-{letter * times}" for letter, times in (("O", sys.flags.optimize), ("b", sys.flags.bytes_warning)) if times]
+    flags += [f"-W{option}" for option in sys.warnoptions]
+    for name, value in sys._xoptions.items():
+        flags += ["-X", name if value is True else f"{name}={value}"]
+    return flags
+
+
+def _directory() -> str:
+    try:
+        return os.fsdecode(os.getcwdb())
+    except FileNotFoundError:
+        raise RecipeError("headrace: the current directory is gone, in which workers would run: change to another one") from None
+
+
+def pickled(functions: Mapping[str, Function]) -> dict[str, bytes]:
+    """Functions as bytes: by reference where workers can import them, by value otherwise."""
+    if not functions:
+        return {}
+    done, size = {}, 0
+    for name, function in functions.items():
+        try:
+            done[name] = dumps(function.value)
+        except Exception as error:
+            raise RecipeError(_refusal(function, error)) from error
+        size += len(done[name])
+        if size > MOST_BYTES:
+            raise RecipeError(_too_large(function, len(done[name]), size))
+    return done
+
+
+@functools.cache
+def pickler() -> Any:
+    """Cloudpickle's Pickler, with modules of all kinds by name.
+
+    cloudpickle knows plain modules only, and takes more along than a function needs: who says `self.classes` in a method that uses
+    `torch` has `torch.classes` in the pickle, which is an object of a class of its own. Modules that load lazily are such, too.
+    """
+    import importlib
+    from types import ModuleType
+
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, ModuleType) and type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
+                return importlib.import_module, (obj.__name__,)
+            return super().reducer_override(obj)
+
+    return Pickler
+
+
+def dumps(value: Any) -> bytes:
+    """A pickle of something, by value where it cannot be imported."""
+    import io
+
+    file = io.BytesIO()
+    pickler()(file).dump(value)
+    return file.getvalue()
+
+
+def _refusal(function: Function, error: Exception) -> str:
+    """Why a function cannot be pickled, and what to do."""
+    what = "it"
+    for held, value in _held(function.value):
+        try:
+            dumps(value)
+        except Exception as inner:
+            what, error = held, inner
+            break
+    return (
+        f"headrace: {function!r} cannot be sent to workers: {what} cannot be pickled: {type(error).__name__}: {error}; make such things in"
+        " the worker: inside the function, or in the __init__ of a class, of which each worker makes an object of its own"
+    )
+
+
+def _too_large(function: Function, own: int, size: int) -> str:
+    parts = {held: len(dumps(value)) for held, value in _held(function.value)}
+    largest = max(parts, key=parts.__getitem__, default=None)
+    most = "" if largest is None else f", most of it {largest}"
+    return (
+        f"headrace: {function!r} is too large to be sent to workers: {own:,} bytes{most}, {size:,} of all functions so far, more than"
+        f" {MOST_BYTES:,}; have workers read it: in the __init__ of a class, of which each worker makes an object of its own"
+    )
+
+
+def _held(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a function, class or object takes along when it is pickled, with words for each."""
+    if isinstance(value, functools.partial):
+        yield "its function", value.func
+        for i, argument in enumerate(value.args):
+            yield f"its argument {i}", argument
+        for name, argument in value.keywords.items():
+            yield f"its argument {name!r}", argument
+    elif inspect.ismethod(value):
+        yield "the object that it is a method of", value.__self__
+    elif inspect.isfunction(value):
+        found = inspect.getclosurevars(value)
+        for kind, variables in (("variable", found.nonlocals), ("global variable", found.globals)):
+            for name, held in variables.items():
+                yield f"its {kind} {name!r}", held
+    elif isinstance(value, type):
+        for name, method in vars(value).items():
+            if inspect.isfunction(method):
+                for what, held in _held(method):
+                    yield f"{what} in {name}", held
+    else:
+        for name, held in getattr(value, "__dict__", {}).items():
+            yield f"its attribute {name!r}", held

@@ -1,0 +1,1 @@
+"""How pipelines, loaders and errors are shown to people."""

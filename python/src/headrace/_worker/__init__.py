@@ -1,0 +1,1 @@
+"""The process that runs functions of the user for the engine."""
