@@ -6,16 +6,16 @@ from time import monotonic_ns
 
 
 class Clock:
-    """Times the calls of `next()`, and the loops that make them. Who calls it holds the loader's lock.
+    """Times the calls of `next()`, and the loops that make them. Who calls it holds the loader's lock, except for `gives`.
 
     The wait for the first batch of a stream, and with `steps_per_epoch` of each epoch, is told apart: the engine has
     just begun. Where several threads wait at once, that is one wait.
     """
 
-    __slots__ = ("_asked", "_fresh", "_left", "_loop", "_main", "_since", "_start", "_told", "_waited", "batches")
+    __slots__ = ("_began", "_fresh", "_loop", "_main", "_since", "_start", "_told", "_waited", "batches", "left")
 
     def __init__(self) -> None:
-        self._asked = self._left = 0
+        self.left = 0  # when the last call returned
         self.reset()
 
     def reset(self) -> None:
@@ -23,34 +23,52 @@ class Clock:
         self._start = self._loop = self._waited = self._main = 0
         self._told = 0  # of all waits, what the engine knows
         self._since: int | None = None  # when the loop was entered; None: no loop is under way
+        self._began: int | None = None  # a call that gave a batch, and ended at `left`; None: it is counted
         self._fresh = True
         self.batches = 0
 
     def begins(self, asked: int) -> None:
         """A call of `next()` has begun at that time."""
-        self._asked = max(asked, self._left)
+        self._count()
         if self._since is None and not self._fresh:
-            self._since = self._asked
+            self._since = max(asked, self.left)
 
-    def gives(self) -> None:
-        """The call returns a batch."""
-        self.fails()
+    def gives(self, asked: int) -> None:
+        """The call that began at that time is about to return a batch.
+
+        It sets `left` once more as the last thing it does: what comes after the clock is read is not timed, and where
+        batches are ready, that is a part of the wait that matters. So the wait is counted by who comes next.
+        """
+        self._count()
+        self._began = max(asked, self.left)
+        self.left = monotonic_ns()  # so that another thread that comes before the call has ended counts nearly all of it
+
+    def _count(self) -> None:
+        """Count the wait of the last call that gave a batch."""
+        began, self._began = self._began, None
+        if began is None:
+            return
+        took = max(0, self.left - began)
         if self._fresh:
-            self._fresh, self._since = False, self._left
+            self._start += took
+            self._fresh, self._since = False, self.left
+        else:
+            self._waited += took
 
-    def fails(self) -> None:
+    def fails(self, asked: int) -> None:
         """The call ends without a batch. The loop may go on."""
+        self._count()
         now = monotonic_ns()
-        took = max(0, now - self._asked)
-        self._left = now
+        took = max(0, now - max(asked, self.left))
+        self.left = now
         if self._fresh:
             self._start += took
         else:
             self._waited += took
 
-    def ends(self) -> None:
+    def ends(self, asked: int) -> None:
         """The call ends the loop."""
-        self.fails()
+        self.fails(asked)
         self.pause()
 
     def main(self, took: int) -> None:
@@ -60,6 +78,7 @@ class Clock:
 
     def pause(self) -> None:
         """The program has left the loop."""
+        self._count()
         since, self._since = self._since, None
         if since is not None:
             self._loop += max(0, monotonic_ns() - since)
@@ -77,6 +96,7 @@ class Clock:
 
     def told(self) -> dict[str, int]:
         """What the engine is told: the object `loop` of docs/protocol.md."""
+        self._count()
         loop = self._loop
         if self._since is not None:
             loop += max(0, monotonic_ns() - self._since)

@@ -152,30 +152,32 @@ class Loop:
         return self
 
     def __next__(self) -> Any:
-        loader = self._loader
         asked = monotonic_ns()
+        loader = self._loader
+        clock = loader._clock
         try:
             loader._check()
             with loader._lock:
-                clock = loader._clock
                 clock.begins(asked)
                 try:
                     hand = loader._take(self)
                 except StopIteration:
-                    clock.ends()
+                    clock.ends(asked)
                     raise
                 except BaseException:
-                    clock.fails()
+                    clock.fails(asked)
                     raise
-                clock.gives()
         except HeadraceError as error:
             raise brief(error) from error.__cause__
+        frontier, batch = hand.frontier, hand.batch
+        clock.gives(asked)
+        clock.left = monotonic_ns()
         # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
         # thread was quicker, it has counted this batch already.
         if loader._hand is hand:
-            loader._frontier = hand.frontier
+            loader._frontier = frontier
             loader._hand = None
-        return hand.batch
+        return batch
 
     def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
         # After a `break` nobody has the iterator any more: what the program does from here on is not its loop.
