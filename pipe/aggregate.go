@@ -152,7 +152,7 @@ func (s *aggregateStage[In, Out]) work(w *worker) {
 		}
 
 		if m.kind == gone || m.kind == failed {
-			if err := s.saved.Spoilt(&m.lineage, h.segment.epoch); err != nil {
+			if err := s.saved.Spoilt(&m.lineage, h.segment.epoch); err != nil && !s.cutShort(h.segment.epoch) {
 				e.fail(fatal, m.lineage, Fatal(err))
 				return
 			}

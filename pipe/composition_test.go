@@ -474,3 +474,74 @@ func cutWith(t testing.TB, before, then pipe.Flow[int], live map[string]int, sur
 		}
 	}
 }
+
+// slowFrom is a source of four numbers, which takes long for those from 2 on.
+type slowFrom struct{}
+
+func (slowFrom) Items(ctx context.Context, _ int, pos int64) iter.Seq2[int, error] {
+	return func(yield func(int, error) bool) {
+		for ; pos < 4; pos++ {
+			if pos >= 2 && pipetest.Sleep(ctx, 5*time.Second) != nil {
+				return
+			}
+			if !yield(int(pos), nil) {
+				return
+			}
+		}
+	}
+}
+
+// A merge that ends its epoch cuts what its inputs still make. A batch that is smaller for it, in a run
+// that was resumed within the whole one, is disposed of, and is no reason to refuse the state.
+func TestStateWithinABatchThatAMergeCuts(t *testing.T) {
+	for _, aggregate := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			pick := func(_ int, turn int64) int {
+				if turn < 3 {
+					return 0
+				}
+				time.Sleep(2 * time.Second)
+				return -1
+			}
+			var batches pipe.Flow[[]int]
+			if aggregate {
+				begin := func() pipe.Aggregator[int, []int] { return &pairs{n: 4} }
+				batches = pipe.Aggregate(pipe.From("numbers", slowFrom{}), begin, pipe.AggregateOpts{Name: "batch"})
+			} else {
+				batches = pipe.Batch(pipe.From("numbers", slowFrom{}), 4, pipe.BatchOpts{Name: "batch"})
+			}
+			numbers := pipe.Unbatch(batches, pipe.UnbatchOpts{Name: "flat"})
+			f := pipe.Merge([]pipe.Flow[int]{numbers}, pipe.MergeOpts{Name: "merge", Order: pipe.ByPick, Pick: pick})
+
+			s, all := saved(t, f, 3, nil)
+			if !slices.Equal(all, []int{0, 1, 2}) {
+				t.Fatal(all)
+			}
+			run := start(t, f, pipe.Config{Resume: s, Epochs: 2})
+			defer run.Close()
+			if rest, err := remains(run); err != nil || len(rest) > 0 {
+				t.Errorf("%v, %v", rest, err)
+			}
+			if next, err := remains(run); err != nil || !slices.Equal(next, []int{0, 1, 2}) {
+				t.Errorf("%v, %v", next, err)
+			}
+		})
+	}
+}
+
+// What comes behind a merge that has ended its epoch is needed, and has to be as it was.
+func TestStateWithinABatchBehindAMergeThatCuts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		merged := pipe.Merge([]pipe.Flow[int]{hundreds(0, 3), hundreds(1, 50)}, pipe.MergeOpts{Name: "merge", Order: pipe.RoundRobin, Until: pipe.Shortest})
+		f := pipe.Unbatch(pipe.Batch(merged, 6, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "flat"})
+		s, _ := saved(t, f, 2, nil)
+		for i := range s.Parts {
+			s.Parts[i].Of.Hash = "0123456789abcdef"
+		}
+		run := start(t, f, pipe.Config{Resume: s})
+		defer run.Close()
+		if all, err := remains(run); err == nil {
+			t.Errorf("a batch of others is gone on with: %v", all)
+		}
+	})
+}

@@ -77,7 +77,7 @@ func (s *flatStage[In, Out]) work(w *worker) {
 		}
 
 		if m.kind == gone || m.kind == failed {
-			if err := s.saved.Spoilt(&m.lineage, at.epoch); err != nil {
+			if err := s.saved.Spoilt(&m.lineage, at.epoch); err != nil && !s.cutShort(at.epoch) {
 				s.refuse(w, at, m.lineage, Fatal(err))
 				return
 			}
@@ -115,6 +115,9 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		s.sequenceEnded()
 		w.leave()
 		w.has()
+		if s.cutShort(at.epoch) { // it lacks what its source has left out, and is not needed
+			return s.pass(w, at, msg[Out]{kind: gone, lineage: in.lineage})
+		}
 		return s.refuse(w, at, in.lineage, Fatal(err))
 	}
 

@@ -76,9 +76,7 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 		m.until, m.failFast = o.Until, o.FailFast
 
 		for _, f := range flows {
-			before := len(op.sources)
-			in := f.into(op, st)
-			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, sources: op.sources[before:len(op.sources):len(op.sources)]})
+			m.inputs = append(m.inputs, &mergeInput[T]{ring: f.into(op, st)})
 		}
 
 		if o.Order == Arrival {
@@ -163,10 +161,9 @@ type mergeStage[T any] struct {
 
 // A mergeInput is one of the merged flows.
 type mergeInput[T any] struct {
-	ring    *ring[T]
-	sources []*stage // of this input
-	over    bool     // its epoch is over
-	ended   bool     // nothing more comes
+	ring  *ring[T]
+	over  bool // its epoch is over
+	ended bool // nothing more comes
 }
 
 func newMergeStage[T any](s *stage, places int) *mergeStage[T] {
@@ -303,11 +300,8 @@ func (m *mergeStage[T]) endEpoch() msg[T] {
 // hurry lets the sources of the inputs whose epoch is not over go on with the next one.
 func (m *mergeStage[T]) hurry(epoch int) {
 	for _, in := range m.inputs {
-		if in.over {
-			continue
-		}
-		for _, s := range in.sources {
-			s.skipTo(epoch + 1)
+		if !in.over {
+			in.ring.owner.skipTo(epoch + 1)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Skipping ends an epoch of a source early, when nobody needs the rest of it.
+// Skipping ends an epoch early, when nobody needs the rest of it. Of a source, the reading ends.
 type skipping struct {
 	mu     sync.Mutex
 	to     int // epochs before this one are not needed, counted from 0
@@ -30,12 +30,19 @@ func (s *skipping) end() {
 	s.cancel = nil
 }
 
-// skipTo tells a source which epoch is needed next.
+// skipTo tells a stage, and all that it has its items from, which epoch is needed next.
 func (s *stage) skipTo(epoch int) {
 	s.skip.mu.Lock()
-	defer s.skip.mu.Unlock()
+	told := s.skip.to >= epoch
 	s.skip.to = max(s.skip.to, epoch)
 	s.skip.check()
+	s.skip.mu.Unlock()
+
+	if !told {
+		for _, u := range s.up {
+			u.skipTo(epoch)
+		}
+	}
 }
 
 func (s *skipping) check() {
@@ -44,13 +51,10 @@ func (s *skipping) check() {
 	}
 }
 
-// cutShort tells whether the rest of an epoch is not needed of a stage, because that was told to a source above it.
+// cutShort tells whether nobody below needs any more of an epoch from a stage. What it makes of
+// the epoch's rest, of which its sources may leave out some, is disposed of.
 func (s *stage) cutShort(epoch int) bool {
 	s.skip.mu.Lock()
-	cut := s.skip.to > epoch
-	s.skip.mu.Unlock()
-	for _, u := range s.up {
-		cut = cut || u.cutShort(epoch)
-	}
-	return cut
+	defer s.skip.mu.Unlock()
+	return s.skip.to > epoch
 }
