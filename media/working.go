@@ -93,7 +93,8 @@ func (i *Info) decoderBytes(src []byte, f Form, inGo bool) int64 {
 		if inGo {
 			n += pixels * 8
 		}
-		return rows + n
+		n += pixels * 3 / 4 // of blocks of 4 × 4: their predictors, their colors, and which codes are theirs
+		return rows + n + i.webpCodes(src, inGo)
 	case AVIF:
 		depth := int64((i.Bits + 7) / 8)
 		n := pixels * (10*depth + unusual) // planes of the frame, what it is predicted from, and what filters take

@@ -119,7 +119,11 @@ func (in *input) readOn(n int64) (ended bool, err error) {
 		return true, nil
 	}
 	if have := len(*in.data); int64(have) < n && have == cap(*in.data) {
-		files.Grow(in.data, have+in.file.Room(have, n))
+		room := n
+		if have > 0 {
+			room = math.MaxInt64 // so that no piece that was outgrown is held beside the next: a TIFF's header may stand at its end
+		}
+		files.Grow(in.data, have+in.file.Room(have, room))
 	}
 	all, ended, err := in.file.ReadOn(*in.data, n)
 	if err == nil {
@@ -134,6 +138,9 @@ func (in *input) readInbox(n int64) (ended bool, err error) {
 	want := int(min(n, in.size))
 	if want <= have {
 		return int64(have) == in.size, nil
+	}
+	if have > 0 {
+		files.Grow(buffer, int(in.size))
 	}
 	files.Grow(buffer, want)
 	*buffer = (*buffer)[:want]

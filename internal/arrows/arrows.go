@@ -31,6 +31,7 @@ var arrows = []arrow{
 
 	{"store", "golang.org/x/sys", "files are read without Go's network poller"},
 
+	{"media", "media/internal/vp8l", "how much memory the codes of a lossless WebP take"},
 	{"media", "tensor", "pixels have a dtype"},
 	{"media", "media/internal/orient", "the same turns and mirrors for every decoder"},
 	{"media", "media/internal/resample", "the same weights for every decoder"},
