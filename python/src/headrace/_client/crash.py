@@ -60,13 +60,19 @@ class Death:
     """The end of one engine."""
 
     def __init__(
-        self, code: int | None, words: str, in_flight: list[InFlight], watch: Watch | None = None, limits: Limits | None = None
+        self,
+        code: int | None,
+        words: str,
+        in_flight: list[InFlight],
+        watch: Watch | None = None,
+        limits: Limits | None = None,
+        held: Limits | None = None,
     ) -> None:
         self.code = code  # as os.waitstatus_to_exitcode gives it; None: somebody else has reaped the process
         self.words = words
         self.in_flight = in_flight
         self.limit = (
-            _limit(words, limits or limits_of(0)) if self.crashed else ""
+            _limit(words, limits or limits_of(0), held or {}) if self.crashed else ""
         )  # the limit that it ran into, and the remedy; empty: none
         self._why = watch.explain() if watch is not None and code == -signal.SIGKILL else ""
         self.out_of_memory = bool(watch is not None and code == -signal.SIGKILL and watch.killed())
@@ -129,10 +135,22 @@ def limits_of(pid: int) -> Limits:
     }
 
 
-def _limit(words: str, limits: Limits) -> str:
+def held_by(pid: int) -> Limits:
+    """What a process has of that of which limits tell, as far as the system says so."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            pages = file.read().split()
+        page = os.sysconf("SC_PAGE_SIZE")
+        return {"RLIMIT_AS": int(pages[0]) * page, "RLIMIT_DATA": int(pages[5]) * page}
+    except (OSError, ValueError, IndexError):
+        return {}
+
+
+def _limit(words: str, limits: Limits, held: Limits) -> str:
     """Which limit of the engine explains these last words.
 
-    Go aborts where it gets no addresses or no thread, before the engine could say anything.
+    Go aborts where it gets no addresses or no thread, before the engine could say anything. C may fall over
+    it in many ways: where the engine had as much as the limit allows when it began, they need no words.
     """
     words = "\n".join(_telling(words))
     no_thread = any(part in words for part in _NO_THREAD)
@@ -145,7 +163,7 @@ def _limit(words: str, limits: Limits) -> str:
         (no_thread and os.getuid() != 0, "RLIMIT_NPROC", "processes and threads of this user", "", "ulimit -u unlimited"),
     ):
         value = limits[name]
-        if applies and value >= 0:  # -1: none
+        if value >= 0 and (applies or held.get(name, -1) >= value):  # -1: none
             met.append(f"it may have only {value >> 20 if unit else value} {unit}{what}: raise the limit ({command})")
     if no_thread and not met:
         return "it may start no more threads: raise pids.max of the container (docker run --pids-limit)"

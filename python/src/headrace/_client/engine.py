@@ -30,6 +30,7 @@ class Engine:
     def __init__(self, program: str) -> None:
         self.sessions: set[int] = set()  # numbers of those that are open
         self.code: int | None = None
+        self._held: dict[str, int] = {}  # of what limits tell of, when a session was open
         self._last = 0
         self._reaped = False
         self._page = self._words = self.pidfd = -1
@@ -100,6 +101,10 @@ class Engine:
         """Whether the process still runs."""
         return not self._reaped and not _readable(self.pidfd, 0)
 
+    def weigh(self) -> None:
+        """Note what the engine has of that of which limits tell, for the day on which it dies."""
+        self._held = crash.held_by(self.pid)
+
     def refusal(self) -> bytes | None:
         """An ERROR on the control connection: what the engine has against this client."""
         while self.control.receive():
@@ -124,7 +129,7 @@ class Engine:
             except OSError:
                 pass  # somebody else has reaped it; this process's own are likely the same
         self.reap()
-        return crash.Death(self.code, crash.read_words(self._words), crash.read_page(self._page), self._memory, limits)
+        return crash.Death(self.code, crash.read_words(self._words), crash.read_page(self._page), self._memory, limits, self._held)
 
     def reap(self) -> bool:
         """Take the status of the ended process, so that no zombie stays; tell whether it has ended."""

@@ -77,6 +77,7 @@ class Session:
     def opened(self) -> dict[str, Any]:
         """Wait for OPENED."""
         told: dict[str, Any] = json.loads(self._begun(frames.OPENED))
+        self.connection.engine.weigh()
         return told
 
     def previewed(self) -> bytes:
