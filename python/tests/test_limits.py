@@ -118,7 +118,7 @@ START = """
         list(loader)  # all is imported, by a user who may
     resource.setrlimit(getattr(resource, kind), (value, value))
     if kind == "RLIMIT_NPROC":
-        os.setuid(54321)  # whom nobody else uses
+        os.setuid(20_000 + os.getpid() % 40_000)  # whom nobody else uses
     try:
         with pipeline.loader(epochs=1, workers=4, on_error=policy) as loader:
             list(loader)
@@ -146,7 +146,7 @@ def test_the_command_is_refused_threads(program_of_all, command, most):
 
     def limited():
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
-        os.setuid(54322)  # whom nobody else uses
+        os.setuid(20_000 + os.getpid() % 40_000)  # whom nobody else uses
 
     done = subprocess.run([program_of_all, *command], preexec_fn=limited, cwd="/", capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
