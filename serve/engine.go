@@ -92,9 +92,6 @@ func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
 	if errors.Is(err, io.EOF) || vanished(err) {
 		return nil
 	}
-	if errors.Is(err, syscall.EMFILE) {
-		err = coded(wire.CodeMemory, err) // the session's descriptor did not come through
-	}
 	conn.SendJSON(wire.KindError, 0, describe(err))
 	return err
 }
@@ -102,6 +99,12 @@ func (e *engine) control(ctx context.Context, conn *wire.Conn) error {
 func (e *engine) takeSessions(ctx context.Context, conn *wire.Conn) error {
 	for number := uint32(1); ; number++ {
 		f, err := conn.Receive()
+		if errors.Is(err, wire.ErrCut) { // the client finds its end of the session closed; the other sessions go on
+			if err := conn.SendJSON(wire.KindError, 0, describe(coded(wire.CodeMemory, errFull))); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -115,6 +118,9 @@ func (e *engine) takeSessions(ctx context.Context, conn *wire.Conn) error {
 		e.sessions.Go(func() { e.session(ctx, session, number) })
 	}
 }
+
+var errFull = errors.New("the engine cannot open another session: it has all the files open that it may have;" +
+	" raise the limit (ulimit -n), or use fewer loaders at once")
 
 func (e *engine) greet(conn *wire.Conn) error {
 	f, err := conn.Receive()

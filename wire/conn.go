@@ -22,6 +22,7 @@ type Conn struct {
 	read        int
 	oob         []byte
 	descriptors []int // received, in order, not yet taken by a frame
+	cut         bool  // a descriptor was lost that belongs to a frame that was not read yet
 	receiveSeq  uint32
 
 	sending sync.Mutex
@@ -129,6 +130,10 @@ func (c *Conn) Receive() (Frame, error) {
 	f := Frame{Kind: h.Kind, Stream: h.Stream, Payload: c.buf[c.read+HeaderSize:][:h.Length], Descriptor: -1}
 	c.read += HeaderSize + int(h.Length)
 	if h.Kind.descriptors() > 0 {
+		if len(c.descriptors) == 0 && c.cut {
+			c.cut = false
+			return Frame{}, fmt.Errorf("%w: %w", ErrCut, unix.EMFILE)
+		}
 		if len(c.descriptors) == 0 {
 			return Frame{}, fmt.Errorf("%w: %v without its descriptor", ErrProtocol, h.Kind)
 		}
@@ -176,7 +181,7 @@ func (c *Conn) fill(n int) error {
 
 func (c *Conn) takeRights(oob []byte, flags int) error {
 	if flags&unix.MSG_CTRUNC != 0 {
-		return fmt.Errorf("%w: descriptors were cut off: %w: this process has reached its limit of open files (ulimit -n), or they were too many at once", ErrProtocol, unix.EMFILE)
+		c.cut = true // the frame that needs one tells; its bytes have come
 	}
 	if len(oob) == 0 {
 		return nil

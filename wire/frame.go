@@ -91,6 +91,9 @@ func (k Kind) descriptors() int {
 // ErrProtocol marks bytes that the protocol does not allow. The connection is of no use afterwards.
 var ErrProtocol = errors.New("wire: protocol violated")
 
+// ErrCut says that a frame came whose descriptor did not: this process has all that it may have. The connection goes on behind that frame.
+var ErrCut = errors.New("wire: a descriptor could not be received")
+
 // Header stands before every payload.
 type Header struct {
 	Length uint32 // bytes of payload

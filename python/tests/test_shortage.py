@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +107,73 @@ def test_address_space_during_a_run(photos, on_error):
     assert isinstance(caught.value, (hr.EngineDied, hr.MemoryRefused))
     assert "in flight" not in str(caught.value)
     assert not list(loader.errors)
+
+
+def test_another_loader_while_the_engine_has_no_descriptors(pictures):
+    """It is refused, with the remedy. The first one goes on, and so do others when descriptors have come back."""
+    pipeline = images(pictures).batch(1)
+    with pipeline.loader(epochs=1, workers=2) as first:
+        batches = iter(first)
+        got = [next(batches)["key"][0]]
+        pid = engine_pid()
+        before = take_descriptors(pid)
+        for _ in range(2):
+            with pytest.raises(hr.MemoryRefused, match=r"the engine cannot open another session: .*ulimit -n"):
+                pipeline.loader(epochs=1)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+        with pipeline.loader(epochs=1, workers=2) as second:
+            assert len(list(second)) == COUNT
+        got += [batch["key"][0] for batch in batches]
+        assert engine_pid() == pid
+    assert len(got) == COUNT
+
+
+@pytest.fixture
+def no_processes() -> Iterator[Path]:
+    """A control group of no more processes and threads than it has, for which one has to be root."""
+    group = Path(f"/sys/fs/cgroup/pids/headrace-test-{os.getpid()}")
+    if not group.parent.is_dir():
+        group = Path(f"/sys/fs/cgroup/headrace-test-{os.getpid()}")
+    try:
+        group.mkdir()
+        (group / "pids.max").write_text("1")
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    yield group
+    (group / "pids.max").write_text("max")
+    hr.io.close()
+    for pid in (group / "cgroup.procs").read_text().split():
+        (group.parent / "cgroup.procs").write_text(pid)
+    group.rmdir()
+
+
+def same(image):
+    return image
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+@pytest.mark.parametrize("come_back", [True, False], ids=["come_back", "stay_away"])
+def test_a_worker_that_cannot_be_started_again(pictures, no_processes, on_error, come_back):
+    """It died while no process may be started. No sample is left out for it."""
+    loader = images(pictures).map(same, fields="image").batch(1).loader(epochs=20, workers=1, on_error=on_error)
+    with loader:
+        batches = iter(loader)
+        first = next(batches)["key"][0]
+        engine = engine_pid()
+        workers = [int(pid) for task in Path(f"/proc/{engine}/task").iterdir() for pid in (task / "children").read_text().split()]
+        for pid in (engine, *workers):
+            (no_processes / "cgroup.procs").write_text(str(pid))
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)
+        if come_back:
+            timer = threading.Timer(0.5, (no_processes / "pids.max").write_text, ["max"])
+            timer.start()
+            got = [first, *(batch["key"][0] for batch in batches), *(batch["key"][0] for _ in range(19) for batch in loader)]
+            timer.join()
+            assert got == sorted(set(got)) * 20
+            assert len(got) == 20 * COUNT
+        else:
+            with pytest.raises(hr.SourceError, match=r"no worker of map can start[\s\S]*pids.max"):
+                for _ in range(20):
+                    list(loader)
+        assert not list(loader.errors)

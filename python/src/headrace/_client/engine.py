@@ -106,15 +106,16 @@ class Engine:
         self._held = crash.held_by(self.pid)
 
     def refusal(self) -> bytes | None:
-        """An ERROR on the control connection: what the engine has against this client."""
+        """The next ERROR on the control connection: why the engine has not taken in a session."""
         while self.control.receive():
             pass
         frame = self.control.peek()
         while frame is not None:
             kind, _, buffer, start, end = frame
-            if kind == frames.ERROR:
-                return bytes(buffer[start:end])
+            refused = bytes(buffer[start:end]) if kind == frames.ERROR else None
             self.control.skip(end)
+            if refused is not None:
+                return refused
             frame = self.control.peek()
         return None
 
