@@ -24,9 +24,8 @@ IN_WORKERS = {PACKAGE / "worker.py", *(PACKAGE / "_worker").iterdir()}
 # What is no HeadraceError, and why.
 ALLOWED = {
     ("__init__.py", "AttributeError"): "Python asks a module for names in this way",
-    ("connections.py", "AssertionError"): "cannot be reached",
-    ("connections.py", "Gone"): "caught within: the engine has died",
-    ("session.py", "Gone"): "caught within: the engine has died",
+    ("pool.py", "AssertionError"): "cannot be reached",
+    ("channel.py", "Gone"): "caught within: the engine has died",
     ("loader.py", "StopIteration"): "ends a loop",
     ("npy.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",

@@ -31,7 +31,7 @@ from conftest import (
     running,
     stop,
 )
-from headrace._io import connections
+from headrace._io.pool import Pool
 
 
 @pytest.fixture(autouse=True)
@@ -587,17 +587,17 @@ def test_a_connection_that_another_thread_takes_at_once():
     class Quick(list):
         """Others borrow what was given back before the giver goes on."""
 
-        def append(self, line):
-            taken.append(line)
+        def append(self, session):
+            taken.append(session)
 
-    class Line:
+    class Session:
         generation = 0
 
     taken = []
-    lines = connections.Lines()
-    lines._idle = Quick()
-    given = Line()
-    lines._give(given)
+    pool = Pool()
+    pool._idle = Quick()
+    given = Session()
+    pool._give(given)
     assert taken == [given]
 
 

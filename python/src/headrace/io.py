@@ -28,10 +28,10 @@ import numpy
 
 from ._client import share as sharing
 from ._client.share import Share
-from ._io import connections
-from ._io.connections import Input
 from ._io.npy import Npz, load_npy, load_npz
 from ._io.out import check_out, into
+from ._io.pool import pool
+from ._io.session import Input
 from .errors import EngineFailed, FileError, MediaError, MemoryRefused, WrongType, file_error, write_file
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def load_image_batch(
     array = None
     if given:
         given_out = out if len(given) == len(inputs) else None
-        array, failures = connections.lines.do(what, [source for source in inputs if source is not None], given_out)
+        array, failures = pool.do(what, [source for source in inputs if source is not None], given_out)
         for failure in failures:
             at = given[failure["index"]] if "index" in failure else None
             told = _error(name, failure, at, inputs[at] if at is not None else None)
@@ -357,7 +357,7 @@ def save_image(
     what["progressive"], what["lossless"] = bool(progressive), bool(lossless)
     pixels: Any = array.reshape(-1).view(numpy.uint8)
     data = memoryview(pixels)
-    file, failures = connections.lines.do(json.dumps(what).encode(), [Input(data, None, None)])
+    file, failures = pool.do(json.dumps(what).encode(), [Input(data, None, None)])
     for failure in failures:
         raise _error(name, failure, None, None)
     encoded = file.tobytes()
@@ -395,7 +395,7 @@ def close() -> None:
     Nobody needs to call this; the engine ends with the process. What `share` has opened is closed, too.
     """
     sharing.close()
-    connections.lines.close()
+    pool.close()
 
 
 @functools.lru_cache(256)
@@ -469,7 +469,7 @@ def _triple(background: Sequence[int] | None) -> tuple[int, ...] | None:
 def _one(name: str, what: bytes, source: Input, color: str, dtype: str, width: int | None, height: int | None, out: Array | None) -> Array:
     if out is not None:
         check_out(name, out, 3, dtype, (height, width, _CHANNELS[color]) if height and width else None)
-    array, failures = connections.lines.do(what, (source,), out)
+    array, failures = pool.do(what, (source,), out)
     if failures:
         raise _error(name, failures[0], None, source)
     return array if out is None else into(name, out, array)

@@ -12,24 +12,13 @@ def main(own: list[str]) -> None:
     """Serve the engine until it has had enough. What is `own` is imported from last, and only by the user's functions."""
     _leave_signals_to_the_trainer()
     lanes = int(sys.argv[sys.argv.index("--lanes") + 1])
-    from ._worker.lane import Lane, Process
+    from ._worker.process import Process
 
     process = Process(lanes)
     code = 0
     try:
         process.begin(own)
-        others = [Lane(process, i) for i in range(1, lanes)]
-        if others:
-            import threading
-
-            threads = [threading.Thread(target=lane.serve, name=f"headrace-{i + 1}", daemon=True) for i, lane in enumerate(others)]
-            for thread in threads:
-                thread.start()
-            process.first.serve()
-            for thread in threads:
-                thread.join()
-        else:
-            process.first.serve()
+        process.serve()
         process.end()
     except SystemExit:
         code = 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import _socket  # its C half has all that is needed; `socket` itself costs 9 ms, mostly enums
 import os
+import select
 import sys
 
 from ..errors import ProtocolError
@@ -34,6 +35,10 @@ def socket_pair() -> tuple[_socket.socket, _socket.socket]:
     return _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
 
 
+class Gone(Exception):
+    """The engine has died, and everything that it had sent was read."""
+
+
 class Channel:
     """One connection: frames out, frames in, descriptors that came with them."""
 
@@ -53,6 +58,10 @@ class Channel:
         self._received: list[tuple[int, list[tuple[int, int, bytes]], int, object]] = []
         self.in_seq = 0
         self.start = self._end = 0
+        self._poller: select.poll | None = None  # of who waits
+        self._choked = False  # the poller looks for room to send, too
+        self._pidfd = -1  # of the peer; -1: it is not known
+        self._dead = False  # the peer; what it had sent may still be to be read
 
     # Sending.
 
@@ -108,6 +117,38 @@ class Channel:
             return False
         self._settle()
         return not self.ended
+
+    def watch(self, pidfd: int) -> None:
+        """Have `wait` find out when this process has ended, which others that inherited its socket would hide."""
+        self._pidfd = pidfd
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until more has arrived. False: the time is over. Raises Gone once nothing more can come."""
+        poller = self._poller
+        if poller is None:
+            poller = select.poll()
+            poller.register(self.fd, select.POLLIN)
+            if self._pidfd >= 0:
+                poller.register(self._pidfd, select.POLLIN)
+            self._poller = poller
+        while not self.ended:
+            if not self.flush():
+                poller.modify(self.fd, select.POLLIN | select.POLLOUT)
+                self._choked = True
+            elif self._choked:
+                poller.modify(self.fd, select.POLLIN)
+                self._choked = False
+            events = poller.poll(None if seconds is None else seconds * 1000)
+            if not events:
+                return False
+            for fd, _ in events:
+                if fd != self.fd:
+                    self._dead = True
+            if self.receive():
+                return True
+            if self._dead:
+                break
+        raise Gone
 
     def _settle(self) -> None:
         """Account for what recvmsg left in the list."""

@@ -194,6 +194,7 @@ class Connection:
         self.engine = engine
         self.channel = channel
         self.number = number  # of the session, as the engine counts
+        channel.watch(engine.pidfd)
         self.open = True
         fork.share(self)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import select
 import warnings
 from struct import Struct
 
 from .._report.tracebacks import outside
-from ..errors import HeadraceWarning, MemoryRefused, ProtocolError
+from ..errors import HeadraceWarning, ProtocolError
 from . import failures, frames, log
-from .memory import Return, Segment, sweep
+from .channel import Gone
+from .memory import sweep
+from .slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 _CLOSING = 5.0  # seconds that an engine has for its last statistics
 _NEXT = Struct("<IHHIIIIII")  # a frame's header and NEXT's fixed part
 _BATCH_BEGIN = Struct("<IIII")
-
-
-class Gone(Exception):
-    """The engine has died, and everything that it had sent was read."""
 
 
 def warn(payload: bytes) -> None:
@@ -51,9 +48,7 @@ class Session:
         self.connection = connection
         self.channel = connection.channel
         self.stream = 1
-        self.segments: dict[int, Segment] = {}
-        self.leases: dict[bytes, Return] = {}  # by token
-        self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
+        self.slots = Slots(connection.channel)
         self.unwanted: list[bytes] = []  # tokens of slots that were never leased
         self.pins: Pins | None = None  # where a GPU copies from slots
         self.copied: list[tuple[Any, list[bytes]]] = []  # tokens of slots that were let go, by what happens when they were copied
@@ -62,11 +57,6 @@ class Session:
         self.tracing = False  # a trace is being written
         self.trace_path = ""  # of the last one
         self.traced: dict[str, Any] | None = None  # what became of the last one that was
-        self._dead = False  # the engine; what it had sent may still be to be read
-        self._choked = False  # the poller looks for room to send, too
-        self._poller = select.poll()
-        self._poller.register(self.channel.fd, select.POLLIN)
-        self._poller.register(connection.engine.pidfd, select.POLLIN)
         self._asked = 0  # for statistics
         opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
         self._has_workers = python is not None
@@ -90,7 +80,7 @@ class Session:
             frame = self.channel.peek()
             if frame is None:
                 try:
-                    self.wait()
+                    self.channel.wait()
                 except Gone:
                     self._raise_refusal()
                     raise
@@ -126,11 +116,8 @@ class Session:
 
     def next(self, flags: int, waited: int = 0) -> None:
         """Tell the engine what was taken, what is given back, and how many microseconds the loop has waited."""
-        channel, returned, leases = self.channel, self.returned, self.leases
-        n = len(returned)
-        tokens = [ended.token for ended in returned[:n] if ended.token]
-        for token in tokens:
-            leases.pop(token, None)
+        channel, returned = self.channel, self.slots.returned
+        n, tokens = self.slots.ended()
         copied = self.copied
         if self.pins is not None:
             tokens, copied = self._behind_copies(self.pins, tokens, flags & frames.WAITING)
@@ -161,59 +148,16 @@ class Session:
             done += behind
         return done, []
 
-    def map(self, payload: bytes, end: int) -> None:
-        """Take a SEGMENT frame, whose payload ends at `end`."""
-        number, _, slot_bytes, size = frames.SEGMENT_FRAME.unpack(payload)
-        channel = self.channel
-        if not channel.descriptors:
-            if channel.cut:
-                raise MemoryRefused(
-                    "headrace: a batch could not be received: this process has all the descriptors it may have;"
-                    " raise the limit (ulimit -n), or let go of batches and files"
-                )
-            raise ProtocolError(f"headrace: segment {number} came without a descriptor")
-        fd = channel.descriptors[0]
-        segment = Segment(fd, slot_bytes, size)
-        # Nothing is called between these lines: see channel.
-        segment.fds += (fd,)
-        del channel.descriptors[0]
-        self.segments[number] = segment
-        channel.start = end
-        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
-        segment.spare_descriptor()
-
     def give_back(self, payload: bytes, end: int) -> None:
         """Take a BATCH frame of an older stream, whose payload ends at `end`: nobody wants it."""
         number, _, _, flags = _BATCH_BEGIN.unpack_from(payload)
-        token, channel, segments = [payload[:8]], self.channel, self.segments
+        token, channel, segments = [payload[:8]], self.channel, self.slots.segments
         # Nothing is called between these lines: see channel.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
         self.unwanted += token
         if flags & frames.ALONE:
             del segments[number]
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait until more has arrived. False: the time is over. Raises Gone once nothing more can come."""
-        channel = self.channel
-        while not channel.ended:
-            if not channel.flush():
-                self._poller.modify(channel.fd, select.POLLIN | select.POLLOUT)
-                self._choked = True
-            elif self._choked:
-                self._poller.modify(channel.fd, select.POLLIN)
-                self._choked = False
-            events = self._poller.poll(None if seconds is None else seconds * 1000)
-            if not events:
-                return False
-            for fd, _ in events:
-                if fd != channel.fd:
-                    self._dead = True
-            if channel.receive():
-                return True
-            if self._dead:
-                break
-        raise Gone
 
     def statistics(self, loop: dict[str, int], since: dict[str, Any] | None = None, seconds: float | None = None) -> dict[str, Any] | None:
         """Ask for statistics; None where they do not come in time. Frames that come before them stay to be read.
@@ -282,7 +226,7 @@ class Session:
     def _last_words(self) -> None:
         """Show what workers print when they end, until the engine ends the session."""
         try:
-            while self.wait(_CLOSING):
+            while self.channel.wait(_CLOSING):
                 log.show_waiting(self.channel)
         except Gone:
             log.show_waiting(self.channel)
@@ -294,7 +238,7 @@ class Session:
                 log.show_waiting(self.channel)  # else they would gather where nobody calls next()
                 answer: dict[str, Any] = json.loads(payload)
                 return answer
-            if not self.wait(seconds):
+            if not self.channel.wait(seconds):
                 return None
 
     def death(self) -> Death:
@@ -303,6 +247,6 @@ class Session:
 
     def drop(self) -> None:
         """End the session; mappings that leases hold stay. May be called again."""
-        self.segments = {}
+        self.slots.segments = {}
         self.connection.close()
         sweep()

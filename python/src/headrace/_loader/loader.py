@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar
 from .._batch import arrays
 from .._batch import format as formats
 from .._client import failures, fork, frames, log
+from .._client.channel import Gone
 from .._client.engine import manager
-from .._client.memory import Lease, Return
 from .._client.recovery import Recovery
-from .._client.session import Gone, Session, warn
+from .._client.session import Session, warn
 from .._recipe.functions import is_main
 from .._report.tracebacks import all_briefly, brief, briefly, outside
 from ..errors import (
@@ -492,7 +492,7 @@ class Loader:
                 if session.channel.receive():
                     return False
                 session.next(frames.WAITING, self._clock.untold())
-            session.wait()
+            session.channel.wait()
             return True
         except Gone:
             if self._refused is not None:  # closed by a signal handler or another thread, which leaves the rest to this one
@@ -511,10 +511,7 @@ class Loader:
         texts = begin + size
         place = bytes(buffer[begin:texts])
         token = bytes(buffer[start : start + 8])
-        segment = session.segments[number]
-        lease = Lease(segment)
-        way_back = Return(lease, session.returned.append)
-        way_back.token = b""
+        segment, lease, way_back = session.slots.lease(number)
         batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, memoryview(buffer)[texts:end])
         if self._pins is not None and not flags & frames.ALONE:  # what is used once is not worth pinning
             self._pins.pin(segment)
@@ -526,14 +523,14 @@ class Loader:
         # Nothing is called between these lines: see channel.
         channel.start = end
         channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
-        session.leases[token] = way_back
+        session.slots.leases[token] = way_back
         way_back.token = token
         session.taken += 1
         self._clock.batches += 1
         self._hand = hand
         self._recovery.deaths = 0
         if flags & frames.ALONE:
-            del session.segments[number]  # the lease is all that needs it
+            del session.slots.segments[number]  # the lease is all that needs it
         if flags & frames.UNPOOLED:
             self._warn_of_held_batches()
         # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
@@ -556,7 +553,7 @@ class Loader:
         kind, stream, buffer, start, end = frame
         payload = bytes(buffer[start:end])
         if kind == frames.SEGMENT:
-            session.map(payload, end)
+            session.slots.map(payload, end)
         elif kind == frames.BATCH:
             session.give_back(payload, end)
         elif kind == frames.LOST and stream == session.stream:

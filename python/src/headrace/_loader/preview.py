@@ -7,8 +7,9 @@ import os
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._client.channel import Gone
 from .._client.engine import manager
-from .._client.session import Gone, Session
+from .._client.session import Session
 from .._recipe.arguments import _integer
 from .._report.draw import visible
 from ..errors import RecipeError, WrongValue, write_file

@@ -42,7 +42,7 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
         message = f"(its text cannot be had: {type(worse).__name__})"
     told: dict[str, Any] = {
         "where": _where(shown),
-        "type": _type_name(type(e)),
+        "type": type_name(type(e)),
         "message": _cut(message),
         "traceback": _cut(text),
         "field": "",
@@ -52,7 +52,8 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
     return told
 
 
-def _type_name(kind: type[BaseException]) -> str:
+def type_name(kind: type) -> str:
+    """The name of a class, with its module where that is not plain."""
     return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
 
 

@@ -1,215 +1,72 @@
-"""What a worker process is, and its conversation with the engine: one lane for each of its threads."""
+"""One thread's work: packs of samples in, results out. Where packs come from and results go is somebody else's business."""
 
 from __future__ import annotations
 
-import _socket
-import json
-import mmap
-import os
-import sys
-from struct import Struct
 from time import monotonic_ns
 
-from .._client.frames import HEADER_FRAME
-from . import errors
+from .calls import runner
+from .frames import AS_FLUSH, PACK_HEAD, WITH_INDEX, WITH_RANDOM, WITH_STATE
+from .reader import Reader
+from .writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Protocol
 
-HEAP, STACK, LOG, FIRST_LANE = 3, 4, 5, 6  # descriptors
-STACK_SIGNAL = 50
-SETUP, READY, PACK, RESULTS, ROOM, PULL = range(33, 39)
-SEGMENT, ERROR = 18, 21
+    from .callee import Callee
 
-WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH = 1, 2, 4, 8, 16, 32, 64
-LAST, WITH_FIELDS = 1, 2
-PACK_HEAD, RESULTS_HEAD = 8, 6
+    class Engine(Protocol):
+        """Who gives a lane its packs."""
 
-WORDS_3 = Struct("<QQQ")
-_DESCRIPTORS = _socket.CMSG_SPACE(16 * 4)
+        credit: int  # samples of a stream that it takes
+        stopped: bool  # it takes no more of this pack
 
+        def begin(self, credit: int) -> None:
+            """Begin with a pack."""
 
-class Ended(Exception):
-    """The engine has closed the connection."""
+        def results(self, *parts: Any) -> None:
+            """Take results."""
 
+        def room(self, item: int, field: int, size: int) -> int:
+            """Give memory for a result, and tell where it is."""
 
-class Process:
-    """What the lanes of a process have in common."""
+        def pull(self) -> bool:
+            """Wait until it takes more; false: it wants no more."""
 
-    def __init__(self, lanes: int) -> None:
-        for fd in range(HEAP, FIRST_LANE + lanes):
-            os.set_inheritable(fd, False)
-        self.first = Lane(self, 0)
-
-    def begin(self, own: list[str]) -> None:
-        """Be set up, and say that this is ready, or why it is not."""
-        kind, payload = self.first.receive()
-        if kind != SETUP:
-            raise SystemExit(1)
-        self.setup: dict[str, Any] = json.loads(bytes(payload))
-        self._surroundings()
-        try:
-            self.heap = mmap.mmap(HEAP, self.setup["heap"])
-            self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
-            from .call import Callee
-
-            sys.path += own
-            self.callee = Callee(self.setup, self.heap)
-        except Ended:
-            raise
-        except BaseException as e:
-            self.first.send(ERROR, json.dumps(errors.describe(e)).encode())
-            raise SystemExit(1) from None
-        self.first.ready()
-        self.first.send(READY, json.dumps({"random": self.callee.random, "concurrent": self.callee.concurrent}).encode())
-
-    def _surroundings(self) -> None:
-        """Make everything as the user's function expects it, before anything of the user's is imported."""
-        sys.argv[:] = [""]
-        import faulthandler
-
-        stack = os.fdopen(STACK, "wb", buffering=0, closefd=False)
-        faulthandler.enable(stack)
-        faulthandler.register(STACK_SIGNAL, stack)
-        self._stack = stack
-        for stream in (sys.stdout, sys.stderr):
-            stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-        from .log import install
-
-        install(LOG)
-
-    def end(self) -> None:
-        """Let the user's object end."""
-        try:
-            self.callee.close()
-        except Exception as e:
-            import logging
-
-            logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
+        def pulled_now(self) -> bool:
+            """Whether it has taken something meanwhile."""
 
 
 class Lane:
-    """A connection with the engine, for one thread."""
+    """What one thread works with.
 
-    def __init__(self, process: Process, number: int) -> None:
-        self.process = process
-        self.number = number
-        self.socket = _socket.socket(fileno=FIRST_LANE + number)
-        self.buffer = bytearray(64 << 10)
-        self.have = 0  # bytes of it that have come
-        self.used = 0  # and of these those of the frame that was returned last
-        self.in_seq = self.out_seq = 0
-        self.descriptors: list[int] = []
-        self.stopped = False
-        if number > 0:
-            self.ready()
+    Attributes:
+        spaces: memory by number, which samples lie in and results may be written into.
+    """
 
-    def ready(self) -> None:
-        """Have what samples need."""
-        from .values import Reader, Writer
-
-        process = self.process
-        self.spaces: dict[int, Any] = {1: process.heap}
-        at = process.setup["cells"][self.number]
-        self.cell = memoryview(process.heap)[at : at + 16].cast("Q")
-        self.reader = Reader(process.setup, self.spaces)
-        self.writer = Writer(process.setup, self)
+    def __init__(self, callee: Callee, engine: Engine, heap: Any, cell: int) -> None:
+        """`cell` is where in the heap the engine reads what is in work."""
+        self.engine = engine
+        self.whole = callee.collate  # the samples of a pack are given to the function together
+        self.spaces: dict[int, Any] = {1: heap}
+        self.cell = memoryview(heap)[cell : cell + 16].cast("Q")
+        self.tag = 0
+        self.reader = Reader(callee.setup, self.spaces)
+        self.writer = Writer(callee.setup, self.spaces, engine)
         self._views: dict[int, memoryview] = {}
         self._saved: tuple[int, list[list[tuple[int, int, int]]]] | None = None
-        self.run = process.callee.runner(self)
+        self.run = runner(callee, self)
 
-    # Frames.
-
-    def receive(self) -> tuple[int, memoryview]:
-        """The next frame. Its payload is valid until the next call."""
-        if self.used:
-            left = self.have - self.used
-            if left:
-                self.buffer[:left] = self.buffer[self.used : self.have]
-            self.have, self.used = left, 0
-        self._fill(16)
-        length, kind, _, _, seq = HEADER_FRAME.unpack_from(self.buffer, 0)
-        if seq != self.in_seq:
-            raise SystemExit(1)
-        self.in_seq = seq + 1 & 0xFFFFFFFF
-        self._fill(16 + length)
-        self.used = 16 + length
-        return kind, memoryview(self.buffer)[16 : self.used]
-
-    def _fill(self, wanted: int) -> None:
-        if len(self.buffer) < wanted:
-            # Not made larger in place: a function may have kept views of it.
-            larger = bytearray(wanted * 5 // 4)
-            larger[: self.have] = self.buffer[: self.have]
-            self.buffer = larger
-        while self.have < wanted:
-            with memoryview(self.buffer) as view, view[self.have :] as room:
-                count, ancillary, _, _ = self.socket.recvmsg_into((room,), _DESCRIPTORS, _socket.MSG_CMSG_CLOEXEC)
-            for level, kind, data in ancillary:
-                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
-                    self.descriptors += [int.from_bytes(data[i : i + 4], sys.byteorder) for i in range(0, len(data) - 3, 4)]
-            if count == 0:
-                raise Ended
-            self.have += count
-
-    def send(self, kind: int, *parts: Any) -> None:
-        """Send a frame whose payload is in parts."""
-        length = sum(map(len, parts))
-        header = HEADER_FRAME.pack(length, kind, 0, 0, self.out_seq)
-        self.out_seq = self.out_seq + 1 & 0xFFFFFFFF
-        sent = self.socket.sendmsg((header, *parts))
-        if sent < 16 + length:
-            for part in (header, *parts):
-                if sent >= len(part):
-                    sent -= len(part)
-                    continue
-                self.socket.sendall(memoryview(part)[sent:])
-                sent = 0
-
-    # Work.
-
-    def serve(self) -> None:
-        """Do what the engine asks for until it has had enough."""
-        try:
-            while True:
-                kind, payload = self.receive()
-                if kind == PACK:
-                    self.pack(payload)
-                elif kind == SEGMENT:
-                    self.segment(payload)
-                elif kind != PULL:  # a stream's last ones come after its end
-                    raise SystemExit(1)
-        except (Ended, BrokenPipeError, ConnectionResetError):
-            pass
-        except SystemExit:
-            os._exit(1)
-        except BaseException as e:
-            # A mistake of ours, not of the user's function.
-            try:
-                self.send(ERROR, json.dumps(errors.describe(e)).encode())
-            finally:
-                sys.stderr.write(errors.describe(e)["traceback"])
-                os._exit(1)
-
-    def segment(self, payload: memoryview) -> None:
-        """Map memory that results may be written into."""
-        number, size = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[16:24], "little")
-        fd = self.descriptors.pop(0)
-        try:
-            self.spaces[number] = mmap.mmap(fd, size)
-        finally:
-            os.close(fd)
-
-    def pack(self, payload: memoryview) -> None:
-        """Work on some samples."""
+    def work(self, buffer: bytearray, start: int, end: int) -> None:
+        """Work on some samples: a PACK frame, whose payload is a part of a buffer."""
+        payload = memoryview(buffer)[start:end]
         words = payload[: len(payload) & -8].cast("q")
         items, flags, credit, rooms, data_at, number, saved, _ = words[:PACK_HEAD].tolist()
         at = PACK_HEAD
         random = state = index = None
         if flags & WITH_RANDOM:
             # A pack of Collate has one for all its samples.
-            count = 1 if self.process.callee.collate else items
+            count = 1 if self.whole else items
             random = payload[8 * at : 8 * (at + 2 * count)].cast("Q").tolist()
             at += 2 * count
         if flags & WITH_INDEX:
@@ -221,7 +78,7 @@ class Lane:
             at += 2
         columns: list[Any] = []
         if not flags & AS_FLUSH:
-            columns, at = self.reader.read(words, at, items, self.buffer, 16 + data_at)
+            columns, at = self.reader.read(words, at, items, buffer, start + data_at)
         offered = {}
         for i in range(at, at + 5 * rooms, 5):
             item, field, place, size, must = words[i : i + 5].tolist()
@@ -229,8 +86,7 @@ class Lane:
         words.release()
         self._saved = (saved, self.reader.lent) if saved else None
         self.tag = number << 32
-        self.credit = credit
-        self.stopped = False
+        self.engine.begin(credit)
         self.writer.begin(offered, self.reader.keep)
         self.run(Task(items, flags, random, index, state, columns))
 
@@ -241,7 +97,7 @@ class Lane:
         place, lent = self._saved
         memory, at = self.saved_in(place >> 48), place & 0xFFFFFFFFFFFF
         for column in lent:
-            for source, begin, size in column if self.process.callee.collate else (column[item],):
+            for source, begin, size in column if self.whole else (column[item],):
                 if size:
                     memory[at : at + size] = self.saved_in(source)[begin : begin + size]
                     at += size + 63 & -64
@@ -263,62 +119,6 @@ class Lane:
     def resting(self) -> None:
         """Note that no sample is in work: the engine is waited for."""
         self.cell[0] = 0
-
-    def room(self, item: int, field: int, size: int) -> int:
-        """Ask the engine for memory, and tell where it is."""
-        self.send(ROOM, WORDS_3.pack(item, field, size))
-        while True:
-            kind, payload = self._answer()
-            if kind == ROOM:
-                return int.from_bytes(payload, "little")
-
-    def pull(self) -> bool:
-        """Wait until the engine has taken what it has; false: it wants no more."""
-        while self.credit <= 0 and not self.stopped:
-            self._answer()
-        return not self.stopped
-
-    def pulled_now(self) -> bool:
-        """Whether the engine has taken something meanwhile; it is not waited for."""
-        if self.have == self.used:
-            try:
-                data = self.socket.recv(1, _socket.MSG_DONTWAIT | _socket.MSG_PEEK)
-            except BlockingIOError:
-                return False
-            if not data:
-                os._exit(0)
-        self._answer()
-        return True
-
-    def _answer(self) -> tuple[int, bytes]:
-        """Read a frame while a pack is in work, whose own frame must stay as it is: its samples' values lie there."""
-        header = self._exactly(16)
-        length, kind, _, _, seq = HEADER_FRAME.unpack(header)
-        if seq != self.in_seq:
-            os._exit(1)
-        self.in_seq = seq + 1 & 0xFFFFFFFF
-        payload = self._exactly(length)
-        if kind == PULL:
-            self.credit += 1
-            self.stopped = self.stopped or payload[0] != 0
-        elif kind != ROOM:
-            os._exit(1)
-        return kind, payload
-
-    def _exactly(self, size: int) -> bytes:
-        """So many bytes of what comes next."""
-        # What came with the pack's own frame lies behind it in the buffer.
-        have = bytes(self.buffer[self.used : min(self.have, self.used + size)])
-        if have:
-            rest = self.buffer[self.used + len(have) : self.have]
-            self.buffer[self.used : self.used + len(rest)] = rest
-            self.have -= len(have)
-        while len(have) < size:
-            more = self.socket.recv(size - len(have))
-            if not more:
-                os._exit(0)  # the engine has ended; there is nobody to tell
-            have += more
-        return have
 
 
 class Task:

@@ -1,7 +1,4 @@
-"""What `headrace.io` asks an engine for: connections that carry one task after the other, and the arrays that come of them.
-
-Each call has a connection to itself, and gives it back when it is done; the next call, in any thread, uses it again. So there are as
-many as calls were under way at once. While a task is carried out, its thread waits in `poll`, without the GIL.
+"""One connection to an engine that carries out tasks of `headrace.io`, one after the other.
 
 What a caller has in memory goes through a file in memory, the connection's inbox, which the engine reads from. What it gets back lies in
 shared memory, and is leased as batches are. Small results are copied, for a slot is much for them; so is what comes in the last free
@@ -10,14 +7,10 @@ slot, so that there is always one.
 
 from __future__ import annotations
 
-import atexit
 import errno
 import json
 import os
-import select
 import sys
-import threading
-import time
 from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
@@ -26,16 +19,14 @@ import numpy
 
 from .._client import failures, fork, frames
 from .._client import share as sharing
-from .._client.engine import Connection, manager
-from .._client.memory import Lease, Return, Segment
-from .._client.session import Gone, warn
-from ..errors import EngineDied, EngineFailed, HeadraceError, MemoryRefused, ProtocolError
+from .._client.engine import Connection
+from .._client.session import warn
+from .._client.slots import Slots
+from ..errors import EngineFailed, HeadraceError, MemoryRefused, ProtocolError
 
 _SMALL = 64 << 10  # bytes of a result that is copied rather than leased
 _KEPT = 64 << 20  # bytes that an inbox keeps for the next task
-_PATIENCE = 10.0  # seconds after which a connection that nobody needed is closed
 _AT_ONCE = 1024  # buffers in one system call
-_TRIES = 3
 _asarray = numpy.asarray
 
 
@@ -53,7 +44,7 @@ class Input:
 Failures = list[dict[str, Any]]
 
 
-class Line:
+class TaskSession:
     """One connection that IO has begun. A call has it to itself."""
 
     def __init__(self, connection: Connection | sharing.Guest) -> None:
@@ -62,14 +53,8 @@ class Line:
         self.channel = connection.channel
         self.used = 0.0  # when it was given back
         self.generation = 0  # of whoever lends it
-        self._segments: dict[int, Segment] = {}
-        self._leases: dict[bytes, Return] = {}  # by token
-        self._returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
+        self._slots = Slots(connection.channel)
         self._copied: list[bytes] = []  # tokens of slots whose content was copied
-        self._poller = select.poll()
-        self._poller.register(self.channel.fd, select.POLLIN)
-        if isinstance(connection, Connection):
-            self._poller.register(connection.engine.pidfd, select.POLLIN)
         try:
             self._inbox = os.memfd_create("headrace-inbox", os.MFD_CLOEXEC)
         except OSError as error:
@@ -98,13 +83,9 @@ class Line:
                 assert source.data is not None
                 places += frames.INPUT.pack(at, source.data.nbytes)
                 at += source.data.nbytes
-        returned, leases = self._returned, self._leases
-        n = len(returned)
-        tokens = self._copied
-        for ended in returned[:n]:
-            tokens.append(ended.token)
-            leases.pop(ended.token, None)
-        del returned[:n]
+        n, tokens = self._slots.ended()
+        del self._slots.returned[:n]
+        tokens += self._copied
         self._copied = []
         head = frames.TASK_FRAME.pack(len(inputs), len(tokens), len(what), 0)
         self.channel.send(frames.TASK, b"".join([head, *tokens, places, what, text]))
@@ -130,7 +111,7 @@ class Line:
         while True:
             frame = channel.peek()
             if frame is None:
-                self._wait()
+                channel.wait()
                 continue
             kind, _, buffer, start, end = frame
             if kind == frames.DONE:
@@ -139,49 +120,15 @@ class Line:
                 return answer
             payload = bytes(buffer[start:end])
             if kind == frames.SEGMENT:
-                self._map(payload)
-            elif kind == frames.ERROR:
+                self._slots.map(payload, end)
+                continue
+            if kind == frames.ERROR:
                 raise failures.parse(payload)[1]
             elif kind == frames.NOTE:
                 warn(payload)
             else:
                 raise ProtocolError(f"headrace: a frame of kind {kind} came in answer to TASK")
             channel.skip(end)
-
-    def _wait(self) -> None:
-        """Wait until more has arrived. Raises Gone once nothing more can come."""
-        channel = self.channel
-        while True:
-            if not channel.flush():
-                self._poller.modify(channel.fd, select.POLLIN | select.POLLOUT)
-            events = self._poller.poll()
-            if channel.out:
-                channel.flush()
-                self._poller.modify(channel.fd, select.POLLIN)
-            if channel.receive():
-                return
-            if channel.ended or any(fd != channel.fd for fd, _ in events):
-                raise Gone
-
-    def _map(self, payload: bytes) -> None:
-        number, _, slot_bytes, size = frames.SEGMENT_FRAME.unpack(payload)
-        channel = self.channel
-        if not channel.descriptors:
-            if channel.cut:
-                raise MemoryRefused(
-                    "headrace: an array could not be received: this process has all the descriptors it may have;"
-                    " raise the limit (ulimit -n)"
-                )
-            raise ProtocolError(f"headrace: segment {number} came without a descriptor")
-        fd = channel.descriptors.pop(0)
-        try:
-            segment = Segment(fd, slot_bytes, size)
-        except BaseException:
-            os.close(fd)
-            raise
-        segment.fds.append(fd)
-        self._segments[number] = segment
-        segment.spare_descriptor()
 
     def _done(self, buffer: bytearray, start: int, end: int, out: numpy.ndarray[Any, Any] | None) -> tuple[Any, Failures]:
         number, slot, flags, bits, extents, failed = frames.DONE_FRAME.unpack_from(buffer, start)
@@ -190,8 +137,7 @@ class Line:
             return None, failures
         token = bytes(buffer[start : start + 8])
         shape = Struct(f"<{extents}Q").unpack_from(buffer, start + frames.DONE_FRAME.size)
-        segment = self._segments[number]
-        lease = Lease(segment)
+        segment, lease, way_back = self._slots.lease(number)
         typestr = "|u1" if bits == 8 else "<u2"
         lease.__array_interface__ = {
             "version": 3,
@@ -211,14 +157,13 @@ class Line:
             array = array.copy()
             self._copied.append(token)
         else:
-            way_back = Return(lease, self._returned.append)
             way_back.token = token
-            self._leases[token] = way_back
+            self._slots.leases[token] = way_back
         return array, failures
 
     def close(self) -> None:
         """End the session; mappings that leases hold stay. May be called again."""
-        self._segments = {}
+        self._slots.segments = {}
         inbox, self._inbox = self._inbox, -1
         if inbox >= 0:
             os.close(inbox)
@@ -267,111 +212,9 @@ def is_worker() -> bool:
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
-def _end_with_the_worker() -> None:
-    """Have connections closed when this process ends, where that is a worker of multiprocessing, which skips atexit.
-
-    Its engine would end all the same, but a little later, as a child of whoever takes orphans in: in many containers nobody does, and
-    what is left of it would stay until the container ends.
-    """
-    global _registered
-    if _registered != os.getpid() and is_worker():
-        import multiprocessing.util
-
-        multiprocessing.util.Finalize(None, lines.close, exitpriority=0)
-        _registered = os.getpid()
-
-
-_registered = 0  # the process that has done so
-
-
 def _refused(error: OSError) -> HeadraceError:
     remedy = {
         errno.EMFILE: "; raise the limit of open files (ulimit -n)",
         errno.EFBIG: "; raise the limit of file sizes, which counts for shared memory too (ulimit -f)",
     }.get(error.errno or 0, "")
     return MemoryRefused(f"headrace: no memory for what is given to the engine: {error.strerror}{remedy}")
-
-
-class Lines:
-    """Lends connections to calls, and opens as many as are needed at once."""
-
-    def __init__(self) -> None:
-        self._idle: list[Line] = []  # that given back last, last: its memory is warm
-        self._generation = 0
-        self._grieving = threading.Lock()
-
-    def do(self, what: bytes, inputs: Sequence[Input], out: numpy.ndarray[Any, Any] | None = None) -> tuple[Any, Failures]:
-        """Have a task carried out. One whose engine ends without any fault of its inputs is given to another engine."""
-        for attempt in range(_TRIES):
-            line = self._borrow()
-            try:
-                answer = line.do(what, inputs, out)
-            except Gone:
-                error = self._mourn(line)
-                if attempt + 1 == _TRIES or error.in_flight:
-                    raise error from None
-                continue
-            except BaseException:
-                line.close()
-                raise
-            self._give(line)
-            return answer
-        raise AssertionError("unreachable")
-
-    def _borrow(self) -> Line:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            generation = self._generation
-            _end_with_the_worker()
-            line = Line(sharing.join() or manager.connect())
-            line.generation = generation
-            return line
-
-    def _give(self, line: Line) -> None:
-        if line.generation != self._generation:
-            line.close()
-            return
-        line.used = time.monotonic()
-        self._idle.append(line)
-        try:
-            if line.used - self._idle[0].used <= _PATIENCE:
-                return
-            oldest = self._idle.pop(0)
-        except IndexError:
-            return  # other threads have taken all of them
-        if line.used - oldest.used > _PATIENCE:
-            oldest.close()
-        else:
-            self._idle.insert(0, oldest)
-
-    def _mourn(self, line: Line) -> EngineDied:
-        """Let go of a line whose engine has ended, and say why."""
-        connection = line.connection
-        try:
-            if not isinstance(connection, Connection):
-                return EngineDied("headrace: the engine that another process shares has ended", status="ended")
-            with self._grieving:
-                return connection.engine.death().error(connection.number)
-        finally:
-            line.close()
-
-    def close(self) -> None:
-        """Close all that are idle, and those under way when they are done."""
-        self._generation += 1
-        while self._idle:
-            try:
-                line = self._idle.pop()
-            except IndexError:
-                break
-            line.close()
-
-    def after_fork(self) -> None:
-        """In the child: begin anew."""
-        self._idle = []
-        self._grieving = threading.Lock()
-
-
-lines = Lines()
-fork.keep(lines)
-atexit.register(lines.close)  # while the modules that a line needs for its end are still there

@@ -1,0 +1,60 @@
+"""The slots that an engine fills for one connection: mapped, leased, and given back."""
+
+from __future__ import annotations
+
+from ..errors import MemoryRefused, ProtocolError
+from . import frames
+from .memory import Lease, Return, Segment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .channel import Channel
+
+
+class Slots:
+    """What a client has of them."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self.segments: dict[int, Segment] = {}
+        self.leases: dict[bytes, Return] = {}  # by token
+        self.returned: list[Any] = []  # of Return: leases that have ended; grows in any thread at any moment
+
+    def map(self, payload: bytes, end: int) -> None:
+        """Take a SEGMENT frame, whose payload ends at `end`."""
+        number, _, slot_bytes, size = frames.SEGMENT_FRAME.unpack(payload)
+        channel = self.channel
+        if not channel.descriptors:
+            if channel.cut:
+                raise MemoryRefused(
+                    "headrace: memory of the engine could not be received: this process has all the descriptors it may have;"
+                    " raise the limit (ulimit -n), or let go of batches and files"
+                )
+            raise ProtocolError(f"headrace: segment {number} came without a descriptor")
+        fd = channel.descriptors[0]
+        segment = Segment(fd, slot_bytes, size)
+        # Nothing is called between these lines: see channel.
+        segment.fds += (fd,)
+        del channel.descriptors[0]
+        self.segments[number] = segment
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        segment.spare_descriptor()
+
+    def lease(self, number: int) -> tuple[Segment, Lease, Return]:
+        """A lease on a slot of a segment. Without a token, which the caller gives it, the slot is not given back."""
+        segment = self.segments[number]
+        lease = Lease(segment)
+        way_back = Return(lease, self.returned.append)
+        way_back.token = b""
+        return segment, lease, way_back
+
+    def ended(self) -> tuple[int, list[bytes]]:
+        """The tokens of slots whose leases have ended, and how many of `returned` the caller deletes when the engine is told."""
+        n = len(self.returned)
+        tokens = [ended.token for ended in self.returned[:n] if ended.token]
+        for token in tokens:
+            self.leases.pop(token, None)
+        return n, tokens

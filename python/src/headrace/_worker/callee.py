@@ -1,0 +1,150 @@
+"""The function of the user: what it is, and how it is given a sample's values."""
+
+from __future__ import annotations
+
+from .._recipe.functions import takes_out
+from .event_loop import event_loop
+from .lookup import name_of
+from .reader import unpacked
+from .results import targets_of
+from .seeds import generator_maker, seeders
+from .signature import COROUTINE, code_flags, parameters, signature_of
+from .types import told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+class Callee:
+    """A function or an object of the user's."""
+
+    def __init__(self, setup: dict[str, Any], load: Callable[[], Any], keys: Any) -> None:
+        """`load` gives the function, or the object or class; `keys`, if not None, what tells names of samples."""
+        self.setup = setup
+        self.kind: str = setup["kind"]
+        self.collate = self.kind == "collate"
+        self.seeds = seeders(setup["seed"])
+        self.object = load()
+        self._again = self._maker(load) if self.kind == "aggregate" else None
+        self.name_of = None if keys is None else name_of(keys)
+        if isinstance(self.object, type):
+            self.object = self.object()  # set-up, once for each worker
+        self._fresh = True  # nobody has used the object yet
+        target = self.object
+        if self.kind == "aggregate":
+            for method in ("accumulate", "flush"):
+                if not callable(getattr(target, method, None)):
+                    raise TypeError(f"{setup['function']} has no method {method}(): what aggregates has accumulate(sample) and flush()")
+            target = self.object.accumulate
+        elif self.kind == "index":
+            if not hasattr(target, "__getitem__"):
+                raise TypeError(f"{setup['function']} cannot be indexed: it has no __getitem__")
+        elif self.kind == "iterate":
+            if not (callable(target) or hasattr(target, "__iter__") or hasattr(target, "__aiter__")):
+                raise TypeError(f"{setup['function']} is no iterable, and no function that returns one")
+        elif not callable(target):
+            raise TypeError(f"{setup['function']} is {told(target)}, which cannot be called")
+        self.target = target
+        self.objects = any(f["kind"] == "object" for f in setup["in"])
+        flags = code_flags(target)
+        self.is_async = bool(flags & COROUTINE)
+        self.takes_rng = self.kind not in ("index", "iterate") and "rng" in parameters(target)
+        self.flush_takes_rng = self.kind == "aggregate" and "rng" in parameters(self.object.flush)
+        self.random = self.takes_rng or self.flush_takes_rng or bool(self.seeds)
+        self.takes_out = self._takes_out()
+        # Coroutines of a pack run beside each other, unless a generator that all share is seeded for each.
+        self.concurrent = self.is_async and self.kind in ("map", "filter") and not self.seeds
+        if self.concurrent:
+            setup["copy"] = True  # what several have changed in place cannot be done again
+
+    def _takes_out(self) -> bool:
+        """Whether the function is given memory for its results."""
+        setup = self.setup
+        signature = signature_of(self.target)
+        wants = signature and takes_out(signature, len(setup["in"]) if setup["positional"] else 1)
+        if not wants or self.kind != "map":
+            return False
+        arrays = [f["name"] for f in setup["gives"] or () if f["kind"] == "tensor" and f.get("shape") and min(f["shape"]) >= 0]
+        if wants == "must" and not arrays:
+            what = "says nothing of what it gives" if setup["gives"] is None else "gives no array of which the shape is known"
+            raise TypeError(f"{setup['function']} takes out, the memory for what it gives, and the step {what}: say it with gives")
+        return bool(arrays)
+
+    def close(self) -> None:
+        """Have the user's object end."""
+        close = getattr(self.object, "close", None)
+        if callable(close) and not isinstance(self.object, type):
+            close()
+
+    def _maker(self, load: Callable[[], Any]) -> Callable[[], Any]:
+        """What makes another object, as if nobody had used this one."""
+        if isinstance(self.object, type):
+            return self.object
+        if self.setup["pickle"] is not None:
+            return load
+        import copy
+
+        pristine = copy.deepcopy(self.object)
+        return lambda: copy.deepcopy(pristine)
+
+    def renew(self) -> None:
+        """Begin with a new object."""
+        if not self._fresh and self._again is not None:
+            self.close()
+            self.object = self._again()
+            self.target = self.object.accumulate
+        self._fresh = False
+
+    # How a call is made.
+
+    def prepare(self) -> Callable[[int, int], dict[str, Any]]:
+        """What is done about randomness before a sample: generators are seeded, and the function's own is made."""
+        seeds = self.seeds
+        make = generator_maker() if self.takes_rng or self.flush_takes_rng else None
+
+        def prepare(low: int, high: int) -> dict[str, Any]:
+            for seed in seeds:
+                seed(low, high)
+            return {"rng": make(low, high)} if make else {}
+
+        return prepare
+
+    def caller(self) -> Callable[[Any, dict[str, Any]], Any]:
+        """The function as it is given a sample's values."""
+        function = self.target
+        if self.is_async:
+            inner, wait = function, self.wait
+
+            def function(*args: Any, **kwargs: Any) -> Any:
+                return wait(inner(*args, **kwargs))
+
+        if self.setup["positional"]:
+            if self.objects:
+                return lambda row, kwargs: function(*unpacked(row), **kwargs)
+            return lambda row, kwargs: function(*row, **kwargs)
+        names = [f["name"] for f in self.setup["in"]]
+        if self.objects:
+            return lambda row, kwargs: function(dict(zip(names, unpacked(row))), **kwargs)
+        return lambda row, kwargs: function(dict(zip(names, row)), **kwargs)
+
+    def wait(self, result: Any) -> Any:
+        """The result of a coroutine."""
+        if not self.is_async:
+            return result
+        return event_loop().run_until_complete(result)
+
+    def lender(self, writer: Any, one: bool) -> Callable[[int], Any] | None:
+        """What makes `out` for a sample: arrays by field; of named fields the one array, or a tuple, with None for what is no array."""
+        if not self.takes_out:
+            return None
+        to = targets_of(self.setup)
+
+        def lend(item: int) -> Any:
+            arrays = writer.lend(item, one)
+            if to is None:
+                return arrays
+            return arrays[to[0]] if len(to) == 1 else tuple([arrays.get(name) for name in to])
+
+        return lend

@@ -1,0 +1,364 @@
+"""The results of a pack, a column for each field."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._batch.objects import Objects
+from .errors import Misfit
+from .frames import ALL_SAME, GENERAL, IN_ROOM, IN_WHOLE, IS_SAME, OFFSET, ROWS
+from .types import as_array, dtype_of, if_none, shape_of, told, type_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .writer import Writer
+
+_BY = "by gives= or by its first sample"
+
+
+def column(index: int, field: dict[str, Any], writer: Writer) -> Any:
+    """What gathers the values of a field."""
+    if field["kind"] == "tensor":
+        return (Arrays if field.get("shape") else Scalars)(index, field, writer)
+    return (Pickles if field["kind"] == "object" else Bytes)(index, field, writer)
+
+
+class Scalars:
+    """Numbers: they lie one behind the other, those of samples that have failed too."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        self.name = field["name"]
+        self.dtype = dtype_of(field["dtype"])
+        self.writer = writer
+        self.values: list[Any] = []
+        self.candidates: list[int] = []
+        kind = self.dtype.kind
+        if kind in "iu":
+            info = np.iinfo(self.dtype)
+            self.least, self.most = int(info.min), int(info.max)
+            self.exact: type = int
+        elif kind == "b":
+            self.exact = bool
+        else:
+            self.exact = float
+
+    def begin(self) -> None:
+        self.values = []
+
+    def cut(self, n: int) -> None:
+        del self.values[n:]
+
+    def blank(self) -> None:
+        self.values.append(0)
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        exact = self.exact
+        if type(value) is not exact:
+            value = self._convert(value)
+        if exact is int and not self.least <= value <= self.most:
+            raise Misfit(self.name, f"field {self.name!r} is {value}, which {self.dtype} cannot hold", "OverflowError")
+        if self.writer.whole is not None:
+            self.writer.whole.take(self.dtype.itemsize)  # where the engine puts it
+        self.values.append(value)
+
+    def _convert(self, value: Any) -> Any:
+        exact = self.exact
+        given = value
+        if not isinstance(value, (bool, int, float, np.generic)):
+            array = as_array(value)
+            if array is None or array.shape != ():
+                raise self._misfit(given)
+            value = array[()]
+        if self.dtype.kind == "V":  # bfloat16
+            if isinstance(value, (bool, int, float, np.generic)):
+                return float(value)
+        elif isinstance(value, (bool, np.bool_)) or (isinstance(value, (int, np.integer)) and exact is not bool):
+            return exact(value)
+        elif exact is float and (isinstance(value, (float, np.floating)) or value.dtype.kind == "V"):
+            return float(value)
+        raise self._misfit(given)
+
+    def _misfit(self, value: Any) -> Misfit:
+        return Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {self.dtype}, {_BY}{if_none(self.name, value)}")
+
+    def write(self, words: list[int], parts: list[Any], size: int) -> int:
+        words += (ROWS, size)
+        return _padded(memoryview(np.array(self.values, self.dtype).tobytes()), parts, size)
+
+
+class Arrays:
+    """Arrays: small ones of one shape lie one behind the other in a block, others go where they find room."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        self.index = index
+        self.name = field["name"]
+        self.writer = writer
+        self.dtype = dtype_of(field["dtype"])
+        self.shape = tuple(field["shape"])
+        self.fixed = min(self.shape) >= 0
+        self.bytes = self.dtype.itemsize
+        for n in self.shape:
+            self.bytes *= n
+        self.in_block = self.fixed and 0 < self.bytes <= 4096
+        self.block: Any = None
+        self.candidates = [
+            i
+            for i, f in enumerate(writer.inputs)
+            if f["kind"] == "tensor" and f["dtype"] == field["dtype"] and len(f.get("shape") or ()) == len(self.shape)
+        ]
+        self.same_as: list[int] = []
+        self.begin()
+
+    def begin(self) -> None:
+        self.places: list[int] = []
+        self.shapes: list[tuple[int, ...]] = []
+        self.used = 0  # rows of the block
+        self.same = 0  # samples whose result is an input
+
+    def cut(self, n: int) -> None:
+        del self.places[n:], self.shapes[n:]
+
+    def blank(self) -> None:
+        self.places.append(0)
+        self.shapes.append(self.shape if self.fixed else (0,) * len(self.shape))
+
+    def lend(self, item: int, one: bool) -> tuple[Any, int | None]:
+        """Memory for a result, and its place; None: what is written there is copied."""
+        writer = self.writer
+        room = writer.offered.get((item, self.index))
+        if room is not None and self.bytes <= room[1]:
+            return np.ndarray(self.shape, self.dtype, writer.spaces[room[0] >> 48], room[0] & OFFSET), IN_ROOM
+        if one and self.in_block:
+            if self.block is None:
+                self.block = np.empty((writer.pack_calls, *self.shape), self.dtype)
+            if self.used < len(self.block):
+                return self.block[self.used], ~self.used
+        elif one and 0 < self.bytes <= writer.inline_most:
+            at = writer.reserve(self.bytes)
+            if at >= 0:
+                return np.ndarray(self.shape, self.dtype, writer.scratch, at), at
+        return np.empty(self.shape, self.dtype), None
+
+    def _is_lent(self, value: Any, memory: Any) -> bool:
+        if value is memory:
+            return True
+        return bool(value.dtype == self.dtype and value.strides == memory.strides and value.ctypes.data == memory.ctypes.data)
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        writer = self.writer
+        room = writer.offered.get((item, self.index)) if writer.offered else None
+        if type(value) is not np.ndarray:
+            value = self._convert(value)
+        if value.dtype is not self.dtype and value.dtype.newbyteorder("=") != self.dtype:
+            raise self._misfit(value)
+        shape = value.shape
+        if shape != self.shape:
+            self._fits(value)
+        if writer.whole is not None:
+            whole = writer.whole
+            at = whole.take(value.nbytes)
+            if at >= 0:
+                np.ndarray(shape, self.dtype, whole.memory, whole.base + at)[...] = value
+                self.places.append(IN_WHOLE + at)
+                self.shapes.append(shape)
+                return
+        if writer.own:
+            memory, place = writer.own.get(self.index, (None, None))
+            if place is not None and self._is_lent(value, memory):
+                self.places.append(place)
+                self.shapes.append(shape)
+                self.used += place < 0
+                return
+        must = room is not None and room[2]
+        if not must:
+            for k in self.same_as:
+                if value is row[k] and k not in writer.taken:
+                    writer.taken.append(k)
+                    self.places.append(IS_SAME | k)
+                    self.shapes.append(shape)
+                    self.same += 1
+                    return
+            if self.in_block:
+                if self.block is None:
+                    self.block = np.empty((writer.pack_calls, *self.shape), self.dtype)
+                if self.used < len(self.block):
+                    self.block[self.used] = value
+                    self.places.append(~self.used)
+                    self.shapes.append(shape)
+                    self.used += 1
+                    return
+            if value.nbytes <= writer.inline_most:
+                at = writer.reserve(value.nbytes)
+                if at >= 0:
+                    if value.nbytes:
+                        np.ndarray(shape, self.dtype, writer.scratch, at)[...] = value
+                    self.places.append(at)
+                    self.shapes.append(shape)
+                    return
+        at = _room(writer, self.name, room, item, self.index, value.nbytes)
+        np.ndarray(shape, self.dtype, writer.spaces[at >> 48], at & OFFSET)[...] = value
+        self.places.append(IN_ROOM)
+        self.shapes.append(shape)
+
+    def _fits(self, value: Any) -> None:
+        shape = value.shape
+        if len(shape) != len(self.shape) or any(want not in (-1, n) for n, want in zip(shape, self.shape)):
+            raise self._misfit(value)
+
+    def _convert(self, value: Any) -> Any:
+        array = as_array(value)
+        if array is None:
+            raise self._misfit(value)
+        return array
+
+    def _misfit(self, value: Any) -> Misfit:
+        text = f"field {self.name!r} is {told(value)}; the step gives {self.dtype} {shape_of(self.shape)}, {_BY}{self._remedy(value)}"
+        return Misfit(self.name, text)
+
+    def _remedy(self, value: Any) -> str:
+        """What to write where nothing but extents differ, or None is meant."""
+        if value is None:
+            return "; what is written into out must be returned, too" if self.index in self.writer.own else if_none(self.name, value)
+        try:
+            array = as_array(value)
+        except Exception:
+            return ""
+        if array is None or len(array.shape) != len(self.shape):
+            return ""
+        if array.dtype is not self.dtype and array.dtype.newbyteorder("=") != self.dtype:
+            return ""
+        shape = tuple(want if want == n else None for n, want in zip(array.shape, self.shape))
+        more = ", …" if len(self.writer.names) > 1 else ""
+        image = len(shape) == 3 and shape[2] in (1, 3, 4) and self.dtype.kind == "u"
+        batched = "; images of different sizes must be resized or cropped to one before batch" if image else ""
+        return f"{batched}; extents that differ are None: gives={{{self.name!r}: ({str(self.dtype)!r}, {shape}){more}}}"
+
+    def write(self, words: list[int], parts: list[Any], size: int) -> int:
+        places = self.places
+        if self.used == len(places):
+            words += (ROWS, size, *self.shape)
+        elif self.same == len(places) and places.count(places[0]) == len(places):
+            words += (ALL_SAME, places[0] & OFFSET)
+            return size
+        else:
+            words.append(GENERAL)
+            for place, shape in zip(places, self.shapes):
+                words.append(place if place >= 0 else size + ~place * self.bytes)
+                words += shape
+        if self.used:
+            size = _padded(self.block[: self.used].view(np.uint8).reshape(-1).data, parts, size)
+        return size
+
+
+class Bytes:
+    """Text, and bytes: whatever is so long that it says so."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        self.index = index
+        self.name = field["name"]
+        self.writer = writer
+        self.text = field["kind"] == "text"
+        self.candidates = [i for i, f in enumerate(writer.inputs) if f["kind"] == field["kind"]]
+        self.same_as: list[int] = []
+        self.begin()
+
+    def begin(self) -> None:
+        self.places: list[int] = []
+        self.sizes: list[int] = []
+
+    def cut(self, n: int) -> None:
+        del self.places[n:], self.sizes[n:]
+
+    def blank(self) -> None:
+        self.places.append(0)
+        self.sizes.append(0)
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        writer = self.writer
+        room = writer.offered.get((item, self.index)) if writer.offered else None
+        if room is None or not room[2]:
+            for k in self.same_as:
+                if value is row[k] and (self.text or k not in writer.taken):
+                    writer.taken.append(k)
+                    self.places.append(IS_SAME | k)
+                    self.sizes.append(0)
+                    return
+        data = self._encode(value)
+        n = len(data)
+        memory = self._memory(item, room, n)
+        if n:
+            np.frombuffer(memory, np.uint8)[...] = np.frombuffer(data, np.uint8)
+        self.sizes.append(n)
+
+    def _memory(self, item: int, room: Any, size: int) -> memoryview:
+        """Where a value of so many bytes goes. Its place is noted."""
+        writer = self.writer
+        at = writer.reserve(size) if size <= writer.inline_most and not (room and room[2]) else -1
+        if at >= 0:
+            self.places.append(at)
+            return writer.memory[at : at + size]
+        place = _room(writer, self.name, room, item, self.index, size)
+        at = place & OFFSET
+        self.places.append(IN_ROOM)
+        return memoryview(writer.spaces[place >> 48])[at : at + size]
+
+    def _encode(self, value: Any) -> Any:
+        if self.text:
+            if not isinstance(value, str):
+                raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives text")
+            try:
+                return value.encode("utf-8", "surrogateescape")
+            except UnicodeEncodeError as e:
+                raise Misfit(self.name, f"field {self.name!r} is text that UTF-8 cannot hold: {e}", "UnicodeEncodeError") from None
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives bytes")
+        return memoryview(value).cast("B") if memoryview(value).c_contiguous else bytes(value)
+
+    def write(self, words: list[int], parts: list[Any], size: int) -> int:
+        words.append(GENERAL)
+        for pair in zip(self.places, self.sizes):
+            words += pair
+        return size
+
+
+class Pickles(Bytes):
+    """Anything: pickled, and with the memory of arrays in it behind that."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        super().__init__(index, field, writer)
+        self.candidates = []  # it may have been changed within
+        self.objects = Objects()
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        try:
+            pickled = self.objects.pickle(value)
+        except Exception as e:
+            kind = type(e).__name__
+            raise Misfit(self.name, f"field {self.name!r} is {type_of(value)} and cannot be pickled: {kind}: {e}", kind) from e
+        room = self.writer.offered.get((item, self.index)) if self.writer.offered else None
+        pickled.write(self._memory(item, room, pickled.size))
+        self.sizes.append(pickled.size)
+
+
+def _room(writer: Writer, name: str, room: tuple[int, int, int] | None, item: int, index: int, size: int) -> int:
+    """Where a result goes that does not travel with the message."""
+    if room is not None:
+        if size <= room[1]:
+            return room[0]
+        if room[2]:
+            raise Misfit(name, f"field {name!r} has {size} bytes, and there is room for {room[1]}", "ValueError")
+        del writer.offered[item, index]
+    return writer.engine.room(item, index, max(1, size))
+
+
+def _padded(part: memoryview, parts: list[Any], size: int) -> int:
+    """Append a part of the message's data, such that the next one is aligned."""
+    parts.append(part)
+    size += len(part)
+    if size & 15:
+        gap = 16 - (size & 15)
+        parts.append(bytes(gap))
+        size += gap
+    return size

@@ -1,0 +1,149 @@
+"""A conversation with the engine over a socket: its frames, and its answers while a pack is in work."""
+
+from __future__ import annotations
+
+import _socket
+import os
+import sys
+from struct import Struct
+
+from .._client.frames import HEADER_FRAME
+from .frames import PULL, RESULTS, ROOM
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_ROOM = Struct("<QQQ")
+_DESCRIPTORS = _socket.CMSG_SPACE(16 * 4)
+
+
+class Ended(Exception):
+    """The engine has closed the connection."""
+
+
+class Connection:
+    """One socket, for one thread."""
+
+    def __init__(self, fd: int) -> None:
+        self.socket = _socket.socket(fileno=fd)
+        self.buffer = bytearray(64 << 10)
+        self.have = 0  # bytes of it that have come
+        self.used = 0  # and of these those of the frame that was returned last
+        self.in_seq = self.out_seq = 0
+        self.descriptors: list[int] = []
+        self.credit = 0  # samples of a stream that the engine takes
+        self.stopped = False  # it takes no more of this pack
+
+    def receive(self) -> tuple[int, memoryview]:
+        """The next frame. Its payload is valid until the next call."""
+        if self.used:
+            left = self.have - self.used
+            if left:
+                self.buffer[:left] = self.buffer[self.used : self.have]
+            self.have, self.used = left, 0
+        self._fill(16)
+        length, kind, _, _, seq = HEADER_FRAME.unpack_from(self.buffer, 0)
+        if seq != self.in_seq:
+            raise SystemExit(1)
+        self.in_seq = seq + 1 & 0xFFFFFFFF
+        self._fill(16 + length)
+        self.used = 16 + length
+        return kind, memoryview(self.buffer)[16 : self.used]
+
+    def _fill(self, wanted: int) -> None:
+        if len(self.buffer) < wanted:
+            # Not made larger in place: a function may have kept views of it.
+            larger = bytearray(wanted * 5 // 4)
+            larger[: self.have] = self.buffer[: self.have]
+            self.buffer = larger
+        while self.have < wanted:
+            with memoryview(self.buffer) as view, view[self.have :] as room:
+                count, ancillary, _, _ = self.socket.recvmsg_into((room,), _DESCRIPTORS, _socket.MSG_CMSG_CLOEXEC)
+            for level, kind, data in ancillary:
+                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                    self.descriptors += [int.from_bytes(data[i : i + 4], sys.byteorder) for i in range(0, len(data) - 3, 4)]
+            if count == 0:
+                raise Ended
+            self.have += count
+
+    def send(self, kind: int, *parts: Any) -> None:
+        """Send a frame whose payload is in parts."""
+        length = sum(map(len, parts))
+        header = HEADER_FRAME.pack(length, kind, 0, 0, self.out_seq)
+        self.out_seq = self.out_seq + 1 & 0xFFFFFFFF
+        sent = self.socket.sendmsg((header, *parts))
+        if sent < 16 + length:
+            for part in (header, *parts):
+                if sent >= len(part):
+                    sent -= len(part)
+                    continue
+                self.socket.sendall(memoryview(part)[sent:])
+                sent = 0
+
+    # What a lane asks of it.
+
+    def begin(self, credit: int) -> None:
+        """Begin with a pack, of whose results the engine takes so many at once."""
+        self.credit = credit
+        self.stopped = False
+
+    def results(self, *parts: Any) -> None:
+        """Send results, or what there is of them."""
+        self.send(RESULTS, *parts)
+
+    def room(self, item: int, field: int, size: int) -> int:
+        """Ask the engine for memory, and tell where it is."""
+        self.send(ROOM, _ROOM.pack(item, field, size))
+        while True:
+            kind, payload = self._answer()
+            if kind == ROOM:
+                return int.from_bytes(payload, "little")
+
+    def pull(self) -> bool:
+        """Wait until the engine has taken what it has; false: it wants no more."""
+        while self.credit <= 0 and not self.stopped:
+            self._answer()
+        return not self.stopped
+
+    def pulled_now(self) -> bool:
+        """Whether the engine has taken something meanwhile; it is not waited for."""
+        if self.have == self.used:
+            try:
+                data = self.socket.recv(1, _socket.MSG_DONTWAIT | _socket.MSG_PEEK)
+            except BlockingIOError:
+                return False
+            if not data:
+                os._exit(0)
+        self._answer()
+        return True
+
+    def _answer(self) -> tuple[int, bytes]:
+        """Read a frame while a pack is in work, whose own frame must stay as it is: its samples' values lie there."""
+        header = self._exactly(16)
+        length, kind, _, _, seq = HEADER_FRAME.unpack(header)
+        if seq != self.in_seq:
+            os._exit(1)
+        self.in_seq = seq + 1 & 0xFFFFFFFF
+        payload = self._exactly(length)
+        if kind == PULL:
+            self.credit += 1
+            self.stopped = self.stopped or payload[0] != 0
+        elif kind != ROOM:
+            os._exit(1)
+        return kind, payload
+
+    def _exactly(self, size: int) -> bytes:
+        """So many bytes of what comes next."""
+        # What came with the pack's own frame lies behind it in the buffer.
+        have = bytes(self.buffer[self.used : min(self.have, self.used + size)])
+        if have:
+            rest = self.buffer[self.used + len(have) : self.have]
+            self.buffer[self.used : self.used + len(rest)] = rest
+            self.have -= len(have)
+        while len(have) < size:
+            more = self.socket.recv(size - len(have))
+            if not more:
+                os._exit(0)  # the engine has ended; there is nobody to tell
+            have += more
+        return have

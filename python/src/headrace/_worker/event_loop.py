@@ -1,0 +1,51 @@
+"""Coroutines and asynchronous generators, run by the event loop of a thread."""
+
+from __future__ import annotations
+
+from .errors import Misfit
+from .types import told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_loops: dict[int, Any] = {}
+
+
+def event_loop() -> Any:
+    """The event loop of this thread. It stays, since what the user's functions keep may belong to it."""
+    import asyncio
+    import threading
+
+    thread = threading.get_ident()
+    if thread not in _loops:
+        _loops[thread] = asyncio.new_event_loop()
+        asyncio.set_event_loop(_loops[thread])
+    return _loops[thread]
+
+
+def iterate(result: Any) -> Iterator[Any]:
+    """An iterator over what may be asynchronous."""
+    if hasattr(result, "__aiter__"):
+        return _drive(result.__aiter__())
+    if hasattr(result, "keys"):
+        raise Misfit("", "returned a dict, not an iterable of samples: yield it, or return a list of it")
+    try:
+        return iter(result)
+    except TypeError:
+        raise Misfit("", f"returned {told(result)}, not an iterable of samples") from None
+
+
+def _drive(source: Any) -> Iterator[Any]:
+    loop = event_loop()
+    try:
+        while True:
+            try:
+                sample = loop.run_until_complete(source.__anext__())
+            except StopAsyncIteration:
+                return
+            yield sample
+    finally:
+        if hasattr(source, "aclose"):
+            loop.run_until_complete(source.aclose())

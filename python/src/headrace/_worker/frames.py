@@ -1,0 +1,20 @@
+"""What the frames between a worker and the engine have in them: docs/protocol.md, "Workers", which extern/pack.go has too."""
+
+from __future__ import annotations
+
+SEGMENT, ERROR = 18, 21  # kinds of frames
+SETUP, READY, PACK, RESULTS, ROOM, PULL = range(33, 39)
+
+# Flags of PACK.
+WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH = 1, 2, 4, 8, 16, 32, 64
+PACK_HEAD = 8  # words
+
+# How a column lies there.
+GENERAL, ROWS, ALL_SAME, SHARED = 0, 1, 2, 4
+IN_ROOM, IS_SAME, IN_WHOLE = 1 << 48, 2 << 48, 3 << 48  # places of results
+OFFSET = (1 << 48) - 1
+ALL_ARRAYS = -1  # the field of an offer of memory for all of them
+
+# What became of a sample, and flags of RESULTS.
+DONE, FAILED, DROPPED = 0, 1, 2
+LAST, WITH_FIELDS = 1, 2

@@ -1,0 +1,74 @@
+"""Sample after sample: map, filter, index."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from time import monotonic_ns
+
+from .frames import OWN_SHARED
+from .results import values_of_result
+from .writer import FULL, SEND_AFTER
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .callee import Callee
+    from .lane import Lane, Task
+
+
+def items(callee: Callee, lane: Lane) -> Callable[[Task], None]:
+    """Sample by sample: map, filter, index."""
+    setup, writer, cell = callee.setup, lane.writer, lane.cell
+    prepare = callee.prepare()
+    call = callee.caller()
+    name_of = callee.name_of
+    if name_of and not writer.probing:
+        writer.names = writer.names[:-1]  # the last one is the key
+    values_of = values_of_result(setup, writer)
+    keeps = callee.kind == "filter"
+    indexed = callee.kind == "index"
+    lend = callee.lender(writer, True)
+    obj = callee.object
+
+    def run(task: Task) -> None:
+        rows: Any = zip(*task.columns) if task.columns else repeat((), task.items)
+        each = task.flags & OWN_SHARED
+        random = task.random
+        tag = lane.tag
+        sent = now = monotonic_ns()
+        kwargs: dict[str, Any] = {}
+        for item, row in enumerate(rows):
+            if writer.status and (each or now - sent > SEND_AFTER or writer.end > FULL):
+                writer.send(False)
+                sent = now
+            if each:
+                lane.save(item)
+            cell[1] = now
+            cell[0] = tag + item + 1
+            key = ""
+            try:
+                if random is not None:
+                    kwargs = prepare(random[2 * item], random[2 * item + 1])
+                if lend is not None:
+                    kwargs["out"] = lend(item)
+                if name_of:
+                    key = name_of(task.index[item])
+                result = obj[task.index[item]] if indexed else call(row, kwargs)
+                if keeps:
+                    if result:
+                        writer.status.append(0)
+                    else:
+                        writer.drop()
+                else:
+                    values = values_of(result)
+                    writer.add(item, [*values, key] if name_of and not writer.probing else values, row)
+            except BaseException as e:
+                writer.fail(item, e, key)
+            done = monotonic_ns()
+            writer.took(done - now)
+            now = done
+        writer.send(True)
+
+    return run

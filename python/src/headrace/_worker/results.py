@@ -1,0 +1,98 @@
+"""What a function returned, as values in the order of the fields."""
+
+from __future__ import annotations
+
+from .errors import Misfit
+from .types import told
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def targets_of(setup: dict[str, Any]) -> list[str] | None:
+    """The fields that results make by their places; None: a result is a dict."""
+    names = setup["positional"] and setup["kind"] != "aggregate"
+    return setup["to"] or ([f["name"] for f in setup["in"]] if names else None)
+
+
+def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]:
+    """What makes values, in the order of the fields, of what a function returns."""
+    names: list[str] = writer.names
+    to = targets_of(setup)
+    collates = setup["kind"] == "collate"  # whose result may be a dict in any case
+    if collates and to and not writer.probing and set(to) != set(names):
+        to = None
+    what = "a batch" if collates else "a sample"
+    named = setup["kind"] in ("index", "iterate")
+
+    def of_dict(result: Any) -> Any:
+        if type(result) is not dict:
+            if not hasattr(result, "keys"):
+                hint = "; did it forget to return?" if result is None else ""
+                given = told(result)
+                if setup["kind"] == "aggregate" and setup["positional"]:
+                    hint = "; fields= names what it is given, not what it makes"
+                if setup["kind"] in ("index", "iterate"):
+                    several = isinstance(result, (tuple, list))
+                    given = given.removesuffix(" (make it an array)")
+                    hint = f"; fields= of source names {'its values' if several else 'such a value'}"
+                raise Misfit("", f"returned {given}, not {what} (a dict of fields){hint}")
+            result = dict(result)
+        if named and "key" in names and "key" not in result and "__key__" in result:
+            result = {**result, "key": result["__key__"]}  # as WebDataset calls its samples
+        try:
+            if len(result) == len(names):
+                return [result[name] for name in names]
+        except KeyError:
+            pass
+        missing = [n for n in names if n not in result]
+        if missing:
+            raise Misfit(
+                missing[0],
+                f"field {missing[0]!r} is missing in what was returned; there are {', '.join(map(repr, result)) or 'none'}",
+                "KeyError",
+            )
+        more = [n for n in result if n not in names]
+        raise Misfit(
+            str(more[0]), f"returned a field {more[0]!r} that the step does not give; it gives {', '.join(map(repr, names))}", "KeyError"
+        )
+
+    # Fields need not stand in the order in which they are returned.
+    order = [to.index(name) for name in names] if to and not writer.probing and to != names else None
+
+    def of_values(result: Any) -> Any:
+        assert to is not None
+        if len(to) == 1:
+            return (result,)
+        if not isinstance(result, (tuple, list)) or len(result) != len(to):
+            what = f"{len(result)} values" if isinstance(result, (tuple, list)) else told(result)
+            number = len(to) if isinstance(result, (tuple, list)) else f"{len(to)} values"
+            raise Misfit("", f"returned {what}, not {number}: {', '.join(to)}")
+        return result if order is None else [result[i] for i in order]
+
+    def take(result: Any) -> Any:
+        return of_dict(result) if hasattr(result, "keys") else of_values(result)
+
+    if not writer.probing:
+        return of_dict if not to else take if collates else of_values
+
+    def probed(result: Any) -> Any:
+        if to and not (collates and hasattr(result, "keys")):
+            values = list(of_values(result))
+            writer.find(list(to), values)
+            return values
+        if not hasattr(result, "keys"):
+            return of_dict(result)
+        found = list(result.keys())
+        for name in found:
+            if not isinstance(name, str):
+                raise Misfit(repr(name), f"returned a field whose name is {told(name)}, not a str")
+        values = [result[name] for name in found]
+        if named and "__key__" in found and "key" not in found:
+            found, values = [*found, "key"], [*values, result["__key__"]]
+        writer.find(found, values)
+        return values
+
+    return probed

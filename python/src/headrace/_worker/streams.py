@@ -1,0 +1,207 @@
+"""Calls that give any number of samples: generators, sources, aggregators."""
+
+from __future__ import annotations
+
+from time import monotonic_ns
+
+from . import state as states
+from .event_loop import event_loop, iterate
+from .frames import AS_FLUSH, AS_FRESH
+from .reader import unpacked
+from .results import values_of_result
+from .signature import parameters
+from .writer import FULL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .callee import Callee
+    from .lane import Lane, Task
+
+_AHEAD = 16  # samples of a stream that wait for the engine, which reckons with as many: aheadSamples in extern/pack.go
+
+
+class Streams:
+    """What gives any number of samples: generators, sources, aggregators."""
+
+    def __init__(self, callee: Callee, lane: Lane) -> None:
+        self.callee = callee
+        self.lane = lane
+        self.setup = callee.setup
+        self.names = [f["name"] for f in self.setup["in"]]
+        self.states = self.setup["states"]
+        self.spent: Any = None  # the iterator of the epoch before
+        self.prepare = callee.prepare()
+        writer = lane.writer
+        if callee.kind == "iterate" and self.states and not writer.probing:
+            writer.names = writer.names[:-1]  # the last one is the state
+        self.values_of = values_of_result(self.setup, writer)
+
+    def run(self, task: Task) -> None:
+        lane, writer = self.lane, self.lane.writer
+        row = tuple(column[0] for column in task.columns)
+        writer.kept([False] * len(self.names))  # samples that come of one share nothing
+        item = 0
+        lane.save(0)
+        begun = lane.working(0)
+        iterator = None
+        try:
+            iterator = self._begin(task, row)
+            while True:
+                lane.working(item)
+                self._seed(task, item)
+                try:
+                    sample = next(iterator)
+                except StopIteration:
+                    break
+                values = self.values_of(sample)
+                if self.states and self.callee.kind == "iterate" and not writer.probing:
+                    values = [*values, self._state()]
+                writer.add(item, values, row)
+                item += 1
+                writer.took(monotonic_ns() - begun)
+                more = self._pass_on()
+                begun = monotonic_ns()
+                if not more:
+                    iterator.close() if hasattr(iterator, "close") else None
+                    break
+        except BaseException as e:
+            writer.fail(item, e)
+        state = None
+        if self.states and self.callee.kind == "aggregate" and item and states.is_stateful(self.callee.object):
+            lane.working(item)
+            try:
+                state = self._state_of(self.callee.object)
+            except BaseException as e:
+                writer.fail(item, e)
+                writer.failures[-1]["ends"] = True
+        writer.rest = lane.working(item) - begun
+        writer.send(True, state)
+        lane.resting()  # the engine may be long in taking it
+
+    def _pass_on(self) -> bool:
+        """Send what is ready where the engine takes it; wait where too much is. False: the engine wants no more."""
+        lane, writer = self.lane, self.lane.writer
+        if lane.engine.credit <= 0:
+            if not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL and not lane.engine.pulled_now():
+                return True
+            lane.resting()
+            if not lane.engine.pull():
+                return False
+        if lane.engine.stopped:
+            return False
+        writer.send(False)
+        lane.engine.credit -= 1
+        return True
+
+    def _seed(self, task: Task, item: int) -> None:
+        """Seed the global generators for a sample of a source."""
+        if self.callee.kind == "iterate":
+            for seed in self.callee.seeds:
+                low, high = task.random[:2]
+                seed(low, high + item & 0xFFFFFFFFFFFFFFFF)
+
+    def _begin(self, task: Task, row: tuple[Any, ...]) -> Iterator[Any]:
+        callee, setup = self.callee, self.setup
+        row = unpacked(row)
+        kwargs = self.prepare(*task.random[:2]) if task.random is not None else {}
+        if callee.kind == "iterate":
+            return self._source(task.index[0], task.state)
+        if callee.kind == "aggregate":
+            return self._aggregate(task, row, kwargs)
+        result = callee.target(*row, **kwargs) if setup["positional"] else callee.target(dict(zip(self.names, row)), **kwargs)
+        if callee.is_async:
+            result = event_loop().run_until_complete(result)
+        if result is None:
+            return iter(())
+        return iterate(result)
+
+    def _aggregate(self, task: Task, row: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
+        """What an object that gathers samples gives for one more, or for the end."""
+        callee = self.callee
+        if task.flags & AS_FRESH:
+            callee.renew()
+            if task.state is not None:
+                if not states.is_stateful(callee.object):
+                    raise TypeError(
+                        f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now"
+                    )
+                callee.object.load_state_dict(states.loads(task.state))
+        if task.flags & AS_FLUSH:
+            result = callee.object.flush(**(kwargs if callee.flush_takes_rng else {}))
+        else:
+            if not callee.takes_rng:
+                kwargs = {}
+            result = callee.target(*row, **kwargs) if self.setup["positional"] else callee.target(dict(zip(self.names, row)), **kwargs)
+        if hasattr(result, "__await__"):
+            result = event_loop().run_until_complete(result)
+        if result is None:
+            return iter(())
+        return iter((result,)) if hasattr(result, "keys") else iterate(result)
+
+    def _source(self, epoch: int, state: bytes | None) -> Iterator[Any]:
+        """An epoch of a source, from its beginning, or from where it had this state."""
+        made = self.callee.object
+        if hasattr(made, "set_epoch"):
+            made.set_epoch(epoch)
+        self.stateful = made if states.is_stateful(made) else None
+        if state is not None and self.stateful is not None:
+            made.load_state_dict(states.loads(state))
+            state = None
+        source = self._called(made)
+        iterator = iterate(source)
+        if self.stateful is None:
+            holders: tuple[Any, ...] = (source, iterator)
+            self.stateful = next(filter(states.is_stateful, holders), None)
+            if state is not None and self.stateful is not None:
+                self.stateful.load_state_dict(states.loads(state))
+                state = None
+                if self.stateful is source:
+                    iterator = iterate(source)
+        if state is not None:
+            raise TypeError(f"{self.setup['function']} had a state_dict() when the state was saved, and has no load_state_dict() now")
+        if iterator is self.spent:
+            raise TypeError(
+                f"{self.setup['function']} is an iterator, which can be gone through once, and this is epoch {epoch}: take a function that"
+                " returns a new one, an object with __iter__, or epochs=1"
+            )
+        self.spent = iterator
+        return iterator
+
+    def _called(self, made: Any) -> Any:
+        """What is iterated over."""
+        name, rank, world = self.setup["function"], self.setup["rank"], self.setup["world"]
+        if hasattr(made, "__iter__") or hasattr(made, "__aiter__"):
+            if world > 1:
+                raise TypeError(
+                    f"all {world} ranks would get the same samples of {name}: takes a function of (rank, world_size)"
+                    " that returns what is iterated over"
+                )
+            return made
+        taken = [p for p in parameters(made) if p not in ("args", "kwargs")]
+        if len(taken) >= 2:
+            source = made(rank, world)
+        elif world > 1:
+            raise TypeError(
+                f"all {world} ranks would get the same samples of {name}: takes a function with two parameters, rank and world_size"
+            )
+        else:
+            source = made()
+        return event_loop().run_until_complete(source) if self.callee.is_async else source
+
+    def _state(self) -> str:
+        """The state of a source after a sample, as JSON; empty: it has none."""
+        return "" if self.stateful is None else self._state_of(self.stateful)
+
+    def _state_of(self, holder: Any) -> str:
+        state = holder.state_dict()
+        try:
+            state = states.dumps(state)
+        except (TypeError, ValueError) as e:
+            raise TypeError(f"state_dict() of {self.setup['function']} is to be plain JSON, arrays of NumPy and bytes: {e}") from None
+        if len(state) > states.MOST_STATE:
+            what = f"state_dict() of {self.setup['function']} has {len(state)} bytes as JSON"
+            raise ValueError(f"{what}: at most {states.MOST_STATE} travel with each sample")
+        return state
