@@ -26,14 +26,14 @@ ALLOWED = {
     ("__init__.py", "AttributeError"): "Python asks a module for names in this way",
     ("pool.py", "AssertionError"): "cannot be reached",
     ("channel.py", "Gone"): "caught within: the engine has died",
-    ("loader.py", "StopIteration"): "ends a loop",
+    ("batches.py", "StopIteration"): "ends a loop",
     ("npy.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }
 
 # What is raised and is no call of a class: a name that holds an error which was made, or caught, before.
 AGAIN = re.compile(
-    r"^(self\._refused\(.*\)|error|wrong|told|failed|brief\(error\)|Gone|StopIteration|failures\.again\(.*\)|failures\.parse\(.*\)\[1\]|(session\.)?death(\(\))?\.error\(.*\)"
+    r"^(self\.refused\(.*\)|error|wrong|told|failed|brief\(error\)|Gone|StopIteration|failures\.again\(.*\)|failures\.parse\(.*\)\[1\]|(session\.)?death(\(\))?\.error\(.*\)"
     r"|kinds\.get\(.*, EngineFailed\)\(.*\))$",
     re.DOTALL,
 )

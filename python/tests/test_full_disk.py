@@ -130,7 +130,7 @@ def test_a_warning_behind_the_last_batch_that_was_taken_is_said_on_close(photos,
     loader = hr.files([*good, str(tmp_path / "bad.jpg")]).decode_image().resize((8, 8)).batch(2)
     loader = loader.loader(epochs=1, on_error="skip", dead_letters=full)
     next(iter(loader))  # the loss comes with the end of the epoch, which this program does not see
-    channel = loader._session.channel
+    channel = loader._run.session.channel
     within(30, lambda: loader.stats() and b"dead_letters" in bytes(channel._buffer[channel.start : channel._end]))
     with pytest.warns(hr.HeadraceWarning, match="dead_letters cannot be written"):
         loader.close()

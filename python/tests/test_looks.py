@@ -156,7 +156,9 @@ def test_a_tree_of_stages(photos, monkeypatch):
     with tree(photos).loader(epochs=1) as loader:
         digests(loader)
         stats = loader.stats()
-        monkeypatch.setattr(loader, "_glance", lambda: {**stats, "verdict": "All is well."})  # and not one that names a stage
+        monkeypatch.setattr(
+            "headrace._loader.shown.glance", lambda run: {**stats, "verdict": "All is well."}
+        )  # and not one that names a stage
         html = loader._repr_html_()
     page = Page(html)
     shown = [stage["name"] for stage in stats["stages"] if stage["kind"] not in ("branch", "join")]
@@ -172,12 +174,12 @@ def test_the_stage_that_limits_is_marked(photos, monkeypatch):
         digests(loader)
         stats = loader.stats()
         name = stats["stages"][1]["name"]
-        monkeypatch.setattr(loader, "_glance", lambda: {**stats, "limits": name})
+        monkeypatch.setattr("headrace._loader.shown.glance", lambda run: {**stats, "limits": name})
         page = Page(loader._repr_html_())
         assert page.classes.count("hr-limits") == 1
         assert page.classes.count("hr-mark") == 1
         assert re.search(rf"^  {name} .*← limits$", repr(loader), re.MULTILINE)
-        monkeypatch.setattr(loader, "_glance", lambda: {**stats, "limits": ""})
+        monkeypatch.setattr("headrace._loader.shown.glance", lambda run: {**stats, "limits": ""})
         assert "hr-mark" not in Page(loader._repr_html_()).classes
 
 
@@ -193,7 +195,7 @@ def test_looking_does_not_wait(photos):
             Page(loader._repr_html_())
             taker = threading.Thread(target=list, args=(loop,))
             taker.start()
-            while not loader._inside:
+            while not loader._run.inside:
                 time.sleep(0.001)
             assert "12 batches per epoch" in repr(loader)
             assert time.monotonic() - begun < 20

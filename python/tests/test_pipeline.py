@@ -174,9 +174,9 @@ def test_repr():
     ("amount", "bytes"), [(5, 5), ("5", 5), ("2GiB", 2 << 30), ("1.5 kb", 1500), ("512 MiB", 512 << 20), ("1TB", 10**12), (None, None)]
 )
 def test_amounts_of_memory(amount, bytes):
-    from headrace._recipe.arguments import _bytes
+    from headrace._recipe.arguments import byte_count
 
-    assert _bytes("memory", amount) == bytes
+    assert byte_count("memory", amount) == bytes
 
 
 @pytest.mark.parametrize("amount", ["", "much", "5 bits", "GiB", "1e", "--3", "2 Gi B"])

@@ -430,8 +430,8 @@ def test_numbers_of_the_loader_are_numbers(photos):
         with pytest.raises(hr.RecipeError, match=text):
             pipeline.loader(on_error="skip", **options)
     with pipeline.loader(epochs=1, on_error="skip", max_errors=np.int64(3), stall_after=np.float32(2.5)) as loader:
-        assert loader._config["max_errors"] == 3
-        assert loader._config["stall_after"] == 2.5
+        assert loader._run.config["max_errors"] == 3
+        assert loader._run.config["stall_after"] == 2.5
         list(loader)
     with pytest.raises(hr.RecipeError, match=r"time_limit is 0: takes a number from 0\.001 to 86400"):
         hr.files(photos).decode_image().failures(time_limit=0).center_crop(16).batch(4).loader()

@@ -113,10 +113,10 @@ def test_a_preview_takes_nothing_from_the_loader(photos):
         got = digests(loader)
         loop = iter(loader)
         got += digests([next(loop) for _ in range(5)])
-        state, epochs, pid = loader.state_dict(), loader._stats, engine_pid()
+        state, epochs, pid = loader.state_dict(), loader._run.stats, engine_pid()
         now = loader.preview(4)
         assert loader.state_dict() == state
-        assert loader._stats == epochs
+        assert loader._run.stats == epochs
         assert engine_pid() == pid
         got += digests(loop)
         got += digests(loader)

@@ -91,7 +91,7 @@ def test_numbers_of_an_interval(photos):
 
 def test_an_answer_that_nobody_waited_for(photos):
     with pipeline(photos).loader(epochs=1) as loader:
-        loader._session._send_json(6, {"number": -1})  # as after a KeyboardInterrupt within stats()
+        loader._run.session._send_json(6, {"number": -1})  # as after a KeyboardInterrupt within stats()
         list(loader)
         assert loader.stats()["yielded"] == 12
 

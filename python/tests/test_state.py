@@ -218,7 +218,7 @@ def test_states_that_cannot_be_change_nothing(photos, whole, change, why, dead):
         else:
             wrong |= change
         if dead:
-            loader._drop()  # as after an engine's death
+            loader._run.drop()  # as after an engine's death
         with pytest.raises(hr.StateMismatch, match=why):
             loader.load_state_dict(wrong)
         assert loader.state_dict() == before

@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from ._batch.text import Texts
     from ._client.crash import InFlight
     from ._client.version import VersionInfo, version_info
-    from ._loader.loader import Errors, Field, Loader, LostSample
+    from ._loader.loader import Field, Loader
+    from ._loader.lost import Errors, LostSample
     from ._loader.preview import Preview, PreviewSample
     from ._loader.profile import Headspace, Profile, StageProfile, Trial, headspace
     from ._loader.replay import Replayed, replay
@@ -114,12 +115,12 @@ __all__ = [
 
 # What is only needed once a loader runs is imported then.
 _LATER = {
-    "Errors": "_loader.loader",
+    "Errors": "_loader.lost",
     "Field": "_loader.loader",
     "Headspace": "_loader.profile",
     "InFlight": "_client.crash",
     "Loader": "_loader.loader",
-    "LostSample": "_loader.loader",
+    "LostSample": "_loader.lost",
     "Preview": "_loader.preview",
     "PreviewSample": "_loader.preview",
     "Profile": "_loader.profile",

@@ -6,21 +6,21 @@ import os
 
 from ._batch import format as formats
 from ._recipe.arguments import (
-    _bytes,
-    _count_or_share,
-    _dtype,
-    _given,
-    _integer,
-    _integers,
-    _number,
-    _numbers,
-    _optional,
-    _padding,
-    _range,
-    _seconds,
-    _size,
-    _when,
-    _whole,
+    absolute,
+    byte_count,
+    count_or_share,
+    dtype_name,
+    from_environment,
+    integer,
+    integers,
+    number_of,
+    numbers_of,
+    optional,
+    padding_of,
+    range_of,
+    seconds_of,
+    size_of,
+    when_of,
 )
 from ._recipe.functions import Function, Names, has_functions, importable, is_main, operation, spelled
 from ._report.tracebacks import all_briefly, briefly
@@ -89,7 +89,7 @@ def files(
 
     args = files_arguments(source, label, fields, path)
     args["root"] = os.fsdecode(os.getcwdb())
-    return Pipeline(_integer("seed", seed), ({"files": args},), formats.NUMPY)
+    return Pipeline(integer("seed", seed), ({"files": args},), formats.NUMPY)
 
 
 @briefly
@@ -131,12 +131,12 @@ def source(
     Returns:
         A pipeline with the field `key`, and those of the samples.
     """
-    from ._recipe.checks import source_arguments
+    from ._recipe.function_arguments import source_arguments
 
     if isinstance(seed, (str, list, tuple)):
         raise RecipeError(f"headrace: source: seed is {seed!r}: takes a whole number; generators={seed!r} seeds these before each sample")
     given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys).items() if value is not None}
-    return Pipeline(_integer("seed", seed), ({"source": given},), formats.NUMPY)
+    return Pipeline(integer("seed", seed), ({"source": given},), formats.NUMPY)
 
 
 @briefly
@@ -190,8 +190,8 @@ def merge(
     args = {
         "of": [list(pipeline._steps) for pipeline in given],
         "order": order,
-        "weights": None if weights is None else [_number("weights", w) for w in weights],
-        "seed": _optional("seed", seed),
+        "weights": None if weights is None else [number_of("weights", w) for w in weights],
+        "seed": optional("seed", seed),
         "until": until,
     }
     return Pipeline(given[0]._seed, (), given[0]._format, given[0]._defaults)._with("merge", args)
@@ -258,7 +258,7 @@ class Pipeline:
         Args:
             seed: of the order; by default that of `files`.
         """
-        return self._with("shuffle", {"seed": None if seed is None else _integer("seed", seed)})
+        return self._with("shuffle", {"seed": None if seed is None else integer("seed", seed)})
 
     def route(self, by: str, branches: Iterable[Branch | tuple[When, Branch]]) -> Pipeline:
         """Give each sample to one of several branches, and go on with what comes out of any of them.
@@ -290,7 +290,7 @@ class Pipeline:
         if when is None:
             return {"steps": list(inside._steps)}
         several = [when] if isinstance(when, (str, bytes)) or not hasattr(when, "__iter__") else when
-        return {"when": [_when(i, value) for value in several], "steps": list(inside._steps)}
+        return {"when": [when_of(i, value) for value in several], "steps": list(inside._steps)}
 
     def failures(
         self,
@@ -320,10 +320,10 @@ class Pipeline:
             raise RecipeError("headrace: failures: there is no step before it")
         given = {
             "on_error": on_error,
-            "max_errors": _count_or_share("max_errors", max_errors),
-            "retries": _optional("retries", retries),
-            "wait": None if wait is None else _number("wait", wait),
-            "time_limit": None if time_limit is None else _number("time_limit", time_limit),
+            "max_errors": count_or_share("max_errors", max_errors),
+            "retries": optional("retries", retries),
+            "wait": None if wait is None else number_of("wait", wait),
+            "time_limit": None if time_limit is None else number_of("time_limit", time_limit),
         }
         (*before, last) = self._steps
         if is_main(last):
@@ -373,10 +373,10 @@ class Pipeline:
                 "mode": mode,
                 "orient": orient,
                 "color": color,
-                "background": None if background is None else _integers("background", background),
+                "background": None if background is None else integers("background", background),
                 "dtype": dtype,
-                "frame": _optional("frame", frame),
-                "max_pixels": _optional("max_pixels", max_pixels),
+                "frame": optional("frame", frame),
+                "max_pixels": optional("max_pixels", max_pixels),
             },
         )
 
@@ -400,8 +400,8 @@ class Pipeline:
             field: where the file is; by default where `files` put it.
             to: the field to write, by default `"array"`.
         """
-        extents = None if shape is None else [_optional("shape", n) for n in shape]
-        return self._with("decode_npy", {"field": field, "to": to, "dtype": _dtype(dtype), "shape": extents})
+        extents = None if shape is None else [optional("shape", n) for n in shape]
+        return self._with("decode_npy", {"field": field, "to": to, "dtype": dtype_name(dtype), "shape": extents})
 
     def resize(self, size: Size, max_size: int | None = None, *, filter: Filter | None = None) -> Pipeline:
         """Resize, antialiased.
@@ -411,7 +411,7 @@ class Pipeline:
             max_size: the length that the longer edge must not exceed.
             filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"` or `"lanczos"`, each as in Pillow.
         """
-        return self._with("resize", {"size": _size(size), "max_size": _optional("max_size", max_size), "filter": filter})
+        return self._with("resize", {"size": size_of(size), "max_size": optional("max_size", max_size), "filter": filter})
 
     def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
@@ -423,7 +423,7 @@ class Pipeline:
             sizes: (height, width) of each; of two that are as near, the first is taken.
             filter: as for `resize`.
         """
-        return self._with("resize_to_bucket", {"sizes": [_size(size) for size in sizes], "filter": filter})
+        return self._with("resize_to_bucket", {"sizes": [size_of(size) for size in sizes], "filter": filter})
 
     def center_crop(self, size: Size) -> Pipeline:
         """Cut out the middle; where the image is smaller, black is around it.
@@ -431,7 +431,7 @@ class Pipeline:
         Args:
             size: height and width, or one length for both.
         """
-        return self._with("center_crop", {"size": _size(size)})
+        return self._with("center_crop", {"size": size_of(size)})
 
     def random_crop(self, size: Size) -> Pipeline:
         """Cut out a random part. An image that is smaller is a bad sample: `pad` or `resize` it first.
@@ -439,7 +439,7 @@ class Pipeline:
         Args:
             size: height and width, or one length for both.
         """
-        return self._with("random_crop", {"size": _size(size)})
+        return self._with("random_crop", {"size": size_of(size)})
 
     def random_resized_crop(
         self,
@@ -457,7 +457,7 @@ class Pipeline:
             ratio: the least and greatest ratio of width to height, by default (3/4, 4/3).
             filter: as for `resize`.
         """
-        args = {"size": _size(size), "scale": _range("scale", scale), "ratio": _range("ratio", ratio), "filter": filter}
+        args = {"size": size_of(size), "scale": range_of("scale", scale), "ratio": range_of("ratio", ratio), "filter": filter}
         return self._with("random_resized_crop", args)
 
     def pad(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0) -> Pipeline:
@@ -467,7 +467,7 @@ class Pipeline:
             padding: how wide: of all sides, (horizontal, vertical), or (left, top, right, bottom).
             fill: its colour: one number for all channels, or one for each.
         """
-        return self._with("pad", {"padding": _integers("padding", padding), "fill": _integers("fill", fill)})
+        return self._with("pad", {"padding": integers("padding", padding), "fill": integers("fill", fill)})
 
     def random_flip(self, p: float = 0.5) -> Pipeline:
         """Mirror left and right.
@@ -475,7 +475,7 @@ class Pipeline:
         Args:
             p: the probability.
         """
-        return self._with("random_flip", {"p": _number("p", p)})
+        return self._with("random_flip", {"p": number_of("p", p)})
 
     def random_vertical_flip(self, p: float = 0.5) -> Pipeline:
         """Mirror top and bottom.
@@ -483,7 +483,7 @@ class Pipeline:
         Args:
             p: the probability.
         """
-        return self._with("random_vertical_flip", {"p": _number("p", p)})
+        return self._with("random_vertical_flip", {"p": number_of("p", p)})
 
     def rotate90(self, turns: int = 1) -> Pipeline:
         """Turn by quarter turns, counter-clockwise.
@@ -491,7 +491,7 @@ class Pipeline:
         Args:
             turns: how many, as `numpy.rot90` counts them; negative ones are clockwise.
         """
-        return self._with("rotate90", {"turns": _integer("turns", turns)})
+        return self._with("rotate90", {"turns": integer("turns", turns)})
 
     def random_rotate90(self, p: float = 1.0) -> Pipeline:
         """Turn by none, one, two or three quarter turns, each as likely.
@@ -499,7 +499,7 @@ class Pipeline:
         Args:
             p: the probability that there is a choice at all.
         """
-        return self._with("random_rotate90", {"p": _number("p", p)})
+        return self._with("random_rotate90", {"p": number_of("p", p)})
 
     def color_jitter(self, brightness: Jitter = 0, contrast: Jitter = 0, saturation: Jitter = 0, hue: Jitter = 0) -> Pipeline:
         """Change brightness, contrast, saturation and hue at random, in an order that is random, too.
@@ -514,7 +514,7 @@ class Pipeline:
             hue: how far, up to 0.5, or (least, greatest) part of a turn round the circle of hues.
         """
         given = {"brightness": brightness, "contrast": contrast, "saturation": saturation, "hue": hue}
-        return self._with("color_jitter", {name: _numbers(name, value) for name, value in given.items()})
+        return self._with("color_jitter", {name: numbers_of(name, value) for name, value in given.items()})
 
     def grayscale(self, channels: Literal[1, 3] = 1) -> Pipeline:
         """Take the colours out: what is left is the lightness.
@@ -522,7 +522,7 @@ class Pipeline:
         Args:
             channels: 1, or 3 that are equal.
         """
-        return self._with("grayscale", {"channels": _integer("channels", channels)})
+        return self._with("grayscale", {"channels": integer("channels", channels)})
 
     def random_grayscale(self, p: float = 0.1) -> Pipeline:
         """Take the colours out at random; the image keeps its channels.
@@ -530,7 +530,7 @@ class Pipeline:
         Args:
             p: the probability.
         """
-        return self._with("random_grayscale", {"p": _number("p", p)})
+        return self._with("random_grayscale", {"p": number_of("p", p)})
 
     def normalize(
         self,
@@ -549,7 +549,7 @@ class Pipeline:
             std: likewise; above 0.
             dtype: `"float32"`, the default, `"float16"` or `"bfloat16"`.
         """
-        return self._with("normalize", {"mean": _numbers("mean", mean), "std": _numbers("std", std), "dtype": dtype})
+        return self._with("normalize", {"mean": numbers_of("mean", mean), "std": numbers_of("std", std), "dtype": dtype})
 
     def layout(self, layout: Literal["NHWC", "NCHW"]) -> Pipeline:
         """Order the axes.
@@ -601,9 +601,9 @@ class Pipeline:
             seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
             copy: True gives copies of arrays, which may be kept when the function has returned.
         """
-        from ._recipe.checks import arguments
+        from ._recipe.function_arguments import function_arguments
 
-        given = arguments("map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
+        given = function_arguments("map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
         return self._with("map", given)
 
     def filter(
@@ -629,9 +629,11 @@ class Pipeline:
             seed: as for `map`.
             copy: as for `map`.
         """
-        from ._recipe.checks import arguments
+        from ._recipe.function_arguments import function_arguments
 
-        return self._with("filter", arguments("filter", function, fields=fields, workers=workers, where=where, seed=seed, copy=copy))
+        return self._with(
+            "filter", function_arguments("filter", function, fields=fields, workers=workers, where=where, seed=seed, copy=copy)
+        )
 
     def flat_map(
         self,
@@ -667,9 +669,11 @@ class Pipeline:
             seed: as for `map`.
             copy: as for `map`.
         """
-        from ._recipe.checks import arguments
+        from ._recipe.function_arguments import function_arguments
 
-        given = arguments("flat_map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
+        given = function_arguments(
+            "flat_map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy
+        )
         return self._with("flat_map", given)
 
     def aggregate(self, aggregator: Any, *, fields: Some | None = None, gives: Any = None, seed: Seeds = ()) -> Pipeline:
@@ -714,7 +718,7 @@ class Pipeline:
             gives: the types of the samples that it makes, as for `map`; by default they are those of the first one.
             seed: as for `map`.
         """
-        from ._recipe.checks import aggregate_arguments
+        from ._recipe.function_arguments import aggregate_arguments
 
         given = aggregate_arguments(aggregator, fields, gives, seed)
         return self._with("aggregate", {name: value for name, value in given.items() if value is not None})
@@ -755,7 +759,7 @@ class Pipeline:
             seed: with `collate`, as for `map`, before each batch.
             copy: with `collate`, as for `map`.
         """
-        from ._recipe.checks import collate_arguments
+        from ._recipe.function_arguments import collate_arguments
 
         more = {"fields": fields, "gives": gives, "workers": workers, "where": where, "seed": seed, "copy": copy}
         args = {"size": size, "global_size": global_size, "drop_last": drop_last, "collate": collate_arguments(collate, **more)}
@@ -793,13 +797,13 @@ class Pipeline:
                 end is cut off. `"drop"`: they are left out.
             drop_last: whether to leave out what each bucket has at the end of an epoch, where that fills no batch.
         """
-        bounds = _integers("lengths", lengths)
+        bounds = integers("lengths", lengths)
         args = {
             "lengths": bounds if isinstance(bounds, list) else [bounds],
-            "size": _optional("size", size),
-            "tokens": _optional("tokens", tokens),
-            "bytes": _optional("bytes", bytes),
-            "pad": _padding(pad),
+            "size": optional("size", size),
+            "tokens": optional("tokens", tokens),
+            "bytes": optional("bytes", bytes),
+            "pad": padding_of(pad),
             "pad_to": pad_to,
             "overlong": overlong,
             "drop_last": drop_last,
@@ -842,11 +846,11 @@ class Pipeline:
             drop_last: whether to leave out an epoch's last batch where it has fewer rows.
         """
         args = {
-            "length": _integer("length", length),
-            "size": _integer("size", size),
+            "length": integer("length", length),
+            "size": integer("size", size),
             "fit": fit,
-            "open": _optional("open", open),
-            "pad": _padding(pad),
+            "open": optional("open", open),
+            "pad": padding_of(pad),
             "overlong": overlong,
             "drop_last": drop_last,
         }
@@ -957,19 +961,19 @@ class Pipeline:
             max_errors = None  # what the recipe says of skip
         environment = os.environ
         config = {
-            "epochs": _optional("epochs", said("epochs", epochs)),
-            "rank": _given("rank", rank, environment.get("RANK"), 0),
-            "world_size": _given("world_size", world_size, environment.get("WORLD_SIZE"), 1, least=1),
-            "local_world_size": _given("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1, least=1),
-            "workers": _optional("workers", said("workers", workers)),
+            "epochs": optional("epochs", said("epochs", epochs)),
+            "rank": from_environment("rank", rank, environment.get("RANK"), 0),
+            "world_size": from_environment("world_size", world_size, environment.get("WORLD_SIZE"), 1, least=1),
+            "local_world_size": from_environment("local_world_size", None, environment.get("LOCAL_WORLD_SIZE"), 1, least=1),
+            "workers": optional("workers", said("workers", workers)),
             "order": said("order", order, "input"),
-            "memory": _bytes("memory", said("memory", memory)),
-            "hold_limit": _bytes("hold_limit", said("hold_limit", hold_limit)),
+            "memory": byte_count("memory", said("memory", memory)),
+            "hold_limit": byte_count("hold_limit", said("hold_limit", hold_limit)),
             "on_error": said("on_error", on_error, "raise"),
-            "max_errors": _count_or_share("max_errors", said("max_errors", max_errors)),
-            "steps_per_epoch": _optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
-            "stall_after": _seconds("stall_after", said("stall_after", stall_after)),
-            "dead_letters": _whole("dead_letters", said("dead_letters", dead_letters)),
+            "max_errors": count_or_share("max_errors", said("max_errors", max_errors)),
+            "steps_per_epoch": optional("steps_per_epoch", said("steps_per_epoch", steps_per_epoch)),
+            "stall_after": seconds_of("stall_after", said("stall_after", stall_after)),
+            "dead_letters": absolute("dead_letters", said("dead_letters", dead_letters)),
             "dead_letters_own": dead_letters is DEFAULT,
             "fuse": bool(said("fuse", fuse, True)),
         }

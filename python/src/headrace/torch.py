@@ -55,7 +55,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
             if options:
                 named = ", ".join(options)
                 raise RecipeError(f"headrace: IterableDataset: {named}: a loader has its options already; give them with a pipeline")
-            self._loader = source if source._format.name == "torch" else source.to("torch")
+            self._loader = source if source._batches.format.name == "torch" else source.to("torch")
 
     @property
     def loader(self) -> Loader:

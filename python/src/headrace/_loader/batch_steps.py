@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any, NamedTuple
 
-from .._recipe.checks import takes_rng
+from .._recipe.function_arguments import takes_rng
 from .._recipe.functions import Function
 from ..errors import FunctionFailed, HeadraceError
 

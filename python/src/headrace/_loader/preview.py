@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._client.channel import Gone
 from .._client.engine import manager
 from .._client.session import Session
-from .._recipe.arguments import _integer
+from .._recipe.arguments import integer
 from .._report.draw import visible
 from ..errors import RecipeError, WrongValue, write_file
 
@@ -104,10 +104,10 @@ def preview(
     tile: int | None,
 ) -> Preview:
     """Have the first samples of an epoch drawn, by an engine of its own: what happens there does not touch any loader."""
-    asked: dict[str, Any] = {"samples": _integer("n", n), "epoch": _integer("epoch", epoch)}
+    asked: dict[str, Any] = {"samples": integer("n", n), "epoch": integer("epoch", epoch)}
     for name, value, most in (("columns", columns, 10_000), ("tile", tile, 4096)):
         if value is not None:
-            asked[name] = _integer(name, value)
+            asked[name] = integer(name, value)
             if not 1 <= asked[name] <= most:
                 raise RecipeError(f"headrace: preview({name}={value!r}): takes 1 to {most:,}")
     if not 1 <= asked["samples"] <= 10_000:

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._client.program import find_program
-from .._recipe.arguments import _integer, _is_several
+from .._recipe.arguments import integer, is_several
 from ..errors import EngineFailed, HeadraceError, RecipeError, WrongValue
 
 if TYPE_CHECKING:
@@ -114,12 +114,12 @@ def profile(recipe: str, python: dict[str, Any] | None, items: int | None, worke
     """Run `headrace profile` on a recipe, whose functions `python` has."""
     arguments = [find_program(), "profile", "-", "--json"]
     if items is not None:
-        arguments += ["--items", str(_integer("items", items))]
+        arguments += ["--items", str(integer("items", items))]
     if workers is not None:
-        workers = workers if _is_several(workers) else (workers,)  # type: ignore[assignment]
+        workers = workers if is_several(workers) else (workers,)  # type: ignore[assignment]
         if len(workers) == 0:
             raise RecipeError(f"headrace: workers is {workers!r}: takes numbers of workers, such as (1, 2, 4)")
-        arguments += ["--workers", ",".join(str(_integer("workers", n)) for n in workers)]
+        arguments += ["--workers", ",".join(str(integer("workers", n)) for n in workers)]
     if fuse is not None:
         arguments += [f"--fuse={str(bool(fuse)).lower()}"]
     functions: tuple[int, ...] = ()
@@ -217,7 +217,7 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
     if batches < 1 or cached < 1:
         raise WrongValue(f"headrace: headspace takes numbers from 1 on, not batches={batches} and cached={cached}")
     place = loader.state_dict()
-    errors, lost, replaced = loader.errors, set(loader._lost), set(loader._replaced)
+    errors, lost, replaced = loader.errors, set(loader._run.lost), set(loader._run.replaced)
     counts = len(errors), errors.total, errors.replaced
     try:
         stream = _endless(loader)
@@ -242,7 +242,7 @@ def headspace(loader: Loader, step: Callable[[dict[str, Any]], object], batches:
         return Headspace(batches, seconds, waited, perf_counter() - began)
     finally:
         loader.load_state_dict(place)
-        loader._lost, loader._replaced = lost, replaced  # what was told of before is not told of again
+        loader._run.lost, loader._run.replaced = lost, replaced  # what was told of before is not told of again
         del errors._kept[counts[0] :]
         errors.total, errors.replaced = counts[1:]
 
@@ -253,7 +253,7 @@ headspace.__module__ = "headrace"
 def _endless(loader: Loader) -> Any:
     """Batches, epoch after epoch; from the last one to the first again."""
     while True:
-        epochs, frontier = loader._config["epochs"], loader._frontier
+        epochs, frontier = loader._run.config["epochs"], loader._run.frontier
         if epochs is not None and frontier.epoch + frontier.inside >= epochs:
             loader.set_epoch(0)
         empty = True

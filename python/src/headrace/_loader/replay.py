@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._recipe.arguments import _integer
+from .._recipe.arguments import integer
 from .._report.tracebacks import briefly
 from ..errors import HeadraceError, RecipeError, StateMismatch
 from ..pipeline import Pipeline, load
@@ -55,7 +55,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
     for name in options:
         if name not in _OPTIONS:
             raise RecipeError(f"headrace: replay({name}=…): takes {', '.join(_OPTIONS)}")
-    batch = _integer("batch", batch)
+    batch = integer("batch", batch)
     if not isinstance(pipeline, Pipeline):
         pipeline = load(os.fspath(pipeline))
     state = whole(state)
@@ -69,9 +69,9 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
         raise
     with loader:
         made = next(iter(loader))
-        if loader.rows is None:
+        if loader._batches.rows is None:
             raise HeadraceError("headrace: the engine died while it made the batch again")
-        return Replayed(made, loader.rows)
+        return Replayed(made, loader._batches.rows)
 
 
 replay.__module__ = "headrace"

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from .._client.channel import Gone
+from ..errors import ForkedLoader, WrongValue
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from .run import Run
+
+_GLANCE = 0.5  # seconds that the engine has to answer where people only look
 
 
 class Stats(dict[str, "Any"]):
@@ -30,3 +37,42 @@ class Stats(dict[str, "Any"]):
 
 
 Stats.__module__ = "headrace"
+
+
+def statistics(run: Run, since: Any) -> Stats:
+    """What `Loader.stats` gives."""
+    if run.refused is ForkedLoader or (since is not None and run.refused is not None):
+        run.refuse()
+    with run.lock:
+        if since is not None:
+            return _since(run, since)
+        if run.session is not None and not run.inside:
+            try:
+                run.stats = run.session.statistics(run.clock.told()) or run.stats
+            except Gone:
+                pass  # the next batch will tell; until then the last statistics are the best there are
+    return Stats(run.stats)
+
+
+def _since(run: Run, since: Any) -> Stats:
+    if not hasattr(since, "items") or "stages" not in since:
+        raise WrongValue(f"headrace: stats(since={type(since).__name__}): takes what stats() gave before")
+    earlier = {key: value for key, value in since.items() if key != "text"}
+    answer = run.ask("cannot ask for statistics", lambda session: session.statistics(run.clock.told(), earlier))
+    assert answer is not None
+    if "error" in answer:
+        raise WrongValue(f"headrace: stats(since=…): these are no earlier statistics of this loader and its engine: {answer['error']}")
+    return Stats(answer)
+
+
+def glance(run: Run) -> dict[str, Any]:
+    """Statistics without waiting: of now, where nobody is in next() and the engine answers at once, else the last ones."""
+    if run.refused is None and not run.inside and run.lock.acquire(blocking=False):
+        try:
+            if run.session is not None and not run.inside:
+                run.stats = run.session.statistics(run.clock.told(), None, _GLANCE) or run.stats
+        except Gone:
+            pass  # the next batch will tell
+        finally:
+            run.lock.release()
+    return run.stats

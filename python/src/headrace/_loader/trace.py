@@ -7,15 +7,19 @@ import os
 import warnings
 from weakref import WeakSet
 
+from .._client.channel import Gone
 from .._report.tracebacks import outside
-from ..errors import FileError, HeadraceWarning, file_error
+from ..errors import FileError, ForkedLoader, HeadraceError, HeadraceWarning, file_error
+
+_AT_EXIT = 5.0  # seconds that an engine has to complete a file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Any
 
     from .._client.session import Session
-    from .loader import Loader
+    from .run import Run
 
 
 class Trace:
@@ -28,13 +32,13 @@ class Trace:
         dropped (int | None): how many events are missing, because the disk was slower than what happened.
     """
 
-    def __init__(self, loader: Loader, path: str) -> None:
+    def __init__(self, run: Run, path: str) -> None:
         self.path = path
         self.events: int | None = None
         self.bytes: int | None = None
         self.dropped: int | None = None
-        self._loader: Loader | None = loader
-        self._session: Session = loader._begin_trace(path)
+        self._run: Run | None = run
+        self._session = _begin(run, path)
 
     def stop(self) -> None:
         """Complete the file. May be called again.
@@ -42,10 +46,10 @@ class Trace:
         Raises:
             OSError: if it could not be written, because the disk is full for instance. The loader goes on.
         """
-        if self._loader is None:
+        if self._run is None:
             return
-        told = self._loader._end_trace(self._session)
-        self._loader = None
+        told = _end(self._run, self._session)
+        self._run = None
         if told is None:
             warnings.warn(
                 f"headrace: the trace {self.path} ends early, where its engine did: a tenth of a second may be missing, and the bracket",
@@ -53,7 +57,7 @@ class Trace:
                 stacklevel=outside(),
             )
             return
-        raise_if_refused(told, self.path)
+        _raise_if_refused(told, self.path)
         self.events, self.bytes, self.dropped = told["events"], told["bytes"], told["dropped"]
         if self.dropped:
             warnings.warn(_slow(self.path, self.dropped), HeadraceWarning, stacklevel=outside())
@@ -65,14 +69,56 @@ class Trace:
         self.stop()
 
     def __repr__(self) -> str:
-        state = "being written" if self._loader is not None else "ended early" if self.events is None else f"{self.events:,} events"
+        state = "being written" if self._run is not None else "ended early" if self.events is None else f"{self.events:,} events"
         return f"<headrace.Trace {self.path!r}: {state}>"
 
 
 Trace.__module__ = "headrace"
 
 
-def raise_if_refused(told: dict[str, object], path: str) -> None:
+def _begin(run: Run, path: str) -> Session:
+    def begin(session: Session) -> Session:
+        _raise_if_refused(session.trace(path), path)
+        return session
+
+    with run.lock:
+        session = run.ask("cannot begin a trace", begin)
+        _end_at_exit(run)
+        return session
+
+
+def _end(run: Run, session: Session) -> dict[str, Any] | None:
+    """End a trace of this session, if that has not ended it itself. None: the engine has died before."""
+    if run.refused is ForkedLoader:
+        run.refuse()
+    with run.lock:
+        if run.inside:
+            raise HeadraceError("headrace: a signal handler within next() cannot stop a trace")
+        if run.session is not session or not session.tracing:
+            return session.traced
+        try:
+            return session.end_trace()
+        except Gone:
+            return None  # the next batch will tell
+
+
+def _at_exit(run: Run) -> Session | None:
+    """The program ends: complete the file of a trace that goes on, unless a thread is in next(). The session, if that was done."""
+    if run.refused is not None or not run.lock.acquire(timeout=1):
+        return None
+    try:
+        session = run.session
+        if session is None or run.inside or not session.tracing:
+            return None
+        session.end_trace(_AT_EXIT)
+        return session
+    except Gone:
+        return None
+    finally:
+        run.lock.release()
+
+
+def _raise_if_refused(told: dict[str, object], path: str) -> None:
     """Raise what a TRACED frame says went wrong."""
     reason = told.get("error")
     if reason:
@@ -97,20 +143,20 @@ def _slow(path: str, dropped: int) -> str:
     return f"headrace: {dropped:,} events are missing in the trace {path}: the disk was too slow"
 
 
-_traced: WeakSet[Loader] = WeakSet()  # loaders that are, or were
+_traced: WeakSet[Run] = WeakSet()  # runs that are, or were
 
 
-def end_at_exit(loader: Loader) -> None:
-    """Complete the loader's trace when the program ends and has not."""
+def _end_at_exit(run: Run) -> None:
+    """Complete the trace of a run when the program ends and has not."""
     if not _traced:
         atexit.unregister(_end_all)
         atexit.register(_end_all)
-    _traced.add(loader)
+    _traced.add(run)
 
 
 def _end_all() -> None:
-    for loader in list(_traced):
-        session = loader._trace_at_exit()
+    for run in list(_traced):
+        session = _at_exit(run)
         if session is not None:
             warn_if_incomplete(session)
 

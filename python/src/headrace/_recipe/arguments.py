@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _path(path: Any) -> str:
+def path_text(path: Any) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
         raise RecipeError(f"headrace: files: {path!r} is no path; takes str, bytes or os.PathLike") from None
 
 
-def _whole(name: str, path: Any) -> str | None:
+def absolute(name: str, path: Any) -> str | None:
     """A file's whole name: the engine may have been started in another folder."""
     try:
         return None if path is None else os.path.abspath(os.fsdecode(path))
@@ -26,46 +26,46 @@ def _whole(name: str, path: Any) -> str | None:
         raise RecipeError(f"headrace: {name} is {path!r}: takes the name of a file") from None
 
 
-def _integer(name: str, value: Any) -> int:
+def integer(name: str, value: Any) -> int:
     try:
         return int(value.__index__())
     except AttributeError:
         raise RecipeError(f"headrace: {name} is {value!r}: takes a whole number") from None
 
 
-def _optional(name: str, value: Any) -> int | None:
-    return None if value is None else _integer(name, value)
+def optional(name: str, value: Any) -> int | None:
+    return None if value is None else integer(name, value)
 
 
-def _given(name: str, value: int | None, environment: str | None, default: int, least: int = 0) -> int:
+def from_environment(name: str, value: int | None, environment: str | None, default: int, least: int = 0) -> int:
     if value is not None:
-        given = _integer(name, value)
+        chosen = integer(name, value)
     elif environment is None:
-        given = default
+        chosen = default
     else:
         try:
-            given = int(environment)
+            chosen = int(environment)
         except ValueError:
             text = f"headrace: {name.upper()} in the environment is {environment!r}: takes a whole number; or give {name}="
             raise RecipeError(text) from None
-    if given < least:
-        raise RecipeError(f"headrace: {name} is {given}: takes a number from {least} on")
-    return given
+    if chosen < least:
+        raise RecipeError(f"headrace: {name} is {chosen}: takes a number from {least} on")
+    return chosen
 
 
-def _size(size: Any) -> int | list[int]:
-    if _is_several(size):
+def size_of(size: Any) -> int | list[int]:
+    if is_several(size):
         if len(size) == 1:
-            return _integer("size", size[0])
-        return [_integer("size", n) for n in size]
-    return _integer("size", size)
+            return integer("size", size[0])
+        return [integer("size", n) for n in size]
+    return integer("size", size)
 
 
-def _integers(name: str, value: Any) -> int | list[int]:
-    return [_integer(name, n) for n in value] if _is_several(value) else _integer(name, value)
+def integers(name: str, value: Any) -> int | list[int]:
+    return [integer(name, n) for n in value] if is_several(value) else integer(name, value)
 
 
-def _number(name: str, value: Any) -> float:
+def number_of(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -75,14 +75,14 @@ def _number(name: str, value: Any) -> float:
     return number
 
 
-def _seconds(name: str, value: Any) -> float | None:
+def seconds_of(name: str, value: Any) -> float | None:
     try:
-        return None if value is None else _number(name, value)
+        return None if value is None else number_of(name, value)
     except RecipeError as error:
         raise RecipeError(f"{error} of seconds") from None
 
 
-def _dtype(value: Any) -> str:
+def dtype_name(value: Any) -> str:
     """The name of a dtype, which may be NumPy's, PyTorch's, or one of Python's own."""
     if value is int or value is float:
         return f"{value.__name__}64"
@@ -94,35 +94,35 @@ def _dtype(value: Any) -> str:
     raise RecipeError(f"headrace: dtype is {value!r}: takes the name of a dtype, such as 'int32'")
 
 
-def _numbers(name: str, value: Any) -> float | list[float]:
-    return [_number(name, n) for n in value] if _is_several(value) else _number(name, value)
+def numbers_of(name: str, value: Any) -> float | list[float]:
+    return [number_of(name, n) for n in value] if is_several(value) else number_of(name, value)
 
 
-def _padding(value: Any) -> float | dict[str, float]:
+def padding_of(value: Any) -> float | dict[str, float]:
     if hasattr(value, "items"):
-        return {name: _number("pad", number) for name, number in value.items()}
-    return _number("pad", value)
+        return {name: number_of("pad", number) for name, number in value.items()}
+    return number_of("pad", value)
 
 
-def _is_several(value: Any) -> bool:
+def is_several(value: Any) -> bool:
     """Tells lists, tuples and arrays from single numbers, of which NumPy's scalars are iterable in name only."""
     return hasattr(value, "__len__") and not isinstance(value, (str, bytes)) and getattr(value, "shape", None) != ()
 
 
-def _range(name: str, pair: tuple[float, float] | None) -> list[float] | None:
+def range_of(name: str, pair: tuple[float, float] | None) -> list[float] | None:
     if pair is None:
         return None
-    if not _is_several(pair):
+    if not is_several(pair):
         raise RecipeError(f"headrace: {name} is {pair!r}: takes (least, greatest)")
-    return [_number(name, x) for x in pair]
+    return [number_of(name, x) for x in pair]
 
 
 _UNITS = {"": 1, "B": 1} | {f"{p}B": 1000**i for i, p in enumerate("KMGT", 1)} | {f"{p}IB": 1024**i for i, p in enumerate("KMGT", 1)}
 
 
-def _bytes(name: str, amount: int | str | None) -> int | None:
+def byte_count(name: str, amount: int | str | None) -> int | None:
     if not isinstance(amount, str):
-        return _optional(name, amount)
+        return optional(name, amount)
     text = amount.strip().upper()
     digits = text.rstrip("BIKMGT ")
     unit = text[len(digits) :].strip()
@@ -132,16 +132,16 @@ def _bytes(name: str, amount: int | str | None) -> int | None:
         raise RecipeError(f"headrace: {name} is {amount!r}: takes a number of bytes, or text like '512MiB' or '2GB'") from None
 
 
-def _when(i: int, value: Any) -> str | int:
+def when_of(i: int, value: Any) -> str | int:
     if hasattr(value, "__index__") and not isinstance(value, bool):
-        return _integer("when", value)
+        return integer("when", value)
     try:
         return os.fsdecode(value)
     except TypeError:
         raise RecipeError(f"headrace: route: branch {i} takes {value!r}: takes patterns of text, or whole numbers") from None
 
 
-def _count_or_share(name: str, value: Any) -> int | float | None:
+def count_or_share(name: str, value: Any) -> int | float | None:
     if value is None:
         return None
-    return _integer(name, value) if hasattr(value, "__index__") else _number(name, value)
+    return integer(name, value) if hasattr(value, "__index__") else number_of(name, value)

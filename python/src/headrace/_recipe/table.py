@@ -8,7 +8,7 @@ import os
 from numbers import Integral, Real
 
 from ..errors import RecipeError, SourceError
-from .arguments import _path
+from .arguments import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def files_arguments(source: Any, label: Any, fields: str | Iterable[str] | None,
         if names is not None:
             raise RecipeError("headrace: files: fields= names values that a list has beside its paths; a pattern has none")
         if not callable(label):
-            return {"pattern": _path(source)} | ({} if label is None else {"label": label})
-        paths = _list(_path(source))
+            return {"pattern": path_text(source)} | ({} if label is None else {"label": label})
+        paths = _list(path_text(source))
         columns: dict[str, Sequence[Any]] = {}
     elif hasattr(source, "columns"):
         paths, columns = _frame(source, names, path)
@@ -61,7 +61,7 @@ def _frame(frame: Any, names: list[str] | None, path: str) -> tuple[list[str], d
     have = [str(name) for name in frame.columns]
     if path not in have:
         raise RecipeError(f"headrace: files: the table has no column {path!r} with the paths, but {', '.join(map(repr, have))}: say path=")
-    paths = [_path(name) for name in frame[path]]
+    paths = [path_text(name) for name in frame[path]]
     chosen = [name for name in have if name != path] if names is None else names
     for name in chosen:
         if name not in have:
@@ -82,7 +82,7 @@ def _rows(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[str
     if not any(isinstance(row, tuple) for row in rows):
         if names:
             raise RecipeError("headrace: files: fields= names values beside the paths, and the list has paths alone: give tuples")
-        return [_path(row) for row in rows], {}
+        return [path_text(row) for row in rows], {}
     width = len(rows[0]) if isinstance(rows[0], tuple) else 0
     if names is None:
         names = ["label"]
@@ -94,7 +94,7 @@ def _rows(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[str
             raise RecipeError(
                 f"headrace: files: item {i} is {row!r}: takes paths only, or {form} {'pairs' if len(names) == 1 else 'tuples'} only"
             )
-    return [_path(row[0]) for row in rows], {name: [row[k] for row in rows] for k, name in enumerate(names, 1)}
+    return [path_text(row[0]) for row in rows], {name: [row[k] for row in rows] for k, name in enumerate(names, 1)}
 
 
 def _dicts(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[str], dict[str, Sequence[Any]]]:
@@ -107,7 +107,7 @@ def _dicts(rows: list[Any], names: list[str] | None, path: str) -> tuple[list[st
         if names is None and len(row) != len(chosen) + 1:
             more = next(name for name in row if name != path and name not in chosen)
             raise RecipeError(f"headrace: files: item {i} has {more!r}, which item 0 has not: say fields=")
-    return [_path(row[path]) for row in rows], {name: [row[name] for row in rows] for name in chosen}
+    return [path_text(row[path]) for row in rows], {name: [row[name] for row in rows] for name in chosen}
 
 
 def _typed(name: str, values: Sequence[Any]) -> dict[str, Any]:

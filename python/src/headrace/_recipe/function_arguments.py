@@ -6,7 +6,7 @@ import functools
 import inspect
 
 from ..errors import RecipeError
-from .arguments import _dtype, _integer, _is_several, _optional
+from .arguments import dtype_name, integer, is_several, optional
 from .functions import Function, takes_out
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ _SEEDED = ("random", "numpy", "torch")
 _KINDS = {str: "text", bytes: "bytes", object: "object", dict: "object", list: "object", tuple: "object"}
 
 
-def arguments(
+def function_arguments(
     op: str,
     function: Any,
     *,
@@ -50,7 +50,7 @@ def arguments(
         "fields": names,
         "to": targets,
         "gives": described,
-        "workers": _optional("workers", workers),
+        "workers": optional("workers", workers),
         "where": None if where == "process" else where,
         "seed": _seeds(op, "seed", seed),
         "copy": bool(copy) or None,
@@ -117,7 +117,7 @@ def collate_arguments(collate: Any, **given: Any) -> dict[str, Any] | None:
     if given["where"] == "main":
         raise RecipeError('headrace: batch: collate runs in a worker: take .map(f, where="main") behind batch for what this process does')
     gives = given.pop("gives")  # of whatever fields
-    made = arguments("batch", collate, **given)
+    made = function_arguments("batch", collate, **given)
     made["gives"] = types("batch", gives, None)
     return {name: value for name, value in made.items() if value is not None}
 
@@ -250,8 +250,8 @@ def _type(op: str, field: str, kind: Any) -> str | dict[str, Any]:
             raise RecipeError(f"headrace: {op}: gives {kind!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object")
         kind, shape = kind
     try:
-        extents = [_optional("shape", n) for n in shape] if _is_several(shape) else [_integer("shape", shape)]
-        return {"dtype": _dtype(kind), "shape": extents} if extents else {"dtype": _dtype(kind)}
+        extents = [optional("shape", n) for n in shape] if is_several(shape) else [integer("shape", shape)]
+        return {"dtype": dtype_name(kind), "shape": extents} if extents else {"dtype": dtype_name(kind)}
     except RecipeError:
         text = f"headrace: {op}: gives {kind!r} with shape {shape!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object"
         raise RecipeError(text) from None

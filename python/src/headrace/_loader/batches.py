@@ -1,0 +1,252 @@
+"""The loop over frames: what the engine sends becomes batches."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from _thread import get_ident
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .._batch import arrays
+from .._client import failures, frames, log
+from .._client.channel import Gone
+from .._client.session import warn
+from .._report.tracebacks import outside
+from ..errors import HeadraceWarning, LoopEnded
+from .frontier import Frontier
+from .loop import Hand
+from .lost import MOST, LostSample
+
+if TYPE_CHECKING:
+    from .._batch.cuda import Pins
+    from .._batch.format import Format
+    from .._client.session import Session
+    from .batch_steps import MainSteps
+    from .loop import Loop
+    from .run import Run
+
+
+class Batches:
+    """Takes one batch after the other from the session that a run has.
+
+    Attributes:
+        main: the steps that are done here, in the program's own loop.
+        rows: of the next batch, where each comes from; only of a replay.
+    """
+
+    def __init__(self, run: Run, format: Format, main: MainSteps | None) -> None:
+        self.run = run
+        self.layout = arrays.Layout(run.opened["fields"], run.opened.get("whole", False))
+        self.set_format(format)
+        self.main = main
+        self.warned = False  # that batches are held
+        self.rows: list[dict[str, Any]] | None = None
+
+    def set_format(self, format: Format) -> None:
+        """Choose what batches consist of from now on. Where that cannot be had, nothing has changed."""
+        convert = arrays.converter(format, self.layout)
+        self.pins: Pins | None = arrays.pins(format)
+        self.convert = convert
+        self.format = format
+
+    def take(self, loop: Loop) -> Hand:
+        """The next batch of a loop, as the loop gets it."""
+        run = self.run
+        hand = self._receive(loop)
+        if self.main is None or hand.done:
+            return hand
+        began = monotonic_ns()
+        hand = hand._replace(batch=self.main(hand.batch, hand.epoch, hand.number), thread=get_ident(), done=True)
+        run.clock.main(monotonic_ns() - began)
+        run.hand = hand
+        return hand
+
+    def _receive(self, loop: Loop) -> Hand:
+        """The next batch of a loop, as the engine has made it."""
+        run = self.run
+        hand = run.hand
+        if hand is not None:
+            # An exception came between this batch and its being counted, be it of a step that was to do its part with it.
+            if not hand.done:
+                self._stream(loop)
+                return hand
+            if hand.thread == get_ident():
+                return hand
+            run.frontier = hand.frontier  # another thread is about to return it
+        run.inside = True
+        try:
+            told = False
+            while True:
+                session = self._stream(loop)
+                frame = session.channel.peek()
+                if frame is None:
+                    told = self._wait(session, told)
+                elif frame[0] == frames.BATCH and frame[1] == session.stream:
+                    return self._deliver(session, frame, told)
+                else:
+                    self._other(loop, session, frame)
+        finally:
+            run.inside = False
+
+    def _stream(self, loop: Loop) -> Session:
+        """The session, while a loop may take batches from it."""
+        run = self.run
+        if loop.done:
+            raise StopIteration
+        if run.refused is not None:
+            run.refuse()
+        if loop.number != run.number:
+            raise LoopEnded("headrace: this loop has ended, because a newer loop, set_epoch() or load_state_dict() began elsewhere")
+        if run.frontier.epoch > loop.epoch:  # no need to wait for EPOCH, which a dead engine could not send
+            loop.done = True
+            raise StopIteration
+        if run.failure is not None:
+            raise failures.again(run.failure)
+        if run.session is None or run.adrift:
+            raise LoopEnded("headrace: this loop was cut off while the loader was beginning elsewhere; begin a new one")
+        return run.session
+
+    def _wait(self, session: Session, told: bool) -> bool:
+        """Wait for more frames. Before it really waits it tells the engine so; the result says whether the engine was told."""
+        run = self.run
+        try:
+            if not told:
+                if session.channel.receive():
+                    return False
+                session.next(frames.WAITING, run.clock.untold())
+            session.channel.wait()
+            return True
+        except Gone:
+            if run.refused is not None:  # closed by a signal handler or another thread, which leaves the rest to this one
+                session.drop()
+                run.refuse()
+            run.recover(session)
+            return False
+
+    def _deliver(self, session: Session, frame: tuple[int, int, bytearray, int, int], told: bool) -> Hand:
+        """Make a batch of a BATCH frame."""
+        run = self.run
+        _, _, buffer, start, end = frame
+        number, slot, rows, flags, step, own_epoch, epoch, size, _ = frames.BATCH_FRAME.unpack_from(buffer, start)
+        layout = self.layout
+        extents = layout.extents.unpack_from(buffer, start + 48)
+        begin = start + 48 + layout.extents.size
+        texts = begin + size
+        place = bytes(buffer[begin:texts])
+        token = bytes(buffer[start : start + 8])
+        segment, lease, way_back = session.slots.lease(number)
+        batch = layout.batch(lease, segment.address + slot * segment.slot_bytes, rows, extents, memoryview(buffer)[texts:end])
+        if self.pins is not None and not flags & frames.ALONE:  # what is used once is not worth pinning
+            self.pins.pin(segment)
+            session.pins = self.pins
+        if self.convert is not None:
+            batch = self.convert(batch)
+        hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step)
+        channel = session.channel
+        # Nothing is called between these lines: see channel.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        session.slots.leases[token] = way_back
+        way_back.token = token
+        session.taken += 1
+        run.clock.batches += 1
+        run.hand = hand
+        run.recovery.deaths = 0
+        if flags & frames.ALONE:
+            del session.slots.segments[number]  # the lease is all that needs it
+        if flags & frames.UNPOOLED:
+            self._warn_of_held_batches()
+        # An engine that is ahead of us hears now that it may go on; one that we wait for hears it with the next call.
+        if not told:
+            session.next(0, run.clock.untold())
+        return hand
+
+    def _other(self, loop: Loop, session: Session, frame: tuple[int, int, bytearray, int, int]) -> None:
+        """Handle a frame that is no batch of the stream at hand."""
+        kind, stream, buffer, start, end = frame
+        payload = bytes(buffer[start:end])
+        if kind == frames.SEGMENT:
+            session.slots.map(payload, end)
+        elif kind == frames.BATCH:
+            session.give_back(payload, end)
+        elif kind == frames.LOST and stream == session.stream:
+            self._lose(session, payload, end)
+        elif kind == frames.EPOCH and stream == session.stream:
+            self._end_epoch(loop, session, payload, end)
+        elif kind == frames.ERROR and stream in (0, session.stream):
+            self._fail(session, payload, end)
+        elif kind == frames.ROWS:
+            self.rows = json.loads(payload)["rows"]
+            session.channel.skip(end)
+        else:
+            session.channel.skip(end)
+            if kind == frames.NOTE:
+                warn(payload)
+            elif kind == frames.LOG:
+                log.show(payload)
+
+    def _lose(self, session: Session, payload: bytes, end: int) -> None:
+        """Take a LOST frame."""
+        run = self.run
+        lost = LostSample(json.loads(payload))
+        place = (lost.epoch, lost.source, lost.position, tuple(lost.output))
+        known = run.replaced if lost.replaced else run.lost
+        new = place not in known  # a new engine loses again what the frontier had not passed
+        replaced = new and lost.replaced
+        kept = [lost] if new and len(run.errors) < MOST else []
+        channel, errors = session.channel, run.errors
+        # Nothing is called between these lines: see channel.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        errors.total += new
+        errors.replaced += replaced
+        errors._kept += kept
+        known |= {place}
+
+    def _end_epoch(self, loop: Loop, session: Session, payload: bytes, end: int) -> None:
+        """Take an EPOCH frame. One of an epoch whose loop was left after its last batch says nothing new."""
+        run = self.run
+        epoch = json.loads(payload)["epoch"]
+        frontier = run.frontier
+        if frontier.epoch == epoch:  # after the last batch, samples were lost
+            frontier = Frontier(epoch + 1)
+        done = epoch >= loop.epoch
+        lost = {place for place in run.lost if place[0] > epoch}
+        replaced = {place for place in run.replaced if place[0] > epoch}
+        channel = session.channel
+        # Nothing is called between these lines: see channel.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        run.frontier = frontier
+        run.lost = lost
+        run.replaced = replaced
+        loop.done = done
+
+    def _fail(self, session: Session, payload: bytes, end: int) -> NoReturn:
+        """Raise what an ERROR frame says. Every code but "held" has ended the stream, and some the session."""
+        run = self.run
+        code, error = failures.parse(payload)
+        channel = session.channel
+        # Nothing is called between these lines: see channel.
+        channel.start = end
+        channel.in_seq = channel.in_seq + 1 & 0xFFFFFFFF
+        if code != "held":
+            run.failure = failures.again(error)
+            log.show_waiting(channel)  # what was printed belongs before the error
+        if code in ("protocol", "recipe", "source"):
+            run.drop()
+        try:
+            raise error
+        finally:
+            del error  # else the traceback, which has this frame, would keep the run until the next collection of garbage
+
+    def _warn_of_held_batches(self) -> None:
+        if self.warned:
+            return
+        self.warned = True
+        text = (
+            "headrace: the program holds all batches of the pool, so that further ones take memory of their own,"
+            f" up to hold_limit ({self.run.opened['hold_limit']:,} bytes); let go of batches, or copy what is to be kept"
+        )
+        warnings.warn(text, HeadraceWarning, stacklevel=outside())

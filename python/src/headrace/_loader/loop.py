@@ -1,0 +1,76 @@
+"""A loop over one epoch."""
+
+from __future__ import annotations
+
+import sys
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._report.tracebacks import brief
+from ..errors import HeadraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .batches import Batches
+    from .frontier import Frontier
+
+
+class Loop:
+    """One epoch's iterator: what `iter(loader)` gives."""
+
+    __slots__ = ("_batches", "done", "epoch", "number")
+
+    def __init__(self, batches: Batches, number: int, epoch: int) -> None:
+        self._batches = batches
+        self.number = number
+        self.epoch = epoch
+        self.done = False
+
+    def __iter__(self) -> Loop:
+        return self
+
+    def __next__(self) -> Any:
+        asked = monotonic_ns()
+        batches = self._batches
+        run = batches.run
+        clock = run.clock
+        try:
+            run.check()
+            with run.lock:
+                clock.begins(asked)
+                try:
+                    hand = batches.take(self)
+                except StopIteration:
+                    clock.ends(asked)
+                    raise
+                except BaseException:
+                    clock.fails(asked)
+                    raise
+        except HeadraceError as error:
+            raise brief(error) from error.__cause__
+        frontier, batch = hand.frontier, hand.batch
+        clock.gives(asked)
+        clock.left = monotonic_ns()
+        # Nothing is called from here on, so that no signal handler comes between a batch and its being counted. Where another
+        # thread was quicker, it has counted this batch already.
+        if run.hand is hand:
+            run.frontier = frontier
+            run.hand = None
+        return batch
+
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        # After a `break` nobody has the iterator any more: what the program does from here on is not its loop.
+        if not ends() and not self.done and self._batches.run.number == self.number:
+            self._batches.run.clock.pause()
+
+
+class Hand(NamedTuple):
+    """A batch that was taken from the engine's side and is not yet counted on ours."""
+
+    batch: Any
+    frontier: Frontier  # where the run stands after it
+    thread: int  # that asked for it
+    done: bool  # steps with where="main" have done their part
+    epoch: int
+    number: int  # in its epoch

@@ -1,0 +1,73 @@
+"""Samples that were lost or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+MOST = 1000  # that are remembered by name
+
+
+class LostSample:
+    """A sample that failed, and why. It was left out, or replaced.
+
+    Attributes:
+        key (str): its name; for files the path as given.
+        index (int): its index in the source.
+        output (list[int]): which of the samples that `flat_map` and `aggregate` made of it, from 0; empty where it is the source's own.
+        source (str): the name of the source's step in the recipe.
+        stage (str): the stage that failed.
+        error (str): why.
+        epoch (int): the epoch.
+        position (int): its position in this rank's epoch of the source.
+        replaced (bool): whether another sample came in its place.
+    """
+
+    __slots__ = ("epoch", "error", "index", "key", "output", "position", "replaced", "source", "stage")
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        self.key: str = told["key"]
+        self.index: int = told["index"]
+        self.output: list[int] = told.get("output", [])
+        self.source: str = told["source"]
+        self.stage: str = told["stage"]
+        self.error: str = told["error"]
+        self.epoch: int = told["epoch"]
+        self.position: int = told["position"]
+        self.replaced: bool = told.get("replaced", False)
+
+    def __repr__(self) -> str:
+        replaced = ", replaced" if self.replaced else ""
+        output = f", output {'.'.join(map(str, self.output))}" if self.output else ""
+        return f"<{self.key!r} (index {self.index}{output}){replaced}: {self.stage}: {self.error}>"
+
+
+LostSample.__module__ = "headrace"
+
+
+class Errors(Sequence[LostSample]):
+    """The samples that were lost or replaced: the first 1,000 by name, all of them counted.
+
+    Attributes:
+        total (int): how many failed.
+        replaced (int): in the place of how many of these another came.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[LostSample] = []
+        self.total = 0
+        self.replaced = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._kept[index]
+
+    def __repr__(self) -> str:
+        more = f" and {self.total - len(self._kept)} more" if self.total > len(self._kept) else ""
+        replaced = f", {self.replaced} replaced" if self.replaced else ""
+        return f"<{self.total - self.replaced} lost{replaced}: {self._kept!r}{more}>"
+
+
+Errors.__module__ = "headrace"

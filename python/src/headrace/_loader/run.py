@@ -1,0 +1,162 @@
+"""Where a loader's run stands, the engine it is with, and how it goes on when that has died."""
+
+from __future__ import annotations
+
+import warnings
+from _thread import RLock
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from .._client import failures, fork
+from .._client.channel import Gone
+from .._client.engine import manager
+from .._client.recovery import Recovery
+from .._client.session import Session
+from .._report.tracebacks import outside
+from ..errors import ForkedLoader, HeadraceError, HeadraceWarning
+from .clock import Clock
+from .frontier import Frontier, Identity
+from .lost import Errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .frontier import Place
+    from .loop import Hand
+
+T = TypeVar("T")
+
+
+class Run:
+    """One run, over all its epochs. The lock is for whoever changes it."""
+
+    def __init__(self, session: Session, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None) -> None:
+        self.recipe, self.config, self.python = recipe, config, python
+        self.lock = RLock()
+        self.clock = Clock()
+        self.opened = self.open(session)
+        self.session: Session | None = session
+        self.identity = Identity(self.opened["state"], _makes(recipe["steps"]))
+        self.frontier = Frontier(self.opened["state"]["epoch"])
+        self.recovery = Recovery(config["on_error"] != "raise", self.opened["sources"])
+        self.workers: dict[str, int] = {}  # that were set, by stage; a new engine is told in this order
+        self.lost: set[Place] = set()
+        self.replaced: set[Place] = set()
+        self.errors = Errors()
+        self.hand: Hand | None = None  # made and counted by the engine's side, not yet by ours
+        self.number = 0  # of the loop that may take batches
+        self.failure: HeadraceError | None = None  # why the stream has ended
+        self.stats: dict[str, Any] = {}  # the last ones
+        self.adrift = False  # an exception came before the engine was told where to go on
+        self.inside = False  # somebody is in next()
+        self.refused: type[HeadraceError] | None = None  # LoaderClosed or ForkedLoader
+        fork.share(self)
+
+    def check(self) -> None:
+        """Raise LoaderClosed or ForkedLoader where nothing can be asked of it any more."""
+        if self.refused is not None:
+            self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Raise it."""
+        assert self.refused is not None
+        if self.refused is ForkedLoader:
+            raise ForkedLoader(
+                "headrace: this loader belongs to the process that this one was forked from; make another one here, from the"
+                " pipeline. Batches are loaded by an engine outside Python: no worker processes are needed for it"
+            )
+        raise self.refused("headrace: this loader is closed; the batches that it gave stay valid")
+
+    def record(self) -> dict[str, Any]:
+        """The state record of where it stands."""
+        return self.identity.record(self.frontier, self.lost, self.recovery.quarantine)
+
+    def go_to(self, frontier: Frontier) -> None:
+        """Drop what is under way and go on from somewhere else; the loops that exist have ended."""
+        self.adrift = True
+        self.number += 1
+        self.clock.restart()
+        self.hand = None
+        self.frontier = frontier
+        self.failure = None
+        epochs = self.config["epochs"]
+        if epochs is not None and frontier.epoch >= epochs:
+            return  # nothing is there to be done; the next iter says so
+        if self.session is None:
+            self.open_again()
+        else:
+            self.session.start(self.record())
+        self.adrift = False
+
+    def ask(self, refusal: str, ask: Callable[[Session], T]) -> T:
+        """Ask something of an engine that lives: where one dies over it, of the next. The refusal is for a signal handler within next()."""
+        if self.inside:
+            raise HeadraceError(f"headrace: a signal handler within next() {refusal}")
+        while True:
+            if self.session is None:
+                self.open_again()
+            session = self.session
+            assert session is not None
+            try:
+                return ask(session)
+            except Gone:
+                self.recover(session)
+
+    def open_again(self) -> None:
+        """Open a session at the place where this run stands, with an engine that lives."""
+        record = self.record()
+        self.recovery.passed(record["epoch"], record["sources"])
+        serial_until = self.recovery.serial_until()
+        connection = manager.connect(alone=serial_until is not None)
+        session = Session(connection, self.recipe, self.config, record, serial_until, None, self.python)
+        self.open(session)
+        self.session = session
+        self.clock.reset()
+        self.adrift = False
+        try:
+            for stage, workers in self.workers.items():
+                session.set_workers(stage, workers)
+        except Gone:
+            pass  # the next batch will tell
+
+    def open(self, session: Session) -> dict[str, Any]:
+        """Wait until the engine has opened a session."""
+        try:
+            return session.opened()
+        except Gone:
+            death = session.death()
+            session.drop()
+            raise death.error(session.connection.number) from None
+        except BaseException:
+            session.drop()
+            raise
+
+    def recover(self, session: Session) -> None:
+        """After the engine's death: go on from the same place, or raise EngineDied."""
+        death = session.death()
+        suspects = death.of(session.connection.number)
+        alone = len(death.in_flight) == len(suspects)
+        self.drop()
+        self.adrift = True  # until it is open again
+        plan = self.recovery.plan(death, suspects, alone)
+        if plan is None:
+            self.failure = death.error(session.connection.number)
+            raise failures.again(self.failure)
+        warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=outside())
+        self.open_again()
+
+    def drop(self) -> None:
+        """End the session."""
+        session, self.session = self.session, None
+        if session is not None:
+            session.drop()
+
+    def after_fork(self) -> None:
+        """In the child: the loader is the parent's."""
+        self.refused = ForkedLoader
+
+
+def _makes(steps: Any) -> bool:
+    """Whether steps of a recipe make several samples of one, or one of several."""
+    if isinstance(steps, list):
+        return any(map(_makes, steps))
+    return isinstance(steps, dict) and any(key in ("flat_map", "aggregate") or _makes(value) for key, value in steps.items())
