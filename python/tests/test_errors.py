@@ -27,7 +27,7 @@ ALLOWED = {
     ("pool.py", "AssertionError"): "cannot be reached",
     ("channel.py", "Gone"): "caught within: the engine has died",
     ("batches.py", "StopIteration"): "ends a loop",
-    ("npy.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
+    ("bytes_of.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }
 

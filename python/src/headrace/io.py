@@ -28,7 +28,8 @@ import numpy
 
 from ._client import share as sharing
 from ._client.share import Share
-from ._io.npy import Npz, load_npy, load_npz
+from ._io.npy import load_npy
+from ._io.npz import Npz, load_npz
 from ._io.out import check_out, into
 from ._io.pool import pool
 from ._io.session import Input

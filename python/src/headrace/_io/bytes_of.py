@@ -1,0 +1,153 @@
+"""Where bytes come from: memory, files, streams, and what is deflated."""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MediaError, WrongType
+
+if TYPE_CHECKING:
+    Path = str | os.PathLike[str] | os.PathLike[bytes]
+
+
+PIECE = 1 << 20
+
+
+def view_of(src: Any) -> memoryview | None:
+    """The bytes of what is in memory; None of what has to be read."""
+    if hasattr(src, "read") and not hasattr(src, "find"):  # mmap has both
+        return None
+    try:
+        view = memoryview(src)
+    except TypeError:
+        raise WrongType(f"headrace: io: takes a path, bytes, or an object with read(), not {type(src).__name__}") from None
+    if not view.c_contiguous:
+        raise MediaError("headrace: io: the bytes do not lie side by side: give a contiguous array")
+    return view.cast("B") if view.nbytes else memoryview(b"")
+
+
+def all_of(src: Any) -> bytes:
+    data = src.read()
+    if isinstance(data, str):
+        raise WrongType("headrace: load_npz: read() gives text: open the file with 'rb'")
+    return data  # type: ignore[no-any-return]
+
+
+class Bytes:
+    """Bytes in memory."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self.given = 0
+
+    def take(self, n: int) -> memoryview:
+        """So many of the next bytes, or those that are left."""
+        self.given += n
+        return self._view[self.given - n : self.given]
+
+    def at(self, begin: int, n: int) -> memoryview:
+        return self._view[begin : begin + n]
+
+
+class File:
+    """A file on disk, for any number of threads."""
+
+    def __init__(self, file: io.FileIO) -> None:
+        self._file = file
+
+    def at(self, begin: int, n: int) -> memoryview:
+        size = os.fstat(self._file.fileno()).st_size
+        buffer = bytearray(max(0, min(n, size - begin)))
+        view = memoryview(buffer)
+        got = 0
+        while got < len(buffer):
+            n = os.preadv(self._file.fileno(), [view[got:]], begin + got)
+            if n == 0:
+                break
+            got += n
+        return view[:got]
+
+
+class Stream:
+    """What is read of an object with `read()`."""
+
+    def __init__(self, file: Any) -> None:
+        self._read = file.read
+        self.given = 0
+
+    def take(self, n: int) -> bytes:
+        pieces = []
+        while n > 0:
+            piece = self._read(min(n, 64 * PIECE))
+            if isinstance(piece, str):
+                raise WrongType("headrace: load_npy: read() gives text: open the file with 'rb'")
+            if not piece:
+                break
+            pieces.append(piece)
+            self.given += len(piece)
+            n -= len(piece)
+        return b"".join(pieces)
+
+
+class Inflated:
+    """What comes out of deflated bytes."""
+
+    def __init__(self, packed: memoryview) -> None:
+        self._inflater = zlib.decompressobj(-15)
+        self._left: Any = packed
+        self.given = 0
+        self.sum = 0
+
+    def some(self, most: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        while not self._inflater.eof:
+            before = len(self._left)
+            piece = self._inflater.decompress(self._left, min(most, PIECE))
+            self._left = self._inflater.unconsumed_tail
+            if piece:
+                self.given += len(piece)
+                self.sum = zlib.crc32(piece, self.sum)
+                return piece
+            if not before:
+                break
+        return b""
+
+    def take(self, n: int) -> bytes:
+        pieces = []
+        while n > 0 and (piece := self.some(n)):
+            pieces.append(piece)
+            n -= len(piece)
+        return b"".join(pieces)
+
+
+class Seekable(io.RawIOBase):
+    """Bytes in memory as a file, without a copy, for what reads the directory of an archive."""
+
+    def __init__(self, view: memoryview) -> None:
+        self._view = view
+        self._at = 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        at = offset + (0, self._at, len(self._view))[whence]
+        if at < 0:
+            raise OSError("before the beginning")
+        self._at = at
+        return at
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._view[self._at : self._at + len(buffer)]
+        buffer[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)

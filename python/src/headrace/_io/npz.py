@@ -1,0 +1,181 @@
+"""NumPy's archives of arrays (.npz)."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from struct import Struct
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MediaError, NoSuchArray
+from .bytes_of import PIECE, Bytes, File, Inflated, Seekable, all_of, view_of
+from .npy_header import bad, header
+
+if TYPE_CHECKING:
+    import zipfile
+
+    from ..io import Array, Readable
+
+    Path = str | os.PathLike[str] | os.PathLike[bytes]
+
+
+_LOCAL = Struct("<4s5H3I2H")  # a member's header
+_LIMIT = 4 << 30
+_STORED, _DEFLATED = 0, 8
+_ENCRYPTED = 1  # flag of a member
+
+
+def load_npz(src: Path | bytes | bytearray | memoryview | Array | Readable, *, limit: int = _LIMIT) -> Npz:
+    """Open an archive of arrays, as `numpy.savez` and `numpy.savez_compressed` write it.
+
+    Args:
+        src: a path, whose file stays open until the result is closed or gone; bytes; or an object with `read()`, which is read at once.
+        limit: the bytes that one array may expand to, by default 4 GiB: a file of a few megabytes can be made to hold more than any
+            machine has.
+
+    Returns:
+        A mapping of names to arrays, which are read when they are asked for.
+
+    Raises:
+        MediaError: if it is no such archive.
+        OSError: if the file cannot be read.
+    """
+    return Npz(src, limit)
+
+
+load_npz.__module__ = "headrace.io"
+
+
+class Npz(Mapping[str, "Array"]):
+    """The arrays of an archive, by name, with or without the `.npy` that they have there; `load_npz` makes it.
+
+    An array is read, and its checksum looked at, each time that it is asked for, by any number of threads at once. One that is stored as
+    it is in an archive in memory is a view on that; the others have memory of their own.
+    """
+
+    def __init__(self, src: Any, limit: int) -> None:
+        import zipfile
+
+        self._file: io.FileIO | None = None
+        self._limit = limit
+        self._about = ""
+        if isinstance(src, (str, os.PathLike)):
+            self._about = repr(os.fsdecode(src))
+            self._file = io.FileIO(os.fspath(src), "rb")
+            self._bytes: Bytes | File = File(self._file)
+            directory: Any = self._file
+        else:
+            view = view_of(src)
+            if view is None:
+                view = memoryview(all_of(src))
+            self._bytes = Bytes(view)
+            directory = Seekable(view)
+        try:
+            with zipfile.ZipFile(directory) as archive:
+                self._members = {info.filename: info for info in archive.infolist()}
+        except BaseException as error:
+            self.close()
+            if not isinstance(error, Exception) or (isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)):
+                raise  # it could not be read; places that cannot be are another matter
+            raise MediaError(f"headrace: load_npz: {self._about or 'it'} is no archive of arrays: {error}", key=self._key) from error
+        self._names: dict[str, str] = {}
+        for name in self._members:
+            if name.endswith(".npy"):
+                self._names.setdefault(name.removesuffix(".npy"), name)
+        for name in self._members:  # a name as it stands goes before one that has lost its suffix
+            self._names[name] = name
+        self._shown = [name.removesuffix(".npy") if self._names[name.removesuffix(".npy")] == name else name for name in self._members]
+
+    @property
+    def _key(self) -> str | None:
+        return self._about[1:-1] or None
+
+    def __getitem__(self, name: str) -> Array:
+        try:
+            info = self._members[self._names[name]]
+        except KeyError:
+            raise NoSuchArray(f"{name!r} is none of the arrays: {', '.join(map(repr, self._shown[:20]))}") from None
+        return self._read(info)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shown)
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __repr__(self) -> str:
+        return f"<headrace.io.Npz {self._about + ' ' if self._about else ''}with {', '.join(map(repr, self._shown)) or 'no arrays'}>"
+
+    def close(self) -> None:
+        """Close the file; arrays that were read stay. May be called again."""
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Npz:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read(self, info: zipfile.ZipInfo) -> Array:
+        about = f"{info.filename!r} in {self._about}" if self._about else repr(info.filename)
+        if info.flag_bits & _ENCRYPTED:
+            raise bad("load_npz", about, "it is encrypted")
+        if info.compress_type not in (_STORED, _DEFLATED):
+            raise bad("load_npz", about, f"its compression is number {info.compress_type} of ZIP's: takes 0, stored, and 8, deflated")
+        if info.file_size > self._limit:
+            raise bad(
+                "load_npz", about, f"it expands to {info.file_size:,} bytes, and {self._limit:,} are allowed: give limit= if that is right"
+            )
+        begin = self._bytes.at(info.header_offset, _LOCAL.size)
+        if len(begin) < _LOCAL.size or bytes(begin[:4]) != b"PK\x03\x04":
+            raise bad("load_npz", about, "the archive is damaged: it is not where its directory says")
+        *_, name_size, extra_size = _LOCAL.unpack(begin)
+        packed = self._bytes.at(info.header_offset + _LOCAL.size + name_size + extra_size, info.compress_size)
+        if len(packed) < info.compress_size:
+            raise bad("load_npz", about, "the archive ends within it")
+        if info.compress_type == _DEFLATED:
+            return self._inflate(info, packed, about)
+        if info.file_size != info.compress_size:
+            raise bad("load_npz", about, f"{info.compress_size:,} bytes are stored, {info.file_size:,} are announced")
+        self._check(zlib.crc32(packed), info, about)
+        return header("load_npz", Bytes(packed), about).array(packed, "load_npz", about)
+
+    def _inflate(self, info: zipfile.ZipInfo, packed: memoryview, about: str) -> Array:
+        """Inflate a member straight into its array. Memory follows what has come out, and not what the directory says."""
+        stream = Inflated(packed)
+        try:
+            form = header("load_npz", stream, about)
+            if form.at + form.nbytes > info.file_size:
+                raise bad("load_npz", about, f"it has {info.file_size:,} bytes: an array {form} has {form.at + form.nbytes:,}")
+            array = form.empty()
+            into = form.memory(array)
+            at = 0
+            while at < len(into):
+                piece = stream.some(len(into) - at)
+                if not piece:
+                    raise bad("load_npz", about, "what is compressed ends too early")
+                into[at : at + len(piece)] = piece
+                at += len(piece)
+            while stream.given <= info.file_size and stream.some(PIECE):
+                pass  # what follows the array counts for the checksum
+            if stream.given != info.file_size:
+                raise bad("load_npz", about, f"it expands to other than the {info.file_size:,} bytes that are announced")
+        except zlib.error as error:
+            raise bad("load_npz", about, f"what is compressed is damaged: {error}") from error
+        self._check(stream.sum, info, about)
+        return array
+
+    @staticmethod
+    def _check(found: int, info: zipfile.ZipInfo, about: str) -> None:
+        if found != info.CRC:
+            raise bad("load_npz", about, f"it is damaged: its checksum is {found:08x}, and {info.CRC:08x} is announced")
+
+
+Npz.__module__ = "headrace.io"
