@@ -221,7 +221,7 @@ func TestGatherAnswersWithARecordOrTheReason(t *testing.T) {
 		"there is none of rank 0":  states[1:],
 		"there is no record":       nil,
 		"cannot unmarshal":         {states[0], json.RawMessage(`7`)},
-		"two records of rank 1":    {states[1], states[1]},
+		"two states of rank 1":     {states[1], states[1]},
 		"state does not fit: json": {json.RawMessage(`{"epoch":"x"}`)},
 	} {
 		c.send(wire.KindGather, wire.Gather{States: asked})

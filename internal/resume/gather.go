@@ -49,7 +49,10 @@ func (g *gathering) add(records []State) error {
 			return fmt.Errorf("the records are of different runs: world_size is %d in one and %d in another", g.world, r.WorldSize)
 		}
 		if slices.ContainsFunc(g.ranks, func(other ranked) bool { return other.Rank == r.Rank }) {
-			return fmt.Errorf("there are two records of rank %d: give the one that the run is to go on from", r.Rank)
+			return fmt.Errorf("there are two states of rank %d: give the one that the run is to go on from", r.Rank)
+		}
+		if r.WorldSize > 0 && (r.Rank < 0 || r.Rank >= r.WorldSize) {
+			return fmt.Errorf("there is a state of rank %d, and the world_size is %d", r.Rank, r.WorldSize)
 		}
 		e, err := g.of(r.WorldSize, r.Rank)
 		if err == nil {

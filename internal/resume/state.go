@@ -121,7 +121,7 @@ func (e Extent) Fits(from State) error {
 	case from.Order < 0 || from.Order > order.Version:
 		return refuse("its order algorithm is version %d, this engine has %d: another epoch order would repeat some samples and miss others", from.Order, order.Version)
 	case from.Recipe != "" && from.Recipe != begin.Recipe:
-		return refuse("it was saved by another recipe; restore it with the recipe and seeds that saved it")
+		return refuse("it was saved by another recipe: by another pipeline, or with other seeds")
 	case from.WorldSize != 0 && from.WorldSize != begin.WorldSize:
 		return refuse("it was saved with world_size %d, this run has %d: what is left must be divided anew (Gather)", from.WorldSize, begin.WorldSize)
 	case from.WorldSize != 0 && from.Rank != begin.Rank:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import augmented, digests, files_of, pipeline
+from conftest import augmented, digests, engine_pid, files_of, pipeline, stop
 
 pytestmark = pytest.mark.smoke
 
@@ -139,7 +143,10 @@ def test_another_decoder_is_a_warning(photos):
 
 def test_states_of_the_first_form_are_refused(photos):
     old = {"version": 1, "order": 1, "recipe": "ab", "samples": 48, "world_size": 1, "epoch": 0, "position": 4}
-    with pipeline(photos).loader() as loader, pytest.raises(hr.StateMismatch, match="version is 1, this loader's is 2: the form of"):
+    with (
+        pipeline(photos).loader() as loader,
+        pytest.raises(hr.StateMismatch, match="it has version 1, of engines that knew one source"),
+    ):
         loader.load_state_dict(old)
 
 
@@ -236,6 +243,49 @@ def test_what_is_no_mapping_is_no_state(photos, whole, state):
         with pytest.raises(hr.StateMismatch, match="no state"):
             loader.load_state_dict(state)
         assert digests(loop) == whole[1:12]
+
+
+def test_a_state_for_a_run_that_has_ended_and_whose_engine_is_dead(photos, whole):
+    with augmented(photos).loader(epochs=2) as loader:
+        beginning = loader.state_dict()
+        list(loader)
+        middle = loader.state_dict()
+        list(loader)
+        ended = loader.state_dict()
+        for state, left in ((beginning, whole), (middle, whole[12:]), (ended, [])):
+            loader._run.drop()  # as after an engine's death
+            with pytest.raises(hr.StateMismatch, match="another pipeline"):
+                loader.load_state_dict(state | {"recipe": "ab"})
+            loader.load_state_dict(state)
+            assert loader.state_dict() == state
+            assert digests(chain.from_iterable([loader] * (2 - state["epoch"]))) == left
+
+
+def test_only_a_state_of_this_run_is_taken_within_next(photos, whole):
+    """There the engine cannot be asked whether another one fits."""
+    told = []
+
+    def handler(*_):
+        with pytest.raises(hr.HeadraceError, match="within next"):
+            loader.load_state_dict(state | {"recipe": "ab"})
+        loader.load_state_dict(state)
+        told.append(True)
+        os.kill(pid, signal.SIGCONT)
+
+    old = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with augmented(photos).loader(epochs=2) as loader:
+            loop = iter(loader)
+            got = digests([next(loop)])
+            state, pid = loader.state_dict(), engine_pid()
+            stop(pid)
+            threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGUSR1]).start()
+            with pytest.raises(hr.LoopEnded):
+                list(loop)
+            assert told
+            assert got + digests(loader) == whole[:12]
+    finally:
+        signal.signal(signal.SIGUSR1, old)
 
 
 def test_numpys_numbers_are_numbers(photos, whole):

@@ -19,13 +19,9 @@ _PLACE = ("batches", "sources", "merges", "parts", "aggregates", "dropped", "rep
 _EMPTY = {"batches": 0, "sources": {}, "merges": {}, "parts": [], "aggregates": {}, "dropped": 0, "replaced": 0, "errors": {}}
 _EMPTY_SOURCE = {"samples": 0, "position": 0, "ahead": [], "lost": [], "open": [], "done": []}
 
-_EXPLAINED = {
-    "version": "the form of states has changed",
-    "order": "the order of samples is computed by another algorithm, so some samples would come twice and others never",
-    "recipe": "it was saved by another pipeline, or with other seeds",
-}
-_SAME_ORDER = (1,)  # versions whose samples come as they do now, and draw the same but for outputs of flat_map and aggregate
-_OF_A_RANK = ("world_size", "rank", "epoch", "sources")
+_VERSION = 2  # of records, whose keys these are
+_KEYS = ("version", "order", "recipe", "world_size", "rank", "epoch", "sources")
+_READ = {*_KEYS, *_PLACE, "decoder", "in_step", "quarantine"}
 
 
 class Frontier:
@@ -74,28 +70,18 @@ class Identity:
             source["lost"].sort()
         return {**self._keys, "epoch": frontier.epoch, **place, "quarantine": list(quarantine)}
 
-    def plain(self, state: Any) -> dict[str, Any]:
-        """A state with what this run reads of it, as JSON has it: NumPy's numbers are plain ones, and nothing is shared."""
-        return plain(state, {*self._keys, *_PLACE, "decoder", "quarantine", *_OF_A_RANK})
-
     def own(self, state: dict[str, Any]) -> bool:
         """Whether a record is of this rank in this world size."""
         return all(state[key] == self._keys[key] for key in ("world_size", "rank"))
 
-    def check(self, state: dict[str, Any]) -> list[str]:
-        """Raise StateMismatch where going on from a state would be a guess; the return value is what to warn of."""
-        if state.get("version") in (None, self._keys["version"]):
-            check_keys(state)
-        for key, why in _EXPLAINED.items():
-            if state.get(key) != self._keys[key] and not (key == "order" and state.get(key) in _SAME_ORDER):
-                raise _mismatch(f"{key} is {state.get(key)!r}, this loader's is {self._keys[key]!r}: {why}")
-        check_place(state)
-        try:
-            theirs = {name: source["samples"] for name, source in state["sources"].items()}
-        except (AttributeError, KeyError, TypeError):
-            raise StateMismatch("headrace: this is no state of a loader: its sources are not those of one") from None
-        if theirs != self._samples:
-            raise _mismatch(f"samples are {theirs}, this loader's are {self._samples}: the sources have other numbers of samples")
+    def alike(self, state: dict[str, Any]) -> bool:
+        """Whether a record is so much like this run's that the engine need not be asked."""
+        samples = {name: source["samples"] for name, source in state.get("sources", {}).items()}
+        keys = ("version", "order", "recipe", "world_size", "rank")
+        return samples == self._samples and all(state.get(key) == self._keys[key] for key in keys)
+
+    def warnings(self, state: dict[str, Any]) -> list[str]:
+        """What will not be as in the run that saved a state."""
         warnings = []
         if self._makes and state["order"] != self._keys["order"]:
             warnings.append(
@@ -110,40 +96,16 @@ class Identity:
         return warnings
 
 
-def together(states: list[dict[str, Any]]) -> None:
-    """Raise StateMismatch where states are not one for each rank of one world. Where these stood, the engine compares."""
-    if not states:
-        return
-    worlds = sorted({state["world_size"] for state in states})
-    if len(worlds) > 1:
-        raise StateMismatch(f"headrace: the states are of different runs: world_size is {worlds[0]} in one and {worlds[1]} in another")
-    ranks = [state["rank"] for state in states]
-    twice = next((rank for rank in ranks if ranks.count(rank) > 1), None)
-    if twice is not None:
-        raise StateMismatch(f"headrace: there are two states of rank {twice}: give the one that the run is to go on from")
-    if not 0 <= min(ranks) <= max(ranks) < worlds[0]:
-        raise StateMismatch(f"headrace: there is a state of rank {max(ranks)}, and the world_size is {worlds[0]}")
-
-
-def plain(state: Any, read: Iterable[str]) -> dict[str, Any]:
-    """These keys of a state, as JSON has them: NumPy's numbers are plain ones, and nothing is shared."""
+def whole(state: Any) -> dict[str, Any]:
+    """A state as JSON has it, with all that a record may have, and nothing shared. Whether it fits a run, the engine says."""
     try:
         items = dict(state.items())
     except (AttributeError, TypeError, ValueError):
         raise _none(f"it is {_short(state)}: takes what state_dict() gave") from None
-    return {key: _plain(key, value) for key, value in items.items() if key in read and value is not None}
-
-
-def whole(state: Any) -> dict[str, Any]:
-    """A state for an engine that is yet to be opened, with all that a record may have; the engine says whether it fits."""
-    found = plain(state, {*_EXPLAINED, *_OF_A_RANK, *_PLACE, "decoder", "in_step", "quarantine"})
-    check_keys(found)
-    check_place(found)
+    found = {key: _plain(key, value) for key, value in items.items() if key in _READ and value is not None}
+    _check_keys(found)
+    _check_place(found)
     return found
-
-
-def _mismatch(what: str) -> StateMismatch:
-    return StateMismatch(f"headrace: the state does not fit: its {what}")
 
 
 def _none(why: str) -> StateMismatch:
@@ -173,14 +135,14 @@ def _plain(name: str, value: Any) -> Any:
         raise _none(f"its {name} is {_short(value)}: takes whole numbers, text, and lists and mappings of them") from None
 
 
-def check_keys(state: dict[str, Any]) -> None:
-    """Raise StateMismatch where something is missing that every record has."""
-    missing = [key for key in (*_EXPLAINED, *_OF_A_RANK) if key not in state]
-    if missing:
-        raise StateMismatch(f"headrace: this is no state of a loader: it has no {', '.join(map(repr, missing))}")
+def _check_keys(state: dict[str, Any]) -> None:
+    """Raise StateMismatch where something is missing that every record has. Of what other versions have, the engine knows."""
+    missing = [key for key in _KEYS if key not in state]
+    if missing and state.get("version") in (None, _VERSION):
+        raise _none(f"it has no {', '.join(map(repr, missing))}")
 
 
-def check_place(state: dict[str, Any]) -> None:
+def _check_place(state: dict[str, Any]) -> None:
     """Raise StateMismatch where a plain record has something that cannot be."""
     for key in ("epoch", "batches", "replaced"):
         _check_count(key, state.get(key, 0))
@@ -191,6 +153,8 @@ def check_place(state: dict[str, Any]) -> None:
         places = state.get(key, {})
         if not isinstance(places, dict) or not all(isinstance(place, dict) for place in places.values()):
             raise _none(f"its {key} are {_short(places)}: takes places by name")
+        if key == "sources" and key in state and not (places and all("samples" in place for place in places.values())):
+            raise _none(f"its {key} are {_short(places)}: takes places with how many samples there are")
         for place in places.values():
             for count in ("samples", "position", "low"):
                 _check_count(count, place.get(count, 0))

@@ -60,7 +60,7 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
         pipeline = load(os.fspath(pipeline))
     state = whole(state)
     said = {name: value for name, value in {**pipeline._defaults, **options}.items() if name in _OPTIONS and value is not None}
-    config = {"on_error": "raise", **said, "rank": state["rank"], "world_size": state["world_size"], "prefetch": 1}
+    config = {"on_error": "raise", **said, "rank": state.get("rank", 0), "world_size": state.get("world_size", 1), "prefetch": 1}
     try:
         loader = pipeline._start(config | {"epochs": None}, state, batch)
     except RecipeError as error:
