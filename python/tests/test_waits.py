@@ -98,14 +98,14 @@ def test_waits_that_are_next_to_nothing_are_told_as_they_are():
     with loader_of(0.0, 300) as loader:
         loop, batch = iter(loader), None
         next(loop)
-        real, before = 0.0, loader._clock.told()["waited_ns"]
+        real, before = 0.0, loader._run.clock.told()["waited_ns"]
         for _ in range(299):
             batch = None  # letting go of the batch before is the program's own work
             sleep(0.0002)
             asked = perf_counter()
             batch = next(loop)
             real += perf_counter() - asked
-        told = (loader._clock.told()["waited_ns"] - before) / 1e9
+        told = (loader._run.clock.told()["waited_ns"] - before) / 1e9
     assert batch is not None
     assert 0.85 * real < told <= real
 
