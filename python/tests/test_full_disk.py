@@ -73,6 +73,44 @@ print(loader.stats()["yielded"])
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("way", ["handler", "thread"])
+def test_a_trace_is_said_by_a_loader_that_is_closed_within_next(photos, full, way):
+    """Whoever closes it, next() learns from the engine what became of the file."""
+    program = f"""
+import signal, threading, time, warnings
+warnings.simplefilter("always")
+import headrace as hr
+def slow():
+    for number in range(64):
+        yield {{"number": number}}
+    time.sleep(600)
+loader = hr.source(slow).batch(1).loader(epochs=1)
+trace = loader.trace({full!r})
+loop = iter(loader)
+def close(*_):
+    loader.close()
+if {way!r} == "handler":
+    signal.signal(signal.SIGALRM, close)
+    signal.setitimer(signal.ITIMER_REAL, 1)
+else:
+    threading.Timer(1, close).start()
+try:
+    for _ in range(65):
+        next(loop)
+except hr.LoaderClosed as error:
+    print(error)
+try:
+    trace.stop()
+except OSError as error:
+    print(error)
+loader.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout.count("loader is closed"), done.stdout.count(FULL)) == (0, 1, 1), (done.stdout, done.stderr)
+    assert done.stderr.count(FULL) == 1, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize("end", ["", "raise SystemExit(3)"], ids=["end", "exit"])
 def test_a_trace_is_said_by_programs_that_do_not_close_their_loader(photos, full, tmp_path, end):
     program = f"""

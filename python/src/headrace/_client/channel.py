@@ -62,6 +62,7 @@ class Channel:
         self._choked = False  # the poller looks for room to send, too
         self._pidfd = -1  # of the peer; -1: it is not known
         self._dead = False  # the peer; what it had sent may still be to be read
+        self._waker = -1  # a descriptor that ends a wait; -1: only the end of the connection does
 
     # Sending.
 
@@ -130,6 +131,8 @@ class Channel:
             poller.register(self.fd, select.POLLIN)
             if self._pidfd >= 0:
                 poller.register(self._pidfd, select.POLLIN)
+            if self._waker >= 0:
+                poller.register(self._waker, select.POLLIN)
             self._poller = poller
         while not self.ended:
             if not self.flush():
@@ -142,6 +145,9 @@ class Channel:
             if not events:
                 return False
             for fd, _ in events:
+                if fd == self._waker:
+                    self.keep_no_waker()
+                    raise Gone
                 if fd != self.fd:
                     self._dead = True
             if self.receive():
@@ -149,6 +155,27 @@ class Channel:
             if self._dead:
                 break
         raise Gone
+
+    def keep_waker(self) -> None:
+        """Have `interrupt` leave the connection as it is."""
+        self._waker = os.eventfd(0, os.EFD_CLOEXEC)
+        if self._poller is not None:
+            self._poller.register(self._waker, select.POLLIN)
+
+    def keep_no_waker(self) -> None:
+        """Have `interrupt` end the connection. May be called again."""
+        if self._waker >= 0:
+            waker, self._waker = self._waker, -1
+            if self._poller is not None:
+                self._poller.unregister(waker)
+            os.close(waker)
+
+    def interrupt(self) -> None:
+        """Have a wait that is under way, in another frame or thread, raise Gone."""
+        if self._waker >= 0:
+            os.eventfd_write(self._waker, 1)
+        else:
+            self.shut()
 
     def _settle(self) -> None:
         """Account for what recvmsg left in the list."""
@@ -233,6 +260,7 @@ class Channel:
 
     def close(self) -> None:
         """Let go of the socket and of descriptors that nobody took. May be called again."""
+        self.keep_no_waker()
         self.ended = True
         fds, self.descriptors = self.descriptors, []
         for fd in fds:

@@ -194,10 +194,12 @@ class Session:
         assert answer is not None
         if "error" not in answer:
             self.tracing, self.trace_path, self.traced = True, path, None
+            self.channel.keep_waker()  # who closes the loader within next() is to learn what became of the file
         return answer
 
     def end_trace(self, seconds: float | None = None) -> dict[str, Any] | None:
         """Have the file completed: what became of it, or None where that is not heard in time."""
+        self.channel.keep_no_waker()
         self._send_json(frames.TRACE, {"path": None})
         self.traced = self._answer(frames.TRACED, seconds)
         self.tracing = False

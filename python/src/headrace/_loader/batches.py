@@ -13,7 +13,7 @@ from .._client import failures, frames, log
 from .._client.channel import Gone
 from .._client.session import warn
 from .._report.tracebacks import outside
-from ..errors import HeadraceWarning, LoopEnded
+from ..errors import HeadraceWarning, LoaderClosed, LoopEnded
 from .frontier import Frontier
 from .loop import Hand
 from .lost import MOST, LostSample
@@ -88,6 +88,8 @@ class Batches:
                     self._other(loop, session, frame)
         finally:
             run.inside = False
+            if run.refused is LoaderClosed:  # by a signal handler or another thread, which has left the rest to this one
+                run.finish()
 
     def _stream(self, loop: Loop) -> Session:
         """The session, while a loop may take batches from it."""
@@ -118,8 +120,7 @@ class Batches:
             session.channel.wait()
             return True
         except Gone:
-            if run.refused is not None:  # closed by a signal handler or another thread, which leaves the rest to this one
-                session.drop()
+            if run.refused is not None:
                 run.refuse()
             run.recover(session)
             return False

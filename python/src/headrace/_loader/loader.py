@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from .._batch import arrays
 from .._batch import format as formats
-from .._client.session import warn
 from .._recipe.functions import is_main
 from .._report.tracebacks import all_briefly, briefly
 from ..errors import EpochsExhausted, LoaderClosed, RecipeError, WrongType
@@ -196,23 +195,18 @@ class Loader:
         if run.refused is not None:
             return
         session = run.session
-        tracing = False
         if run.inside and session is not None:  # another thread is in next(), or this is called from a signal handler there
             run.refused = LoaderClosed
-            session.channel.shut()  # next() finds the end, and lets go
+            session.channel.interrupt()  # next() finds the end, and does the rest
         with run.lock:
-            if not run.inside:
-                run.refused = LoaderClosed
-                session, run.session = run.session, None
-                run.hand = None
-                if session is not None:
-                    run.clock.pause()
-                    tracing = session.tracing
-                    run.stats = session.finish(run.clock.told()) or run.stats
-            if self._batches.main is not None:
-                self._batches.main.close()
-        if session is not None:
-            _warn_of_the_end(session, tracing)
+            try:
+                if not run.inside:
+                    run.refused = LoaderClosed
+                    run.hand = None
+                    run.finish()
+            finally:
+                if self._batches.main is not None:
+                    self._batches.main.close()
 
     def __enter__(self) -> Loader:
         self._run.check()
@@ -389,13 +383,3 @@ def _main_steps(steps: list[dict[str, Any]], seed: int, rank: int) -> MainSteps 
 
 
 _OF_THE_PROCESS = ("rank", "world_size", "local_world_size", "dead_letters_own")
-
-
-def _warn_of_the_end(session: Session, tracing: bool) -> None:
-    """Tell of what became known when a session ended, once all is let go of: a warning may be an exception."""
-    for note in session.notes:
-        warn(note)
-    if tracing:  # one that was stopped before was told of then
-        from .trace import warn_if_incomplete
-
-        warn_if_incomplete(session)

@@ -10,7 +10,7 @@ from .._client import failures, fork
 from .._client.channel import Gone
 from .._client.engine import manager
 from .._client.recovery import Recovery
-from .._client.session import Session
+from .._client.session import Session, warn
 from .._report.tracebacks import outside
 from ..errors import ForkedLoader, HeadraceError, HeadraceWarning
 from .clock import Clock
@@ -143,6 +143,21 @@ class Run:
             raise failures.again(self.failure)
         warnings.warn(f"headrace: the engine died: {death.status}; {plan}", HeadraceWarning, stacklevel=outside())
         self.open_again()
+
+    def finish(self) -> None:
+        """End the session in good order, and tell of what became known then, once all is let go of: a warning may be an exception."""
+        session, self.session = self.session, None
+        if session is None:
+            return
+        self.clock.pause()
+        tracing = session.tracing
+        self.stats = session.finish(self.clock.told()) or self.stats
+        for note in session.notes:
+            warn(note)
+        if tracing:  # one that was stopped before was told of then
+            from .trace import warn_if_incomplete
+
+            warn_if_incomplete(session)
 
     def drop(self) -> None:
         """End the session."""
