@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+SPAWNED = "__mp_main__"  # what multiprocessing calls the program in processes that it spawns
+
+
 class Function:
     """A function, class or object in a step. In what the engine is sent, its name stands in its place."""
 
@@ -65,8 +68,14 @@ def _name(value: Any) -> str:
         module, _, name = _name(value.func).partition(":")
         return f"{module}:partial({name})"
     if isinstance(getattr(value, "__qualname__", None), str):
-        return f"{getattr(value, '__module__', None) or 'builtins'}:{value.__qualname__}"
-    return f"{type(value).__module__}:{type(value).__qualname__}()"
+        return f"{_module(value) or 'builtins'}:{value.__qualname__}"
+    return f"{_module(type(value))}:{type(value).__qualname__}()"
+
+
+def _module(value: Any) -> str | None:
+    """The module of a function or class. In processes that multiprocessing spawns, the program itself has another name."""
+    module: str | None = getattr(value, "__module__", None)
+    return "__main__" if module == SPAWNED else module
 
 
 class Names:

@@ -7,12 +7,15 @@ a closure. What a recipe in a file names, they import.
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import inspect
 import os
 import sys
+import threading
 
 from ..errors import RecipeError
+from .functions import SPAWNED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,8 +116,35 @@ def dumps(value: Any) -> bytes:
     import io
 
     file = io.BytesIO()
-    pickler()(file).dump(value)
+    with _of_the_program():
+        pickler()(file).dump(value)
     return file.getvalue()
+
+
+_registering = threading.RLock()
+
+
+@contextlib.contextmanager
+def _of_the_program() -> Iterator[None]:
+    """Have cloudpickle send what is of the program by value in processes that multiprocessing spawns, too, where it has another name.
+
+    What it is told to send so is told to all users of it in this process, so it is told for as long as it takes.
+    """
+    import cloudpickle
+
+    program = sys.modules.get(SPAWNED)
+    if program is None:
+        yield
+        return
+    with _registering:
+        known = SPAWNED in cloudpickle.list_registry_pickle_by_value()
+        if not known:
+            cloudpickle.register_pickle_by_value(program)
+        try:
+            yield
+        finally:
+            if not known:
+                cloudpickle.unregister_pickle_by_value(program)
 
 
 def _refusal(function: Function, error: Exception) -> str:

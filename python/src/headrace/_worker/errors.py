@@ -54,7 +54,7 @@ def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
 
 def type_name(kind: type) -> str:
     """The name of a class, with its module where that is not plain."""
-    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}.{kind.__qualname__}"
+    return kind.__qualname__ if kind.__module__ in ("builtins", "__main__", "__mp_main__") else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _cut(text: str) -> str:
