@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
@@ -45,10 +48,10 @@ func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o Agg
 	if begin == nil {
 		n.mistake("its function is nil")
 	}
-	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		st := op.newStage(n, below)
 		a := &aggregateStage[In, Out]{stage: st, in: in.into(op, st), begin: begin, dropLast: o.DropLast, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), memory: op.config.Resume.Memories[n.name]}
-		a.out = newRing[Out](st, 1+n.buffer)
+		a.out = newQueue[Out](st, 1+n.buffer)
 		op.run(st, a.work)
 		return a.out
 	}}
@@ -56,8 +59,8 @@ func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o Agg
 
 type aggregateStage[In, Out any] struct {
 	*stage
-	in       *ring[In]
-	out      *ring[Out]
+	in       *queue.Ring[In]
+	out      *queue.Ring[Out]
 	begin    func() Aggregator[In, Out]
 	dropLast bool
 	saved    *progress.Unfinished
@@ -66,7 +69,7 @@ type aggregateStage[In, Out any] struct {
 
 // start makes the aggregator of an epoch.
 func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int, fail func(error)) (agg Aggregator[In, Out], err error) {
-	err = e.worker.attempt(func() error {
+	err = e.worker.Attempt(func() error {
 		agg = s.begin()
 		e.begin(epoch, 0)
 		if epoch > 0 || s.memory.Groups == 0 {
@@ -86,79 +89,79 @@ func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int, fail fun
 }
 
 // work is the life of the stage's worker. It has a free place whenever it takes an item, as a batch has.
-func (s *aggregateStage[In, Out]) work(w *worker) {
+func (s *aggregateStage[In, Out]) work(w *worker.Worker) {
 	e := &Emitter[In, Out]{stage: s, worker: w}
 	defer e.dropAll()
 	var agg Aggregator[In, Out]
-	var buf [1]msg[In]
+	var buf [1]queue.Message[In]
 
 	for e.place() {
-		h := s.in.take(w, buf[:])
-		if len(h.msgs) == 0 {
+		h := s.in.Take(w, buf[:])
+		if len(h.Msgs) == 0 {
 			return
 		}
 		m := buf[0]
-		buf[0] = msg[In]{}
+		buf[0] = queue.Message[In]{}
 
 		if agg == nil {
 			fail := func(err error) {
-				s.in.discardMsg(m)
-				e.fail(fatal, m.lineage, err)
+				s.in.DiscardMsg(m)
+				e.fail(queue.Fatal, m.Lineage, err)
 			}
 			var err error
-			if agg, err = s.start(e, h.segment.epoch, fail); err != nil {
+			if agg, err = s.start(e, h.Segment.Epoch, fail); err != nil {
 				fail(err)
 				return
 			}
 		}
 
-		if m.kind == item {
-			w.in.Add(1)
-			w.takes(&m.lineage, h.segment.epoch)
-			if w.tracer != nil {
-				w.tracer.begin(m.val, &m.lineage, h.segment.epoch)
+		if m.Kind == queue.Item {
+			w.In.Add(1)
+			w.BeginItem(&m.Lineage, h.Segment.Epoch)
+			if w.Tracer != nil {
+				w.Tracer.Begin(m.Val, &m.Lineage, h.Segment.Epoch)
 			}
 
 			v := e.hold(m)
 			added := func(err error) {
 				if err != nil {
-					w.failed(err)
+					w.NoteError(err)
 				}
-				e.added(v, m.lineage, err)
-				w.timeOp(true)
+				e.added(v, m.Lineage, err)
+				w.TimeOp(true)
 			}
-			added(w.attempt(func() error { return agg.Add(w.ctx, v, e) }, added))
+			added(w.Attempt(func() error { return agg.Add(w.Ctx, v, e) }, added))
 			continue
 		}
 
-		if m.kind == mark {
+		if m.Kind == queue.Mark {
 			if !s.dropLast {
-				if w.tracer != nil {
-					w.tracer.begin(nil, new(progress.Lineage), h.segment.epoch)
-					w.tracer.of.Items-- // of no item
+				if w.Tracer != nil {
+					w.Tracer.Begin(nil, new(progress.Lineage), h.Segment.Epoch)
+					w.Tracer.Of.Items-- // of no item
 				}
-				e.flushed(w.attempt(func() error { return agg.Flush(w.ctx, e) }, e.flushed))
-				w.timeOp(false)
+				e.flushed(w.Attempt(func() error { return agg.Flush(w.Ctx, e) }, e.flushed))
+				w.TimeOp(false)
 			}
 
-			w.skipped.Add(int64(e.held.left))
+			w.Skipped.Add(int64(e.held.left))
 			e.tellLosses()
 			e.dropAll()
 			agg = nil
-			if err := s.missing(h.segment.epoch); err != nil {
-				e.fail(fatal, m.lineage, Fatal(err))
+			if err := s.missing(h.Segment.Epoch); err != nil {
+				e.fail(queue.Fatal, m.Lineage, Fatal(err))
 				return
 			}
 		}
 
-		if m.kind == gone || m.kind == failed {
-			if err := s.saved.Spoilt(&m.lineage, h.segment.epoch); err != nil && !s.cutShort(h.segment.epoch) {
-				e.fail(fatal, m.lineage, Fatal(err))
+		if m.Kind == queue.Gone || m.Kind == queue.Failed {
+			if err := s.saved.Spoilt(&m.Lineage, h.Segment.Epoch); err != nil && !s.cutShort(h.Segment.Epoch) {
+				e.fail(queue.Fatal, m.Lineage, Fatal(err))
 				return
 			}
 		}
 
-		e.send(msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, failure: m.failure})
+		e.send(queue.Message[Out]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Failure: m.Failure})
 	}
 }
 
@@ -173,7 +176,7 @@ func (s *aggregateStage[In, Out]) missing(epoch int) error {
 // An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what is held.
 type Emitter[In, Out any] struct {
 	stage   *aggregateStage[In, Out]
-	worker  *worker
+	worker  *worker.Worker
 	held    holdings[In]
 	count   int64
 	emitted int  // outputs handed on
@@ -194,22 +197,22 @@ func (e *Emitter[In, Out]) begin(epoch int, groups int64) {
 
 // Emit hands on an output that was made of these items. It waits while the queue is full.
 func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
-	m := msg[Out]{kind: item, val: v}
+	m := queue.Message[Out]{Kind: queue.Item, Val: v}
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			held.joinTo(&m.lineage, e.stage.keepMembers)
+			held.joinTo(&m.Lineage, e.stage.keepMembers)
 		}
 	}
 	if len(of) == 0 {
 		e.wrong("an output that is made of no item")
 	}
 	if e.misuse != nil {
-		e.stage.out.discardMsg(m)
+		e.stage.out.DiscardMsg(m)
 		return
 	}
-	e.worker.interrupt()
+	e.worker.Interrupt()
 	if e.send(m) {
-		e.worker.out.Add(1)
+		e.worker.Out.Add(1)
 		e.emitted++
 	}
 }
@@ -218,9 +221,9 @@ func (e *Emitter[In, Out]) Emit(v Out, of ...Held[In]) {
 func (e *Emitter[In, Out]) Drop(of ...Held[In]) {
 	for _, h := range of {
 		if held, ok := e.release(h); ok {
-			e.stage.in.discard(held.val)
-			e.worker.skipped.Add(1)
-			e.send(msg[Out]{kind: gone, lineage: held.lineage})
+			e.stage.in.Discard(held.val)
+			e.worker.Skipped.Add(1)
+			e.send(queue.Message[Out]{Kind: queue.Gone, Lineage: held.lineage})
 		}
 	}
 }
@@ -231,10 +234,10 @@ func (e *Emitter[In, Out]) wrong(what string) {
 	}
 }
 
-func (e *Emitter[In, Out]) hold(m msg[In]) Held[In] {
+func (e *Emitter[In, Out]) hold(m queue.Message[In]) Held[In] {
 	e.count++
 	e.held.add(e.count, m)
-	return Held[In]{Value: m.val, number: e.count}
+	return Held[In]{Value: m.Val, number: e.count}
 }
 
 // release ends the holding of an item.
@@ -249,38 +252,38 @@ func (e *Emitter[In, Out]) release(h Held[In]) (one holding[In], ok bool) {
 func (e *Emitter[In, Out]) added(v Held[In], t progress.Lineage, err error) {
 	switch stillHeld := e.held.find(v.number) >= 0; {
 	case e.misuse != nil:
-		e.fail(fatal, t, e.misuse)
-	case err == nil || e.over || e.worker.ctx.Err() != nil:
+		e.fail(queue.Fatal, t, e.misuse)
+	case err == nil || e.over || e.worker.Ctx.Err() != nil:
 	case !stillHeld:
-		e.fail(fatal, t, fmt.Errorf("the aggregator has failed for an item that it has used: %w", err))
-	case errors.Is(err, Skip):
+		e.fail(queue.Fatal, t, fmt.Errorf("the aggregator has failed for an item that it has used: %w", err))
+	case errors.Is(err, failure.Skip):
 		e.Drop(v)
 	default:
 		if held, ok := e.release(v); ok {
-			e.stage.in.discard(held.val)
+			e.stage.in.Discard(held.val)
 		}
 		e.fail(failureOf(err), t, err)
 	}
 }
 
 // failureOf is the kind of message that tells of an error.
-func failureOf(err error) kind {
-	if untolerable(err) {
-		return fatal
+func failureOf(err error) queue.Kind {
+	if Stops(err) {
+		return queue.Fatal
 	}
-	return failed
+	return queue.Failed
 }
 
 func (e *Emitter[In, Out]) flushed(err error) {
 	var all progress.Lineage
 	e.held.each(func(h holding[In]) { all.Add(h.lineage) })
-	if err == nil && e.open > 0 && !e.over && e.worker.ctx.Err() == nil {
+	if err == nil && e.open > 0 && !e.over && e.worker.Ctx.Err() == nil {
 		e.wrong("outputs that it has not closed")
 	}
 	switch {
 	case e.misuse != nil:
-		e.fail(fatal, all, e.misuse)
-	case err == nil || e.over || e.worker.ctx.Err() != nil:
+		e.fail(queue.Fatal, all, e.misuse)
+	case err == nil || e.over || e.worker.Ctx.Err() != nil:
 	default:
 		e.dropAll()
 		e.fail(failureOf(err), all, err)
@@ -288,28 +291,28 @@ func (e *Emitter[In, Out]) flushed(err error) {
 }
 
 // fail sends a failure. After the end of the run nothing follows.
-func (e *Emitter[In, Out]) fail(k kind, t progress.Lineage, err error) {
-	if k == fatal || e.stage.raises {
+func (e *Emitter[In, Out]) fail(k queue.Kind, t progress.Lineage, err error) {
+	if k == queue.Fatal || e.stage.raises {
 		e.stage.haltAbove()
 	}
-	e.send(msg[Out]{kind: k, lineage: t, failure: &failure{stage: e.stage.stage, err: err}})
-	e.over = e.over || k == fatal || e.stage.raises
+	e.send(queue.Message[Out]{Kind: k, Lineage: t, Failure: e.stage.NewFailure(err)})
+	e.over = e.over || k == queue.Fatal || e.stage.raises
 }
 
 // place reserves a place of the queue, if there is none yet. It returns false when nothing more is needed.
 func (e *Emitter[In, Out]) place() bool {
-	e.placed = !e.over && (e.placed || e.stage.out.reserve(e.worker))
+	e.placed = !e.over && (e.placed || e.stage.out.Reserve(e.worker))
 	e.over = !e.placed
 	return e.placed
 }
 
-func (e *Emitter[In, Out]) send(m msg[Out]) bool {
+func (e *Emitter[In, Out]) send(m queue.Message[Out]) bool {
 	if !e.place() {
-		e.stage.out.discardMsg(m)
+		e.stage.out.DiscardMsg(m)
 		return false
 	}
 	e.placed = false
-	e.stage.out.put(&m, e.worker.last)
+	e.stage.out.Put(&m, e.worker.Last)
 	return true
 }
 
@@ -318,11 +321,37 @@ func (e *Emitter[In, Out]) tellLosses() {
 	var all progress.Lineage
 	e.held.each(func(h holding[In]) { all.Add(h.told()) })
 	if len(all.Within()) > 0 {
-		e.send(msg[Out]{kind: gone, lineage: all})
+		e.send(queue.Message[Out]{Kind: queue.Gone, Lineage: all})
 	}
 }
 
 func (e *Emitter[In, Out]) dropAll() {
-	e.held.each(func(h holding[In]) { e.stage.in.discard(h.val) })
+	e.held.each(func(h holding[In]) { e.stage.in.Discard(h.val) })
 	e.held.clear()
+}
+
+// watchedAggregator is watched for Add and Flush.
+type watchedAggregator[In, Out any] struct {
+	of    Aggregator[In, Out]
+	stage *stage
+}
+
+func (a watchedAggregator[In, Out]) Add(ctx context.Context, v Held[In], e *Emitter[In, Out]) error {
+	add := func(ctx context.Context) error { return a.of.Add(ctx, v, e) }
+	return a.watch(ctx, v.Value, add, e)
+}
+
+func (a watchedAggregator[In, Out]) Flush(ctx context.Context, e *Emitter[In, Out]) error {
+	flush := func(ctx context.Context) error { return a.of.Flush(ctx, e) }
+	return a.watch(ctx, nil, flush, e)
+}
+
+func (a watchedAggregator[In, Out]) watch(ctx context.Context, in any, f func(context.Context) error, e *Emitter[In, Out]) error {
+	before := e.emitted
+	count := func(ctx context.Context, _ any) (int, error) {
+		err := f(ctx)
+		return e.emitted - before, err
+	}
+	_, err := watched(a.stage, count, func(any) {}, func(int) {})(ctx, in)
+	return err
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // BatchOpts are the settings of a Batch.
@@ -35,9 +37,9 @@ func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
 	if nd.timed = o.Within > 0; nd.timed {
 		nd.detail += fmt.Sprint(" within ", o.Within)
 	}
-	f := Flow[[]T]{node: nd, open: func(op *opening, below *stage) *ring[[]T] {
+	f := Flow[[]T]{node: nd, open: func(op *opening, below *stage) *queue.Ring[[]T] {
 		st := op.newStage(nd, below)
-		out := newRing[[]T](st, 1+nd.buffer)
+		out := newQueue[[]T](st, 1+nd.buffer)
 		b := &batchStage[T]{stage: st, in: in.into(op, st), out: out, n: n, dropLast: o.DropLast, within: o.Within}
 		op.run(st, b.work)
 		return out
@@ -54,8 +56,8 @@ func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
 
 type batchStage[T any] struct {
 	*stage
-	in       *ring[T]
-	out      *ring[[]T]
+	in       *queue.Ring[T]
+	out      *queue.Ring[[]T]
 	n        int
 	dropLast bool
 
@@ -74,59 +76,59 @@ type batchStage[T any] struct {
 const firstRoom = 64
 
 // work holds a free place whenever it takes items, so that a batch can leave when it is full.
-func (b *batchStage[T]) work(w *worker) {
+func (b *batchStage[T]) work(w *worker.Worker) {
 	defer b.discardBatch()
 	defer b.unset()
-	inputs := make([]msg[T], maxRun)
+	inputs := make([]queue.Message[T], worker.MaxRun)
 
 	for placed := false; ; {
-		if placed = placed || b.out.reserve(w); !placed {
+		if placed = placed || b.out.Reserve(w); !placed {
 			return
 		}
 
 		// A run does not reach beyond the batch: what is behind it stays where it is counted.
-		h, late := b.take(w, inputs[:min(maxRun, b.n-len(b.batch))])
+		h, late := b.take(w, inputs[:min(worker.MaxRun, b.n-len(b.batch))])
 		if late {
 			b.emit(w)
 			placed = false
 			continue
 		}
-		if len(h.msgs) == 0 {
+		if len(h.Msgs) == 0 {
 			return
 		}
 
-		traced := w.tracer != nil
-		for i := range h.msgs {
-			if placed = placed || b.out.reserve(w); !placed {
-				b.in.discardAll(h.msgs[i:])
+		traced := w.Tracer != nil
+		for i := range h.Msgs {
+			if placed = placed || b.out.Reserve(w); !placed {
+				b.in.DiscardAll(h.Msgs[i:])
 				return
 			}
-			if traced && h.msgs[i].kind == item {
-				w.tracer.about(Operation, h.msgs[i].val, &h.msgs[i].lineage, h.segment.epoch)
+			if traced && h.Msgs[i].Kind == queue.Item {
+				w.Tracer.About(Operation, h.Msgs[i].Val, &h.Msgs[i].Lineage, h.Segment.Epoch)
 			}
-			placed = b.accept(w, &h.msgs[i])
+			placed = b.accept(w, &h.Msgs[i])
 		}
 
-		clear(h.msgs)
-		w.tick(&w.busy)
-		w.tellSpans()
+		clear(h.Msgs)
+		w.Tick(&w.Busy)
+		w.TellSpans()
 	}
 }
 
 // take waits for items. late is true when none is there and the batch in the making is due.
-func (b *batchStage[T]) take(w *worker, buf []msg[T]) (h run[T], late bool) {
+func (b *batchStage[T]) take(w *worker.Worker, buf []queue.Message[T]) (h queue.Run[T], late bool) {
 	if b.within == 0 || len(b.batch) == 0 {
-		return b.in.take(w, buf), false
+		return b.in.Take(w, buf), false
 	}
-	return b.in.takeBefore(w, buf, b.late)
+	return b.in.TakeBefore(w, buf, b.late)
 }
 
 // set begins the time of a batch.
 func (b *batchStage[T]) set() {
-	b.due = b.engine.now() + min(b.within, math.MaxInt64-b.engine.now())
+	b.due = b.engine.Now() + min(b.within, math.MaxInt64-b.engine.Now())
 	if b.alarm == nil {
-		b.late = func() bool { return b.engine.now() >= b.due }
-		b.alarm = time.AfterFunc(b.within, b.in.wakeTakers)
+		b.late = func() bool { return b.engine.Now() >= b.due }
+		b.alarm = time.AfterFunc(b.within, b.in.WakeTakers)
 	} else {
 		b.alarm.Reset(b.within)
 	}
@@ -139,10 +141,10 @@ func (b *batchStage[T]) unset() {
 }
 
 // accept deals with one message. It reports whether the place that it was given is still free.
-func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
-	switch m.kind {
-	case item:
-		w.in.Add(1)
+func (b *batchStage[T]) accept(w *worker.Worker, m *queue.Message[T]) (placed bool) {
+	switch m.Kind {
+	case queue.Item:
+		w.In.Add(1)
 		if b.batch == nil {
 			b.batch = make([]T, 0, min(b.n, max(b.before, firstRoom)))
 			if b.within > 0 {
@@ -150,31 +152,31 @@ func (b *batchStage[T]) accept(w *worker, m *msg[T]) (placed bool) {
 			}
 		}
 
-		b.batch = append(b.batch, m.val)
-		b.lineage.Join(m.lineage, b.keepMembers)
+		b.batch = append(b.batch, m.Val)
+		b.lineage.Join(m.Lineage, b.keepMembers)
 		if len(b.batch) < b.n {
 			return true
 		}
 		b.emit(w)
 		return false
-	case mark:
+	case queue.Mark:
 		if len(b.batch) > 0 && !b.dropLast {
 			b.emit(w)
-			if !b.out.reserve(w) {
+			if !b.out.Reserve(w) {
 				return false
 			}
 		}
-		w.skipped.Add(int64(len(b.batch)))
+		w.Skipped.Add(int64(len(b.batch)))
 		b.discardBatch()
 	}
 
-	b.out.put(&msg[[]T]{lineage: m.lineage, kind: m.kind, last: m.last, failure: m.failure}, w.last)
+	b.out.Put(&queue.Message[[]T]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Failure: m.Failure}, w.Last)
 	return false
 }
 
-func (b *batchStage[T]) emit(w *worker) {
-	w.out.Add(1)
-	b.out.put(&msg[[]T]{kind: item, val: b.batch, lineage: b.lineage}, w.last)
+func (b *batchStage[T]) emit(w *worker.Worker) {
+	w.Out.Add(1)
+	b.out.Put(&queue.Message[[]T]{Kind: queue.Item, Val: b.batch, Lineage: b.lineage}, w.Last)
 	b.before = len(b.batch)
 	b.batch, b.lineage = nil, progress.Lineage{}
 }
@@ -182,7 +184,7 @@ func (b *batchStage[T]) emit(w *worker) {
 // discardBatch disposes of an unfinished batch.
 func (b *batchStage[T]) discardBatch() {
 	for _, v := range b.batch {
-		b.in.discard(v)
+		b.in.Discard(v)
 	}
 	b.batch, b.lineage = nil, progress.Lineage{}
 }

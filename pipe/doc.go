@@ -102,5 +102,5 @@
 //
 // # Reading the code
 //
-// Begin with map.go (what a stage does), then ring.go (the queue), then run.go (the consumer's end). README.md has the tree.
+// Begin with map.go (what a stage does), then internal/queue/ring.go (the queue), then run.go (the consumer's end). README.md has the tree.
 package pipe

@@ -4,153 +4,79 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime/pprof"
-	"runtime/trace"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/worker"
 )
 
-// An engine is the part of a run that has no types: its stages, its goroutines, its clock.
+// An engine is the part of a run that has no types: its stages, and what stops them.
 type engine struct {
-	began       time.Time
-	ended       atomic.Int64 // nanoseconds from began to Close
+	*worker.Run
 	ctx         context.Context
 	cancel      context.CancelFunc
 	hooks       Hooks
 	stages      []*stage      // from the source on
-	epoch       int           // the first
-	origins     []string      // the names of the sources, by number
 	unhook      func()        // forgets the context that Start was given
 	discardHeld func()        // disposes of what the consumer has at hand
-	label       string        // of its goroutines
-	watched     bool          // somebody is told of stalls
 	stop        chan struct{} // closed when nobody is to watch any more
 	stopWatch   func()
 	over        chan struct{} // closed when nobody does
-	task        *trace.Task
 
 	halted  atomic.Bool
-	crashed atomic.Pointer[StageError]
 	unsound atomic.Pointer[StageError] // the hook at a stage's end has panicked
 
-	mu         sync.Mutex
-	live       int           // goroutines, and one more until all are started
-	idle       chan struct{} // closed when there are none
-	complaints []error       // what went wrong where nothing could be done about it
-	failures   []itemFailure // what stops the run: of each stage the first in the order of the source
+	mu       sync.Mutex
+	failures []failure.ItemFailure // what stops the run: of each stage the first in the order of the source
 }
 
-func newEngine(ctx context.Context, c Config) *engine {
-	e := &engine{hooks: c.Hooks, watched: c.Stall.After > 0, label: strconv.FormatInt(runs.Add(1), 10), began: time.Now(), live: 1, idle: make(chan struct{})}
-	ctx, e.task = trace.NewTask(ctx, "pipe.Run")
+func newEngine(ctx context.Context, hooks Hooks, watched bool) *engine {
+	e := &engine{hooks: hooks}
+	ctx, e.Run = worker.NewRun(ctx)
+	e.Run.Watched, e.Run.Span, e.Run.Halt = watched, hooks.Span, e.halt
 	e.ctx, e.cancel = context.WithCancel(ctx)
 	return e
-}
-
-// now is the time since the run began.
-func (e *engine) now() time.Duration { return time.Since(e.began) }
-
-func (e *engine) elapsed() time.Duration {
-	if ended := e.ended.Load(); ended > 0 {
-		return time.Duration(ended)
-	}
-	return e.now()
-}
-
-// begin starts a worker that is held. Besides this, goroutines of a run begin in Limit, apart and watchdog alone.
-func (e *engine) begin(w *worker, work func(*worker)) {
-	go func() {
-		pprof.SetGoroutineLabels(w.stage.labelled())
-		returned := false
-		w.exited, w.why = false, nil
-		defer func() {
-			if !returned && !w.exited {
-				e.crash(w.stage, errGoexit)
-			}
-			w.settle()
-			w.tellSpans()
-			w.stage.ended(w)
-			e.gone()
-		}()
-		work(w)
-		returned = true
-	}()
-}
-
-// hold counts a goroutine that is to begin. It returns false when the run is over.
-func (e *engine) hold() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.live == 0 {
-		return false
-	}
-	e.live++
-	return true
-}
-
-// gone counts a goroutine that ends.
-func (e *engine) gone() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.live--; e.live == 0 {
-		e.task.End()
-		close(e.idle)
-	}
-}
-
-// crash ends the run at once, for what has no place among the items.
-func (e *engine) crash(s *stage, why error) {
-	e.crashed.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
-	e.halt()
 }
 
 // endFailed notes that the hook at a stage's end has panicked. It ends nothing: the stage has done all that it had to do, and what it
 // has made, or the failure that it was stopped for, is on its way to the consumer.
 func (e *engine) endFailed(s *stage, why error) {
-	e.complain(s.wrong("%w", why))
+	e.Complain(s.wrong("%w", why))
 	e.unsound.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
 }
 
-func (e *engine) complain(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.complaints = append(e.complaints, err)
-}
-
 // note remembers a failure that stops the run, if that is read before another one does.
-func (e *engine) note(why *failure, what progress.Lineage) {
+func (e *engine) note(why *failure.Failure, what progress.Lineage) {
 	if why == nil {
 		return // of what ends because another has failed
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i, f := range e.failures {
-		if f.failure.stage != why.stage {
+		if f.Failure.From != why.From {
 			continue
 		}
 		if at, ok := what.First(); ok {
-			if before, ok := f.lineage.First(); !ok || at < before {
-				e.failures[i] = itemFailure{why, what}
+			if before, ok := f.Lineage.First(); !ok || at < before {
+				e.failures[i] = failure.ItemFailure{Failure: why, Lineage: what}
 			}
 		}
 		return
 	}
-	e.failures = append(e.failures, itemFailure{why, what})
+	e.failures = append(e.failures, failure.ItemFailure{Failure: why, Lineage: what})
 }
 
 // others are the failures of other stages than these.
-func (e *engine) others(known []itemFailure) []itemFailure {
+func (e *engine) others(known []failure.ItemFailure) []failure.ItemFailure {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	all := slices.DeleteFunc(slices.Clone(e.failures), func(f itemFailure) bool {
-		return slices.ContainsFunc(known, func(k itemFailure) bool { return k.failure.stage == f.failure.stage })
+	all := slices.DeleteFunc(slices.Clone(e.failures), func(f failure.ItemFailure) bool {
+		return slices.ContainsFunc(known, func(k failure.ItemFailure) bool { return k.Failure.From == f.Failure.From })
 	})
-	slices.SortFunc(all, func(a, b itemFailure) int { return cmp.Compare(a.failure.stage.rank, b.failure.stage.rank) })
+	slices.SortFunc(all, func(a, b failure.ItemFailure) int { return cmp.Compare(a.Failure.From.Rank, b.Failure.From.Rank) })
 	return all
 }
 
@@ -181,30 +107,28 @@ func (e *engine) close(ctx context.Context) error {
 	e.halt()
 	e.unhook()
 	select {
-	case <-e.idle:
+	case <-e.Idle:
 	case <-ctx.Done():
 	}
 	e.endWatch(ctx)
-	e.ended.CompareAndSwap(0, int64(e.now()))
+	e.End()
 	for _, s := range e.stages {
-		s.queue.drain()
+		s.queue.Drain()
 	}
 	e.discardHeld()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return errors.Join(errors.Join(e.complaints...), e.busy())
+	return errors.Join(e.Complained(), e.busy())
 }
 
 // busy is an error while operations run.
 func (e *engine) busy() error {
 	var all []BusyStage
 	for _, s := range e.stages {
-		if n := s.present.Load() + s.abandoned.Load(); n > 0 {
-			all = append(all, BusyStage{s.name, int(n)})
+		if n := s.Present.Load() + s.Abandoned.Load(); n > 0 {
+			all = append(all, BusyStage{Stage: s.name, Operations: int(n)})
 		}
 	}
 	if all == nil {
 		return nil
 	}
-	return &BusyError{all}
+	return &BusyError{Stages: all}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"headrace/pipe/internal/queue"
 )
 
 // A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves rows, and seals a batch when its rows
@@ -89,13 +91,13 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		nd.mistake("Limit is %v", o.Limit)
 	}
 
-	write := func(ctx context.Context, in In, to seat[B]) error { return op(ctx, in, to.lot.b, to.row) }
-	f := Flow[B]{node: nd, open: func(open *opening, below *stage) *ring[B] {
+	write := func(ctx context.Context, in In, to rowRef[B]) error { return op(ctx, in, to.buffer.b, to.row) }
+	f := Flow[B]{node: nd, open: func(open *opening, below *stage) *queue.Ring[B] {
 		st := open.newStage(nd, below)
-		out := newRing[B](st, nd.buffer)
-		out.budget = nil // its items are batches, and the policy is about rows
+		out := newQueue[B](st, nd.buffer)
+		out.Budget = nil // its items are batches, and the policy is about rows
 		f := newFiller(st, in.into(open, st), out, n, store, last, o.DropLast)
-		f.op = watchedFill(st, f.limit(write, o.Limit), f.in.discard)
+		f.op = watchedFill(st, f.limit(write, o.Limit), f.in.Discard)
 		open.runAll(st, f.work, f.fit)
 		return out
 	}}
@@ -104,4 +106,16 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		f.drop = store.Drop
 	}
 	return f
+}
+
+// watchedFill is watched for the operation of a Fill.
+func watchedFill[In, B any](s *stage, op func(context.Context, In, rowRef[B]) error, lose func(In)) func(context.Context, In, rowRef[B]) error {
+	if s.engine.hooks.Task == nil {
+		return op
+	}
+	return func(ctx context.Context, in In, to rowRef[B]) error {
+		write := func(ctx context.Context, in In) (B, error) { return to.buffer.b, op(ctx, in, to) }
+		_, err := watched(s, write, lose, func(B) {})(ctx, in)
+		return err
+	}
 }

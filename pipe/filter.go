@@ -1,6 +1,10 @@
 package pipe
 
-import "context"
+import (
+	"context"
+
+	"headrace/pipe/internal/failure"
+)
 
 // Filter keeps the items for which keep is true. The others are dropped as if by Skip. keep only looks at its item: one that is dropped, or for which keep
 // fails, is disposed of as Discard says.
@@ -25,7 +29,7 @@ func filtered[T any](keep func(context.Context, T) (bool, error), drop func(T)) 
 		if kept, err = keep(ctx, v); err != nil {
 			kept = false
 		} else if !kept {
-			err = Skip
+			err = failure.Skip
 		}
 		return v, err
 	}

@@ -6,7 +6,10 @@ import (
 	"iter"
 	"time"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // FlatMap makes any number of items of each: f returns their sequence, and every one is handed on when it is yielded, before the
@@ -25,13 +28,13 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 	if f == nil {
 		n.mistake("its function is nil")
 	}
-	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		st := op.newStage(n, below)
-		out := newRing[Out](st, n.buffer)
+		out := newQueue[Out](st, n.buffer)
 		s := &flatStage[In, Out]{stage: st, in: in.into(op, st), f: f, saved: op.progress.UnfinishedOf(n.name, op.config.Resume.Parts), lanes: newLanes(st, out)}
 		op.runAll(st, s.work, func(workers int) {
 			s.lanes.widen(workers)
-			s.in.wakeTakers()
+			s.in.WakeTakers()
 		})
 		return out
 	}}
@@ -39,25 +42,25 @@ func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out
 
 type flatStage[In, Out any] struct {
 	*stage
-	in    *ring[In]
+	in    *queue.Ring[In]
 	f     func(context.Context, In) iter.Seq2[Out, error]
 	saved *progress.Unfinished
 	*lanes[Out]
 }
 
 // work is the life of one worker: an input, its outputs.
-func (s *flatStage[In, Out]) work(w *worker) {
-	var buf [1]msg[In]
+func (s *flatStage[In, Out]) work(w *worker.Worker) {
+	var buf [1]queue.Message[In]
 	for {
-		h := s.in.take(w, buf[:])
-		if len(h.msgs) == 0 {
+		h := s.in.Take(w, buf[:])
+		if len(h.Msgs) == 0 {
 			return
 		}
 		m := buf[0]
-		buf[0] = msg[In]{}
-		at := turn{number: h.at, epoch: h.segment.epoch}
+		buf[0] = queue.Message[In]{}
+		at := turn{number: h.At, epoch: h.Segment.Epoch}
 
-		if m.kind == item {
+		if m.Kind == queue.Item {
 			if !s.expand(w, at, m) {
 				return
 			}
@@ -68,7 +71,7 @@ func (s *flatStage[In, Out]) work(w *worker) {
 			return
 		}
 
-		if m.kind == mark && s.saved != nil && at.epoch == 0 {
+		if m.Kind == queue.Mark && s.saved != nil && at.epoch == 0 {
 			s.await(w, at) // until then another worker may not have claimed its item
 			if err := s.saved.Missing(); err != nil && !s.cutShort(at.epoch) {
 				s.refuse(w, at, progress.Lineage{}, Fatal(err))
@@ -76,63 +79,63 @@ func (s *flatStage[In, Out]) work(w *worker) {
 			}
 		}
 
-		if m.kind == gone || m.kind == failed {
-			if err := s.saved.Spoilt(&m.lineage, at.epoch); err != nil && !s.cutShort(at.epoch) {
-				s.refuse(w, at, m.lineage, Fatal(err))
+		if m.Kind == queue.Gone || m.Kind == queue.Failed {
+			if err := s.saved.Spoilt(&m.Lineage, at.epoch); err != nil && !s.cutShort(at.epoch) {
+				s.refuse(w, at, m.Lineage, Fatal(err))
 				return
 			}
 		}
 
-		if !s.pass(w, at, msg[Out]{lineage: m.lineage, kind: m.kind, last: m.last, failure: m.failure}) {
+		if !s.pass(w, at, queue.Message[Out]{Lineage: m.Lineage, Kind: m.Kind, Last: m.Last, Failure: m.Failure}) {
 			return
 		}
 	}
 }
 
 // expand hands on what is made of an item. It reports whether the stage goes on.
-func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
-	if !w.enter() {
-		s.in.discard(in.val)
+func (s *flatStage[In, Out]) expand(w *worker.Worker, at turn, in queue.Message[In]) bool {
+	if !w.EnterGate() {
+		s.in.Discard(in.Val)
 		return false
 	}
 
-	w.in.Add(1)
+	w.In.Add(1)
 	if !s.begin(w, at, true) {
-		s.in.discard(in.val)
-		w.leave()
+		s.in.Discard(in.Val)
+		w.LeaveGate()
 		return false
 	}
 
-	w.takes(&in.lineage, at.epoch)
-	if w.tracer != nil {
-		w.tracer.begin(in.val, &in.lineage, at.epoch)
+	w.BeginItem(&in.Lineage, at.epoch)
+	if w.Tracer != nil {
+		w.Tracer.Begin(in.Val, &in.Lineage, at.epoch)
 	}
-	before := w.busyTime()
+	before := w.BusyTime()
 
-	done, err := s.saved.Claim(&in.lineage, at.epoch)
+	done, err := s.saved.Claim(&in.Lineage, at.epoch)
 	if err != nil {
-		s.in.discard(in.val)
+		s.in.Discard(in.Val)
 		s.sequenceEnded()
-		w.leave()
-		w.has()
+		w.LeaveGate()
+		w.EndItem()
 		if s.cutShort(at.epoch) { // it lacks what its source has left out, and is not needed
-			return s.pass(w, at, msg[Out]{kind: gone, lineage: in.lineage})
+			return s.pass(w, at, queue.Message[Out]{Kind: queue.Gone, Lineage: in.Lineage})
 		}
-		return s.refuse(w, at, in.lineage, Fatal(err))
+		return s.refuse(w, at, in.Lineage, Fatal(err))
 	}
 
-	brood := progress.FanOut{Stage: s.name, Parent: in.lineage, Skip: done}
+	brood := progress.FanOut{Stage: s.name, Parent: in.Lineage, Skip: done}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
 			if err != nil {
 				return made, err
 			}
 			made++
-			w.sampler.unread++ // what it took to make is no waiting
+			w.Sampler.Unread++ // what it took to make is no waiting
 			child, ok := brood.Next()
-			m := msg[Out]{kind: item, val: v, lineage: child}
+			m := queue.Message[Out]{Kind: queue.Item, Val: v, Lineage: child}
 			if !ok {
-				s.out.discardMsg(m)
+				s.out.DiscardMsg(m)
 			} else if !s.hand(w, at, m) {
 				return made, errStopped
 			}
@@ -140,55 +143,55 @@ func (s *flatStage[In, Out]) expand(w *worker, at turn, in msg[In]) bool {
 		return made, nil
 	}
 
-	op := watched(s.stage, handOn, s.in.discard, func(int) {})
+	op := watched(s.stage, handOn, s.in.Discard, func(int) {})
 	on := false
 	ended := func(err error) { on = s.ended(w, at, &brood, before, err) }
-	ended(w.attempt(func() error { _, err := op(w.ctx, in.val); return err }, ended))
+	ended(w.Attempt(func() error { _, err := op(w.Ctx, in.Val); return err }, ended))
 	return on
 }
 
 // ended is what becomes of an item whose sequence has ended. It reports whether the stage goes on.
-func (s *flatStage[In, Out]) ended(w *worker, at turn, brood *progress.FanOut, before time.Duration, err error) bool {
+func (s *flatStage[In, Out]) ended(w *worker.Worker, at turn, brood *progress.FanOut, before time.Duration, err error) bool {
 	s.sequenceEnded()
-	w.leave()
-	w.has()
+	w.LeaveGate()
+	w.EndItem()
 
 	if err != nil {
-		w.failed(err)
+		w.NoteError(err)
 	}
-	w.settle()
-	w.tellSpans()
-	s.times.add(w.busyTime() - before)
+	w.Settle()
+	w.TellSpans()
+	s.Times.Add(w.BusyTime() - before)
 
 	// Another error is itself a reason for fewer outputs than before the resume.
-	if err == nil || errors.Is(err, Skip) {
+	if err == nil || errors.Is(err, failure.Skip) {
 		if bad := brood.Unmade(); bad != nil {
 			err = Fatal(bad)
 		}
 	}
 
-	end := msg[Out]{kind: gone, lineage: brood.End()}
+	end := queue.Message[Out]{Kind: queue.Gone, Lineage: brood.End()}
 	switch {
 	case err == nil:
-	case w.ctx.Err() != nil:
+	case w.Ctx.Err() != nil:
 		return false // what fails because the run was stopped has not failed
-	case errors.Is(err, Skip):
-		w.skipped.Add(1)
-	case brood.Ended() && !untolerable(err): // it was lost before the run was resumed
+	case errors.Is(err, failure.Skip):
+		w.Skipped.Add(1)
+	case brood.Ended() && !Stops(err): // it was lost before the run was resumed
 	default:
-		end.kind, end.failure = failed, &failure{stage: s.stage, err: err, stops: untolerable(err)}
-		if s.raises || end.failure.stops {
+		end.Kind, end.Failure = queue.Failed, s.NewFailure(err)
+		if s.raises || end.Failure.Stops {
 			s.haltAbove()
 		}
 	}
 
-	return s.pass(w, at, end) && (end.kind != failed || !s.raises && !end.failure.stops)
+	return s.pass(w, at, end) && (end.Kind != queue.Failed || !s.raises && !end.Failure.Stops)
 }
 
 // refuse ends the run, because it cannot go on from the state that it was resumed from. It returns false.
-func (s *flatStage[In, Out]) refuse(w *worker, at turn, what progress.Lineage, why error) bool {
+func (s *flatStage[In, Out]) refuse(w *worker.Worker, at turn, what progress.Lineage, why error) bool {
 	s.haltAbove()
-	s.pass(w, at, msg[Out]{kind: fatal, lineage: what, failure: &failure{stage: s.stage, err: why}})
+	s.pass(w, at, queue.Message[Out]{Kind: queue.Fatal, Lineage: what, Failure: s.NewFailure(why)})
 	return false
 }
 

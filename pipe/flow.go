@@ -1,13 +1,16 @@
 package pipe
 
-import "headrace/pipe/internal/progress"
+import (
+	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+)
 
 // A Flow describes a pipeline whose last stage makes items of type T. It holds nothing of a run, so it can be started any
 // number of times, also at once. The items of a flow are taken by one stage. The zero Flow is refused by Start.
 type Flow[T any] struct {
 	node *node
-	open func(o *opening, below *stage) *ring[T] // prepares the stages up to here for a run; below takes the items
-	drop func(T)                                 // disposes of items that nobody takes; may be nil
+	open func(o *opening, below *stage) *queue.Ring[T] // prepares the stages up to here for a run; below takes the items
+	drop func(T)                                       // disposes of items that nobody takes; may be nil
 }
 
 // Check returns every mistake in the description, joined, or nil. Start does the same.
@@ -26,12 +29,12 @@ func (f Flow[T]) String() string {
 }
 
 // into prepares the flow for a run in which stage below (nil: the consumer) takes its items.
-func (f Flow[T]) into(o *opening, below *stage) *ring[T] {
+func (f Flow[T]) into(o *opening, below *stage) *queue.Ring[T] {
 	if o.isolation != nil && below != nil && o.whole == 0 {
 		return replay(o, f, below)
 	}
 	r := f.open(o, below)
-	r.drop = f.drop
+	r.Drop = f.drop
 	return r
 }
 

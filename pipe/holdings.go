@@ -3,7 +3,9 @@ package pipe
 import (
 	"slices"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
 )
 
 // holdings are the items in an aggregator's hands. Any of them may be released next, in a time that hardly grows with their
@@ -18,11 +20,11 @@ type holding[In any] struct {
 	lineage progress.Lineage
 	number  int64
 	held    bool
-	loss    *failure // it has failed, which is told with what it is held with; nil: it has not
+	loss    *failure.Failure // it has failed, which is told with what it is held with; nil: it has not
 }
 
-func (h *holdings[In]) add(number int64, m msg[In]) {
-	h.all = append(h.all, holding[In]{val: m.val, lineage: m.lineage, number: number, held: true})
+func (h *holdings[In]) add(number int64, m queue.Message[In]) {
+	h.all = append(h.all, holding[In]{val: m.Val, lineage: m.Lineage, number: number, held: true})
 	h.left++
 }
 

@@ -2,7 +2,6 @@ package pipe
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -128,52 +127,3 @@ func nested[T any](outer, inner func(T)) func(T) {
 		inner(v)
 	}
 }
-
-// beginStages calls the hook for all stages.
-func (o *opening) beginStages() {
-	hook := o.hooks.Stage
-	if hook == nil {
-		return
-	}
-	for _, s := range o.stages {
-		if len(s.members) == 0 {
-			continue // the beginning of a branch does nothing
-		}
-		err := inOwnGoroutine(func() error { s.over = hook(StageInfo{s.name, s.kind, s.node.workers, s.from()}); return nil })
-		if err != nil {
-			o.crash(s, &HookError{err})
-		}
-	}
-}
-
-// from are the names of the stages before: of a branch's first, the router.
-func (s *stage) from() (names []string) {
-	for _, up := range s.up {
-		if len(up.members) == 0 {
-			names = append(names, up.from()...)
-			continue
-		}
-		names = append(names, up.name)
-	}
-	return names
-}
-
-// endHook is called by the last of the stage's workers.
-func (s *stage) endHook() {
-	s.through.Store(&through{s.engine.now(), s.number.Load()})
-	if s.over == nil {
-		return
-	}
-	if err := inOwnGoroutine(func() error { s.over(s.stats()); return nil }); err != nil {
-		s.engine.endFailed(s, &HookError{err})
-	}
-}
-
-// A HookError is the end of a run of which a hook has panicked, or ended its goroutine.
-type HookError struct {
-	Err error // of a panic a *PanicError
-}
-
-func (e *HookError) Error() string  { return fmt.Sprintf("a hook: %v", e.Err) }
-func (e *HookError) Unwrap() error  { return e.Err }
-func (e *HookError) stopsRun() bool { return true }

@@ -1,6 +1,11 @@
 package pipe
 
-import "sync"
+import (
+	"sync"
+
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
+)
 
 // An orderedJoin takes from the branches of a Route in the order in which they were chosen. Every message that goes into a branch comes out of it
 // as one, so the choices are all it needs to know.
@@ -9,30 +14,30 @@ type orderedJoin[T any] struct {
 	choices *choices[int]
 }
 
-func (j *orderedJoin[T]) work(w *worker) { j.join(w, j.next) }
+func (j *orderedJoin[T]) work(w *worker.Worker) { j.join(w, j.next) }
 
 // join hands on message after message, each of which next takes from the branches.
-func (m *mergeStage[T]) join(w *worker, next func(*worker) (msg[T], bool)) {
-	for m.out.reserve(w) {
+func (m *mergeStage[T]) join(w *worker.Worker, next func(*worker.Worker) (queue.Message[T], bool)) {
+	for m.out.Reserve(w) {
 		v, ok := next(w)
 		if !ok {
 			return
 		}
-		if v.kind == item {
-			w.out.Add(1)
+		if v.Kind == queue.Item {
+			w.Out.Add(1)
 		}
-		if v.kind == fatal {
+		if v.Kind == queue.Fatal {
 			m.haltAbove()
 		}
-		w.timeItem()
-		m.out.put(&v, w.last)
-		if v.kind == fatal || v.last {
+		w.TimeItem()
+		m.out.Put(&v, w.Last)
+		if v.Kind == queue.Fatal || v.Last {
 			return
 		}
 	}
 }
 
-func (j *orderedJoin[T]) next(w *worker) (m msg[T], ok bool) {
+func (j *orderedJoin[T]) next(w *worker.Worker) (m queue.Message[T], ok bool) {
 	choice, ok := j.choices.take(w)
 	if !ok {
 		return m, false
@@ -40,14 +45,14 @@ func (j *orderedJoin[T]) next(w *worker) (m msg[T], ok bool) {
 	if choice == allBranches {
 		return j.takeEnd(w)
 	}
-	if m, ok = j.take(w, j.inputs[choice]); m.kind == item {
-		w.in.Add(1)
+	if m, ok = j.take(w, j.inputs[choice]); m.Kind == queue.Item {
+		w.In.Add(1)
 	}
 	return m, ok
 }
 
 // takeEnd takes the end of the epoch from all branches.
-func (m *mergeStage[T]) takeEnd(w *worker) (end msg[T], ok bool) {
+func (m *mergeStage[T]) takeEnd(w *worker.Worker) (end queue.Message[T], ok bool) {
 	for _, in := range m.inputs {
 		v, ok := m.take(w, in)
 		if !ok {
@@ -58,10 +63,10 @@ func (m *mergeStage[T]) takeEnd(w *worker) (end msg[T], ok bool) {
 	return m.endEpoch(), true
 }
 
-func (m *mergeStage[T]) take(w *worker, in *mergeInput[T]) (v msg[T], ok bool) {
-	var buf [1]msg[T]
-	h := in.ring.take(w, buf[:])
-	return buf[0], len(h.msgs) > 0
+func (m *mergeStage[T]) take(w *worker.Worker, in *mergeInput[T]) (v queue.Message[T], ok bool) {
+	var buf [1]queue.Message[T]
+	h := in.ring.Take(w, buf[:])
+	return buf[0], len(h.Msgs) > 0
 }
 
 // Choices are what a router has decided, and the join behind it has not heard of yet. They are no more than messages are in the
@@ -90,15 +95,15 @@ func (c *choices[C]) add(choice C) {
 }
 
 // take waits for a choice. It returns false when the stage was stopped.
-func (c *choices[C]) take(w *worker) (choice C, ok bool) {
+func (c *choices[C]) take(w *worker.Worker) (choice C, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.all) == 0 && !c.stopped {
-		w.beforeWait(&w.starved)
+		w.BeforeWait(&w.Starved)
 		for len(c.all) == 0 && !c.stopped {
 			c.ready.Wait()
 		}
-		w.tick(&w.starved)
+		w.Tick(&w.Starved)
 	}
 	if c.stopped {
 		return choice, false

@@ -1,6 +1,10 @@
 package pipe
 
-import "headrace/pipe/internal/progress"
+import (
+	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
+)
 
 // A batchJoin puts batches together again. It knows which branches have a part of the next batch, and every part that goes into a branch
 // comes out of it as one message, also one that is dropped or lost: so nothing can slip into another batch.
@@ -9,16 +13,16 @@ type batchJoin[T any] struct {
 	sets *choices[branchSet]
 }
 
-func (j *batchJoin[T]) work(w *worker) { j.join(w, j.next) }
+func (j *batchJoin[T]) work(w *worker.Worker) { j.join(w, j.next) }
 
-func (j *batchJoin[T]) next(w *worker) (m msg[[]T], ok bool) {
+func (j *batchJoin[T]) next(w *worker.Worker) (m queue.Message[[]T], ok bool) {
 	set, ok := j.sets.take(w)
 	if !ok {
 		return m, false
 	}
 	switch {
 	case set.split:
-		w.in.Add(1)
+		w.In.Add(1)
 		return j.gather(w, set)
 	case set.through == allBranches:
 		return j.takeEnd(w)
@@ -33,7 +37,7 @@ type part[T any] struct {
 }
 
 // gather is what becomes of a batch: it is whole, or lost, or the end.
-func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool) {
+func (j *batchJoin[T]) gather(w *worker.Worker, set branchSet) (whole queue.Message[[]T], ok bool) {
 	var parts []part[T]
 	var members []progress.Lineage
 
@@ -41,32 +45,32 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 		in := j.inputs[branch]
 		m, ok := j.take(w, in)
 		switch {
-		case !ok || m.kind == fatal:
+		case !ok || m.Kind == queue.Fatal:
 			discardParts(parts)
 			return m, ok
-		case m.kind == item:
-			parts = append(parts, part[T]{in, m.val})
-			if set.members != nil && len(m.val) != len(set.members[i]) {
+		case m.Kind == queue.Item:
+			parts = append(parts, part[T]{in, m.Val})
+			if set.members != nil && len(m.Val) != len(set.members[i]) {
 				set.members = nil // who is who, nobody knows
 			}
 			if set.members != nil {
 				members = append(members, set.members[i]...)
 			}
-		case m.failure != nil && whole.failure == nil:
-			whole.failure = m.failure
-		case m.failure != nil:
-			m.failure.stage.lost.Add(1) // with the batch, which is lost already
+		case m.Failure != nil && whole.Failure == nil:
+			whole.Failure = m.Failure
+		case m.Failure != nil:
+			m.Failure.From.Lost.Add(1) // with the batch, which is lost already
 		}
 	}
 
-	whole.kind, whole.lineage = gone, set.lineage
+	whole.Kind, whole.Lineage = queue.Gone, set.lineage
 	switch {
-	case whole.failure != nil:
+	case whole.Failure != nil:
 		discardParts(parts)
 	case len(parts) > 0 || len(set.parts) == 0: // an empty batch is a batch
-		whole.kind, whole.val = item, joinParts(parts)
+		whole.Kind, whole.Val = queue.Item, joinParts(parts)
 		if set.members != nil {
-			whole.lineage = whole.lineage.WithMembers(members)
+			whole.Lineage = whole.Lineage.WithMembers(members)
 		}
 	}
 	return whole, true
@@ -74,7 +78,7 @@ func (j *batchJoin[T]) gather(w *worker, set branchSet) (whole msg[[]T], ok bool
 
 func discardParts[T any](parts []part[T]) {
 	for _, p := range parts {
-		p.from.ring.discard(p.val)
+		p.from.ring.Discard(p.val)
 	}
 }
 

@@ -3,6 +3,9 @@ package pipe
 import (
 	"sync"
 	"sync/atomic"
+
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // Lanes bring the outputs of inputs that are worked on at once into a queue. Where order is kept, the oldest input's outputs go
@@ -12,7 +15,7 @@ import (
 // In completion order all go straight through, but for inputs of the next epoch: they wait until the mark is through.
 type lanes[T any] struct {
 	stage *stage
-	out   *ring[T]
+	out   *queue.Ring[T]
 
 	mu      sync.Mutex
 	turn    sync.Cond
@@ -34,7 +37,7 @@ type lanes[T any] struct {
 
 // A lane is one input's.
 type lane[T any] struct {
-	held     []msg[T]
+	held     []queue.Message[T]
 	flushing bool // a worker hands on what is held
 	done     bool // nothing more comes
 }
@@ -45,15 +48,16 @@ type turn struct {
 	epoch  int
 }
 
-func newLanes[T any](s *stage, out *ring[T]) *lanes[T] {
-	l := &lanes[T]{stage: s, out: out, elsewhere: s.inFlight > 1 || s.onResize != nil, maxUnderWay: int(s.number.Load()) / s.inFlight}
+func newLanes[T any](s *stage, out *queue.Ring[T]) *lanes[T] {
+	l := &lanes[T]{stage: s, out: out, elsewhere: s.inFlight > 1 || s.Elsewhere, maxUnderWay: int(s.Number.Load()) / s.inFlight}
 	l.turn.L = &l.mu
-	l.widen(int(s.number.Load()))
-	s.onHalt, s.cleanUp, s.resizes = l.stop, l.discardHeld, l.resize
+	l.widen(int(s.Number.Load()))
+	s.onHalt, s.CleanUp = l.stop, l.discardHeld
+	s.Set.OnResize = l.resize
 	return l
 }
 
-// employ changes how many sequences may be under way, and tells the staff. Where more are, the staff hears of it when enough of them have ended: a worker that goes
+// resize changes how many sequences may be under way, and tells the staff. Where more are, the staff hears of it when enough of them have ended: a worker that goes
 // before could be the one that the oldest of them needs, for which all others wait.
 func (l *lanes[T]) resize(workers int) {
 	l.mu.Lock()
@@ -63,21 +67,21 @@ func (l *lanes[T]) resize(workers int) {
 	l.turn.Broadcast()
 }
 
-// tellStaff does so unless too many sequences are under way. The lock is held.
+// tellOnResize does so unless too many sequences are under way. The lock is held.
 func (l *lanes[T]) tellOnResize() {
-	if l.resizePending = l.underWay > l.maxUnderWay; !l.resizePending && l.stage.onResize != nil {
-		l.stage.onResize(l.maxUnderWay)
+	if l.resizePending = l.underWay > l.maxUnderWay; !l.resizePending && l.stage.node.onResize != nil {
+		l.stage.node.onResize(l.maxUnderWay)
 	}
 }
 
 // begin waits until an input may begin, where workers are elsewhere: in the order of the inputs, and when fewer sequences are under way than there are workers. So none
 // of these is kept by a sequence whose outputs wait for those of one that waits for a worker. It returns false when the stage was stopped.
-func (l *lanes[T]) begin(w *worker, at turn, sequence bool) bool {
+func (l *lanes[T]) begin(w *worker.Worker, at turn, sequence bool) bool {
 	if !l.elsewhere {
 		return true
 	}
-	w.beforeWait(&w.inTurn)
-	defer w.tick(&w.inTurn)
+	w.BeforeWait(&w.InTurn)
+	defer w.Tick(&w.InTurn)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.stopped && (l.begun != at.number || sequence && l.underWay >= l.maxUnderWay) {
@@ -131,7 +135,7 @@ func (l *lanes[T]) widen(workers int) {
 func (l *lanes[T]) lane(number int64) *lane[T] { return l.lanes[number%int64(len(l.lanes))] }
 
 // pass hands on the last message of an input. It reports whether the stage goes on.
-func (l *lanes[T]) pass(w *worker, at turn, m msg[T]) bool {
+func (l *lanes[T]) pass(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	if !l.stage.ordered {
 		return l.passAnywhere(w, at, m)
 	}
@@ -148,7 +152,7 @@ func (l *lanes[T]) pass(w *worker, at turn, m msg[T]) bool {
 }
 
 // advance hands on what is held, lane by lane, as far as inputs have ended. The lock is held, and given up meanwhile.
-func (l *lanes[T]) advance(w *worker) {
+func (l *lanes[T]) advance(w *worker.Worker) {
 	for !l.stopped {
 		oldest := l.lane(l.head)
 		oldest.flushing = true
@@ -171,24 +175,24 @@ func (l *lanes[T]) advance(w *worker) {
 }
 
 // hand hands on an output, or holds it. It returns false when the stage was stopped.
-func (l *lanes[T]) hand(w *worker, at turn, m msg[T]) bool {
+func (l *lanes[T]) hand(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	if l.several.Load() && !l.admit(w, at, &m) {
-		l.out.discardMsg(m)
+		l.out.DiscardMsg(m)
 		return false
 	}
-	if m.kind == none {
+	if m.Kind == queue.None {
 		return true
 	}
-	permit := w.permit
+	permit := w.Permit.Permit
 	if permit >= 0 {
-		w.settle() // what comes is not the operation's time
+		w.Settle() // what comes is not the operation's time
 	}
-	w.leave()
-	return l.deliver(w, m) && (permit < 0 || w.enter())
+	w.LeaveGate()
+	return l.deliver(w, m) && (permit < 0 || w.EnterGate())
 }
 
 // admit waits until an output may go into the queue, or takes it into the lane. It returns false when the stage was stopped.
-func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
+func (l *lanes[T]) admit(w *worker.Worker, at turn, m *queue.Message[T]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
@@ -203,12 +207,12 @@ func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
 
 	// Who waits here holds no permit, and who waits for a permit does not hold the lock.
 	if !through() && !room() {
-		permit := w.permit
-		w.leave()
+		permit := w.Permit.Permit
+		w.LeaveGate()
 		l.wait(w, func() bool { return through() || room() })
 		if permit >= 0 {
 			l.mu.Unlock()
-			entered := w.enter()
+			entered := w.EnterGate()
 			l.mu.Lock()
 			if !entered {
 				return false
@@ -222,23 +226,23 @@ func (l *lanes[T]) admit(w *worker, at turn, m *msg[T]) bool {
 
 	if !through() {
 		mine.held = append(mine.held, *m)
-		*m = msg[T]{}
+		*m = queue.Message[T]{}
 	}
 	return true
 }
 
 // passAnywhere is pass in completion order. What ends an epoch, or the run, waits for what came before.
-func (l *lanes[T]) passAnywhere(w *worker, at turn, m msg[T]) bool {
+func (l *lanes[T]) passAnywhere(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	l.mu.Lock()
 	l.wait(w, func() bool {
-		return l.epoch == at.epoch && (m.kind != mark && m.kind != fatal || l.ended == at.number-l.first)
+		return l.epoch == at.epoch && (m.Kind != queue.Mark && m.Kind != queue.Fatal || l.ended == at.number-l.first)
 	})
 	l.mu.Unlock()
 	ok := l.deliver(w, m)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended++
-	if m.kind == mark {
+	if m.Kind == queue.Mark {
 		l.epoch++
 		l.first, l.ended = at.number+1, 0
 	}
@@ -247,7 +251,7 @@ func (l *lanes[T]) passAnywhere(w *worker, at turn, m msg[T]) bool {
 }
 
 // await waits until all inputs before this one are through.
-func (l *lanes[T]) await(w *worker, at turn) {
+func (l *lanes[T]) await(w *worker.Worker, at turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wait(w, func() bool {
@@ -259,26 +263,26 @@ func (l *lanes[T]) await(w *worker, at turn) {
 }
 
 // wait waits until something holds, or the stage was stopped. The lock is held.
-func (l *lanes[T]) wait(w *worker, until func() bool) {
+func (l *lanes[T]) wait(w *worker.Worker, until func() bool) {
 	if until() || l.stopped {
 		return
 	}
-	w.beforeWait(&w.blocked)
+	w.BeforeWait(&w.Blocked)
 	for !until() && !l.stopped {
 		l.turn.Wait()
 	}
-	w.tick(&w.blocked)
+	w.Tick(&w.Blocked)
 }
 
-func (l *lanes[T]) deliver(w *worker, m msg[T]) bool {
-	if !l.out.reserve(w) {
-		l.out.discardMsg(m)
+func (l *lanes[T]) deliver(w *worker.Worker, m queue.Message[T]) bool {
+	if !l.out.Reserve(w) {
+		l.out.DiscardMsg(m)
 		return false
 	}
-	if m.kind == item {
-		w.out.Add(1)
+	if m.Kind == queue.Item {
+		w.Out.Add(1)
 	}
-	l.out.put(&m, w.last)
+	l.out.Put(&m, w.Last)
 	return true
 }
 
@@ -292,11 +296,11 @@ func (l *lanes[T]) stop() {
 // discardHeld is called when all workers have left.
 func (l *lanes[T]) discardHeld() {
 	l.mu.Lock()
-	var all []msg[T]
+	var all []queue.Message[T]
 	for _, lane := range l.lanes {
 		all = append(all, lane.held...)
 		lane.held = nil
 	}
 	l.mu.Unlock()
-	l.out.discardAll(all)
+	l.out.DiscardAll(all)
 }

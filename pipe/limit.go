@@ -6,6 +6,9 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"headrace/pipe/internal/failure"
+	"headrace/pipe/internal/worker"
 )
 
 // Limit returns an operation for a Map that takes no longer than most for an item, and a tenth of it more: then the context of f ends, and
@@ -32,14 +35,14 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 		inner, stop := context.WithTimeout(ctx, most)
 		defer stop()
 		t := &attempt[Out]{over: make(chan struct{})}
-		if w, ok := ctx.Value(workerKey{}).(*worker); ok {
+		if w, ok := worker.Of(ctx); ok {
 			inner = t.lend(inner, w)
 		}
 
 		go func() {
 			defer t.end(func() { returned(in, t.out, t.err) })
-			t.err = errGoexit
-			t.out, t.err = call(inner, f, in)
+			t.err = failure.ErrGoexit
+			t.out, t.err = failure.Call(inner, f, in)
 		}()
 
 		patience := time.NewTimer(most + min(most/10, math.MaxInt64-most))
@@ -70,45 +73,43 @@ type attempt[Out any] struct {
 	over    chan struct{} // closed when it is known who was first
 	out     Out
 	err     error
-	worker  *worker // whose time it is; nil outside of a run
-	deputy  *worker // stands in for it in the operation, which may outlive it
+	worker  *worker.Worker // whose time it is; nil outside of a run
+	deputy  *worker.Worker // stands in for it in the operation, which may outlive it
 }
 
 // lend gives the operation a worker of its own, with the permit.
-func (t *attempt[Out]) lend(ctx context.Context, w *worker) context.Context {
+func (t *attempt[Out]) lend(ctx context.Context, w *worker.Worker) context.Context {
 	t.worker = w
-	t.deputy = w.stage.newWorker()
-	t.deputy.gate, t.deputy.permit, w.permit = w.gate, w.permit, -1
-	t.deputy.ctx = context.WithValue(ctx, workerKey{}, t.deputy)
-	return t.deputy.ctx
+	t.deputy = w.Set.NewWorker()
+	t.deputy.Gate, t.deputy.Permit.Permit, w.Permit.Permit = w.Gate, w.Permit.Permit, -1
+	t.deputy.OnBehalf(ctx)
+	return t.deputy.Ctx
 }
 
 // giveBack ends the loan after an operation that has returned.
 func (t *attempt[Out]) giveBack() {
 	if t.worker != nil {
-		t.worker.permit = t.deputy.permit
-		t.deputy.tell(t.worker)
-		if t.deputy.reported.Load() {
-			t.worker.worked.Add(t.deputy.worked.Load())
-			t.worker.reported.Store(true)
+		t.worker.Permit.Permit = t.deputy.Permit.Permit
+		t.worker.AddCounts(t.deputy)
+		if t.deputy.Reported.Load() {
+			t.worker.Worked.Add(t.deputy.Worked.Load())
+			t.worker.Reported.Store(true)
 		}
 	}
 }
 
 // abandon lets the worker go on without the operation.
 func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
-	e := &LimitError{Limit: most, Abandoned: true}
 	if t.worker == nil {
-		return e
+		return failure.AbandonedAfter(most, false)
 	}
-	s := t.worker.stage
-	t.worker.abandoned.Add(1)
-	if t.deputy.gate != nil {
-		t.deputy.gate.abandon(t.deputy)
-		t.worker.enter() // false when the run was stopped, which the caller sees
+	s := t.worker.Set
+	t.worker.Abandoned.Add(1)
+	if t.deputy.Gate != nil {
+		t.deputy.Permit.Abandon(t.deputy.Gate)
+		t.worker.EnterGate() // false when the run was stopped, which the caller sees
 	}
-	e.stops = s.abandoned.Add(1) > s.number.Load()
-	return e
+	return failure.AbandonedAfter(most, s.Abandoned.Add(1) > s.Number.Load())
 }
 
 // end is the operation's return.
@@ -118,48 +119,13 @@ func (t *attempt[Out]) end(returned func()) {
 		return
 	}
 	<-t.over
-	err := inOwnGoroutine(func() error { returned(); return nil })
+	err := failure.InOwnGoroutine(func() error { returned(); return nil })
 	if err != nil && t.worker != nil {
-		t.worker.stage.engine.complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.stage.name, err))
+		t.worker.Set.Run.Complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.Set.Stage, err))
 	}
 	if t.worker != nil {
-		t.deputy.leave()
-		t.deputy.tell(t.worker)
-		t.worker.stage.abandoned.Add(-1)
+		t.deputy.LeaveGate()
+		t.worker.AddCounts(t.deputy)
+		t.worker.Set.Abandoned.Add(-1)
 	}
 }
-
-// tell adds what a deputy has counted to the worker's counts.
-func (w *worker) tell(to *worker) {
-	to.bytes.Add(w.bytes.Load())
-	to.retried.Add(w.retried.Load())
-	to.replaced.Add(w.replaced.Load())
-}
-
-// A LimitError is the failure of an item whose operation took longer than its Limit.
-type LimitError struct {
-	Limit     time.Duration
-	Abandoned bool  // it had not returned, and may still run
-	Err       error // what it returned, unless it was abandoned
-	stops     bool
-}
-
-func (e *LimitError) Error() string {
-	text := fmt.Sprintf("it took longer than %v", e.Limit)
-	switch {
-	case e.stops:
-		text += ", and was abandoned, as one more than the stage has workers"
-	case e.Abandoned:
-		text += ", and was abandoned"
-	case e.Err != nil:
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Is tells that a LimitError is a context.DeadlineExceeded.
-func (e *LimitError) Is(target error) bool { return target == context.DeadlineExceeded }
-
-func (e *LimitError) Unwrap() error { return e.Err }
-
-func (e *LimitError) stopsRun() bool { return e.stops }

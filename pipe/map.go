@@ -3,6 +3,10 @@ package pipe
 import (
 	"context"
 	"errors"
+
+	"headrace/pipe/internal/failure"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // Opts are the settings of a Map.
@@ -29,9 +33,9 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 	if f == nil {
 		n.mistake("its function is nil")
 	}
-	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
-		m.f = watched(m.stage, f, m.in.discard, m.out.discard)
+		m.f = watched(m.stage, f, m.in.Discard, m.out.Discard)
 		op.runAll(m.stage, m.work, m.fit)
 		return m.out
 	}}
@@ -39,83 +43,83 @@ func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o O
 
 func newMapStage[In, Out any](op *opening, n *node, below *stage, in Flow[In]) *mapStage[In, Out] {
 	st := op.newStage(n, below)
-	out := newRing[Out](st, int(st.number.Load())+n.buffer)
+	out := newQueue[Out](st, int(st.Number.Load())+n.buffer)
 	return &mapStage[In, Out]{stage: st, in: in.into(op, st), out: out}
 }
 
 type mapStage[In, Out any] struct {
 	*stage
-	in  *ring[In]
-	out *ring[Out]
+	in  *queue.Ring[In]
+	out *queue.Ring[Out]
 	f   func(context.Context, In) (Out, error)
 }
 
 // fit gives each worker a place.
 func (m *mapStage[In, Out]) fit(workers int) {
-	m.out.resize(workers + m.node.buffer)
-	m.in.wakeTakers()
+	m.out.Resize(workers + m.node.buffer)
+	m.in.WakeTakers()
 }
 
 // work is the life of one worker: places, inputs, operations, results.
-func (m *mapStage[In, Out]) work(w *worker) {
-	var inputs []msg[In]
+func (m *mapStage[In, Out]) work(w *worker.Worker) {
+	var inputs []queue.Message[In]
 	for {
-		most := longestRun(int(m.number.Load()))
+		most := worker.LongestRun(int(m.Number.Load()))
 		if most > len(inputs) {
-			inputs = make([]msg[In], most)
+			inputs = make([]queue.Message[In], most)
 		}
-		places := m.out.reserveInput(w, w.sampler.limit(most))
+		places := m.out.ReserveInput(w, w.Sampler.Limit(most))
 		if places == 0 {
 			return
 		}
-		h := m.in.take(w, inputs[:places])
-		m.out.release(places - len(h.msgs))
-		if len(h.msgs) == 0 || !m.operateAll(w, h) {
+		h := m.in.Take(w, inputs[:places])
+		m.out.Release(places - len(h.Msgs))
+		if len(h.Msgs) == 0 || !m.operateAll(w, h) {
 			return
 		}
-		clear(h.msgs)
+		clear(h.Msgs)
 	}
 }
 
 // operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
 // it. It reports whether the stage goes on.
-func (m *mapStage[In, Out]) operateAll(w *worker, h run[In]) bool {
+func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h queue.Run[In]) bool {
 	at := -1 // whose operation is under way: as attempt, but once for all inputs
 	defer func() {
 		if at >= 0 {
 			m.exited(w, h, at)
 		}
-		w.leave()
+		w.LeaveGate()
 	}()
 
-	for i := range h.msgs {
-		in := &h.msgs[i]
-		if in.kind == item && !w.enter() {
-			m.in.discardAll(h.msgs[i:])
+	for i := range h.Msgs {
+		in := &h.Msgs[i]
+		if in.Kind == queue.Item && !w.EnterGate() {
+			m.in.DiscardAll(h.Msgs[i:])
 			return false
 		}
 
-		w.takes(&in.lineage, h.segment.epoch)
-		if w.tracer != nil && in.kind == item {
-			w.tracer.begin(in.val, &in.lineage, h.segment.epoch)
+		w.BeginItem(&in.Lineage, h.Segment.Epoch)
+		if w.Tracer != nil && in.Kind == queue.Item {
+			w.Tracer.Begin(in.Val, &in.Lineage, h.Segment.Epoch)
 		}
 
-		var result msg[Out]
+		var result queue.Message[Out]
 		at = i
 		m.operate(w, in, &result)
 		at = -1
 
-		broken := result.kind == failed && (m.raises || result.failure.stops || w.ctx.Err() != nil)
+		broken := result.Kind == queue.Failed && (m.raises || result.Failure.Stops || w.Ctx.Err() != nil)
 		if broken {
-			m.in.discardAll(h.msgs[i+1:])
+			m.in.DiscardAll(h.Msgs[i+1:])
 			m.haltAbove()
 		}
-		if broken && w.ctx.Err() != nil {
+		if broken && w.Ctx.Err() != nil {
 			return false // what fails because the run was stopped has not failed
 		}
 
-		w.timeOp(in.kind == item)
-		m.out.fill(h.at+int64(i), h.segment, &result, w.last)
+		w.TimeOp(in.Kind == queue.Item)
+		m.out.Fill(h.At+int64(i), h.Segment, &result, w.Last)
 		if broken {
 			return false
 		}
@@ -124,32 +128,32 @@ func (m *mapStage[In, Out]) operateAll(w *worker, h run[In]) bool {
 }
 
 // exited makes the end of a goroutine, which its operation has brought about, the failure of that operation's item: what was made before comes first.
-func (m *mapStage[In, Out]) exited(w *worker, h run[In], at int) {
-	why := w.exits()
-	m.in.discardAll(h.msgs[at+1:])
+func (m *mapStage[In, Out]) exited(w *worker.Worker, h queue.Run[In], at int) {
+	why := w.NoteExit()
+	m.in.DiscardAll(h.Msgs[at+1:])
 	m.haltAbove()
-	if w.ctx.Err() == nil {
-		m.out.fill(h.at+int64(at), h.segment, &msg[Out]{lineage: h.msgs[at].lineage, kind: failed, failure: &failure{stage: m.stage, err: why, stops: true}}, w.last)
+	if w.Ctx.Err() == nil {
+		m.out.Fill(h.At+int64(at), h.Segment, &queue.Message[Out]{Lineage: h.Msgs[at].Lineage, Kind: queue.Failed, Failure: m.NewFailure(why)}, w.Last)
 	}
 }
 
-func (m *mapStage[In, Out]) operate(w *worker, in *msg[In], out *msg[Out]) {
-	out.lineage, out.kind, out.last, out.failure = in.lineage, in.kind, in.last, in.failure
-	if in.kind != item {
+func (m *mapStage[In, Out]) operate(w *worker.Worker, in *queue.Message[In], out *queue.Message[Out]) {
+	out.Lineage, out.Kind, out.Last, out.Failure = in.Lineage, in.Kind, in.Last, in.Failure
+	if in.Kind != queue.Item {
 		return
 	}
-	w.in.Add(1)
-	val, err := call(w.ctx, m.f, in.val)
+	w.In.Add(1)
+	val, err := failure.Call(w.Ctx, m.f, in.Val)
 	switch {
 	case err == nil:
-		out.val = val
-		w.out.Add(1)
-	case errors.Is(err, Skip):
-		w.skipped.Add(1)
-		w.failed(err)
-		out.kind, out.failure = gone, nil
+		out.Val = val
+		w.Out.Add(1)
+	case errors.Is(err, failure.Skip):
+		w.Skipped.Add(1)
+		w.NoteError(err)
+		out.Kind, out.Failure = queue.Gone, nil
 	default:
-		w.failed(err)
-		out.kind, out.failure = failed, &failure{stage: m.stage, err: err, stops: untolerable(err)}
+		w.NoteError(err)
+		out.Kind, out.Failure = queue.Failed, m.NewFailure(err)
 	}
 }

@@ -3,6 +3,10 @@ package pipe
 import (
 	"context"
 	"errors"
+
+	"headrace/pipe/internal/failure"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // MapWith is Map for operations that need something of their own for each worker: a handle, a buffer, a model. Every worker calls begin
@@ -14,20 +18,20 @@ func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(cont
 	if begin == nil {
 		n.mistake("its function is nil")
 	}
-	return Flow[Out]{node: n, open: func(op *opening, below *stage) *ring[Out] {
+	return Flow[Out]{node: n, open: func(op *opening, below *stage) *queue.Ring[Out] {
 		m := newMapStage[In, Out](op, n, below, in)
-		op.runAll(m.stage, func(w *worker) { m.workWith(w, begin) }, m.fit)
+		op.runAll(m.stage, func(w *worker.Worker) { m.workWith(w, begin) }, m.fit)
 		return m.out
 	}}
 }
 
 // workWith is the life of a worker whose operation is its own.
-func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (func(context.Context, In) (Out, error), func(), error)) {
-	ctx, gone := context.WithCancel(w.ctx)
+func (m *mapStage[In, Out]) workWith(w *worker.Worker, begin func(context.Context) (func(context.Context, In) (Out, error), func(), error)) {
+	ctx, gone := context.WithCancel(w.Ctx)
 	defer gone()
 	var end func()
 	own := *m
-	err := w.attempt(func() (err error) {
+	err := w.Attempt(func() (err error) {
 		own.f, end, err = begin(ctx)
 		return err
 	}, func(err error) { m.refuse(w, err) })
@@ -41,32 +45,24 @@ func (m *mapStage[In, Out]) workWith(w *worker, begin func(context.Context) (fun
 		m.refuse(w, err)
 		return
 	}
-	own.f = watched(m.stage, own.f, m.in.discard, m.out.discard)
-	w.tick(&w.busy)
+	own.f = watched(m.stage, own.f, m.in.Discard, m.out.Discard)
+	w.Tick(&w.Busy)
 	own.work(w)
 }
 
 // end calls what a worker ends with, whose panic must not end the process.
-func (m *mapStage[In, Out]) end(w *worker, end func()) {
-	complain := func(err error) { m.engine.complain(m.wrong("the end of a worker: %w", err)) }
-	if err := w.attempt(func() error { end(); return nil }, complain); err != nil {
+func (m *mapStage[In, Out]) end(w *worker.Worker, end func()) {
+	complain := func(err error) { m.engine.Complain(m.wrong("the end of a worker: %w", err)) }
+	if err := w.Attempt(func() error { end(); return nil }, complain); err != nil {
 		complain(err)
 	}
 }
 
 // refuse stops the run at the next item.
-func (m *mapStage[In, Out]) refuse(w *worker, why error) {
+func (m *mapStage[In, Out]) refuse(w *worker.Worker, why error) {
 	own := *m
-	own.f = func(context.Context, In) (out Out, err error) { return out, &beginError{why} }
+	own.f = func(context.Context, In) (out Out, err error) { return out, &failure.BeginError{Err: why} }
 	own.work(w)
 }
-
-// A beginError is the failure of an item whose worker could not begin. No policy tolerates it.
-type beginError struct{ err error }
-
-func (e *beginError) Error() string { return "a worker could not begin: " + e.err.Error() }
-func (e *beginError) Unwrap() error { return e.err }
-
-func (e *beginError) stopsRun() bool { return true }
 
 var errNoOperation = errors.New("it has no operation")

@@ -5,6 +5,9 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // MergeOpts are the settings of a Merge.
@@ -70,18 +73,19 @@ func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	n.settle()
 	o.mistakes(n, len(flows))
 
-	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *ring[T] {
+	return Flow[T]{node: n, drop: dropOf(flows), open: func(op *opening, below *stage) *queue.Ring[T] {
 		st := op.newStage(n, below)
 		m := newMergeStage[T](st, n.workers+n.buffer)
 		m.until, m.failFast = o.Until, o.FailFast
 
 		for _, f := range flows {
-			m.inputs = append(m.inputs, &mergeInput[T]{ring: f.into(op, st)})
+			in := f.into(op, st)
+			m.inputs = append(m.inputs, &mergeInput[T]{ring: in, feeder: st.up[len(st.up)-1]})
 		}
 
 		if o.Order == Arrival {
 			for _, in := range m.inputs {
-				op.run(st, func(w *worker) { m.forward(w, in) })
+				op.run(st, func(w *worker.Worker) { m.forward(w, in) })
 			}
 			return m.out
 		}
@@ -142,49 +146,50 @@ func dropOf[T any](flows []Flow[T]) func(T) {
 // A mergeStage is a running Merge: here by arrival, with a worker for each input. At the end of an epoch they wait for each other.
 type mergeStage[T any] struct {
 	*stage
-	out      *ring[T]
+	out      *queue.Ring[T]
 	inputs   []*mergeInput[T]
 	until    Until
 	failFast bool
 
 	mu      sync.Mutex
 	turn    sync.Cond
-	epoch   int      // of the output, counted from 0
-	arrived int      // inputs whose epoch is over
-	cut     bool     // the epoch is over although some inputs' are not
-	last    bool     // no epoch follows
-	failed  bool     // an input has ended the run
-	broken  []msg[T] // the ends of inputs that failed
-	late    []msg[T] // and of those that failed behind the end of the epoch
+	epoch   int                // of the output, counted from 0
+	arrived int                // inputs whose epoch is over
+	cut     bool               // the epoch is over although some inputs' are not
+	last    bool               // no epoch follows
+	failed  bool               // an input has ended the run
+	broken  []queue.Message[T] // the ends of inputs that failed
+	late    []queue.Message[T] // and of those that failed behind the end of the epoch
 	stopped bool
 }
 
 // A mergeInput is one of the merged flows.
 type mergeInput[T any] struct {
-	ring  *ring[T]
-	over  bool // its epoch is over
-	ended bool // nothing more comes
+	ring   *queue.Ring[T]
+	feeder *stage // the stage that its items come from
+	over   bool   // its epoch is over
+	ended  bool   // nothing more comes
 }
 
 func newMergeStage[T any](s *stage, places int) *mergeStage[T] {
-	m := &mergeStage[T]{stage: s, out: newRing[T](s, places)}
+	m := &mergeStage[T]{stage: s, out: newQueue[T](s, places)}
 	m.turn.L = &m.mu
 	s.onHalt = m.stop
 	return m
 }
 
 // forward is the life of one input's worker: it hands on what comes.
-func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
-	var buf [1]msg[T]
-	for m.out.reserve(w) {
-		h := in.ring.take(w, buf[:])
-		if len(h.msgs) == 0 {
+func (m *mergeStage[T]) forward(w *worker.Worker, in *mergeInput[T]) {
+	var buf [1]queue.Message[T]
+	for m.out.Reserve(w) {
+		h := in.ring.Take(w, buf[:])
+		if len(h.Msgs) == 0 {
 			return
 		}
 		v := buf[0]
-		buf[0] = msg[T]{}
+		buf[0] = queue.Message[T]{}
 
-		if v.kind == mark || v.kind == fatal {
+		if v.Kind == queue.Mark || v.Kind == queue.Fatal {
 			if !m.arrive(w, in, v) {
 				return
 			}
@@ -192,99 +197,101 @@ func (m *mergeStage[T]) forward(w *worker, in *mergeInput[T]) {
 		}
 
 		m.mu.Lock()
-		if v.kind == item {
-			w.in.Add(1)
+		if v.Kind == queue.Item {
+			w.In.Add(1)
 		}
 
 		if m.cut {
-			if v.kind == item && !m.failed {
-				w.skipped.Add(1)
+			if v.Kind == queue.Item && !m.failed {
+				w.Skipped.Add(1)
 			}
 			m.mu.Unlock()
-			in.ring.discardMsg(v)
-			m.out.release(1)
+			in.ring.DiscardMsg(v)
+			m.out.Release(1)
 			continue
 		}
 
 		// The lock keeps the end of the epoch behind this item.
-		m.out.put(&v, w.last)
+		m.out.Put(&v, w.Last)
 		m.mu.Unlock()
 
-		if v.kind == item {
-			w.out.Add(1)
+		if v.Kind == queue.Item {
+			w.Out.Add(1)
 		}
-		w.timeItem()
+		w.TimeItem()
 	}
 }
 
 // arrive notes that an input's epoch is over, and waits for the others. The last one ends the epoch. It reports whether the
 // input goes on.
-func (m *mergeStage[T]) arrive(w *worker, in *mergeInput[T], v msg[T]) bool {
+func (m *mergeStage[T]) arrive(w *worker.Worker, in *mergeInput[T], v queue.Message[T]) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	if v.kind == fatal && m.failFast && !m.failed {
+	if v.Kind == queue.Fatal && m.failFast && !m.failed {
 		m.failed, m.cut = true, true // what the others still bring is disposed of
-		m.out.put(&v, w.last)
+		m.out.Put(&v, w.Last)
 		m.turn.Broadcast()
 		m.haltAbove()
 		return false
 	}
 
 	if m.failed {
-		m.out.release(1)
+		m.out.Release(1)
 		return false
 	}
 
 	epoch := m.epoch
 	m.note(in, v)
-	if m.until == Shortest && v.kind == mark && !m.cut {
+	if m.until == Shortest && v.Kind == queue.Mark && !m.cut {
 		m.cut = true
 		m.hurry(epoch)
 	}
 
 	if m.arrived == len(m.inputs) {
 		end := m.endEpoch()
-		m.out.put(&end, w.last) // before the others go on
+		m.out.Put(&end, w.Last) // before the others go on
 		m.turn.Broadcast()
-		return end.kind == mark && !in.ended
+		return end.Kind == queue.Mark && !in.ended
 	}
 
 	m.mu.Unlock()
-	m.out.release(1)
+	m.out.Release(1)
 	m.mu.Lock()
 	if in.ended {
 		return false
 	}
 
-	w.beforeWait(&w.blocked)
+	w.BeforeWait(&w.Blocked)
 	for m.epoch == epoch && !m.stopped && !m.failed {
 		m.turn.Wait()
 	}
-	w.tick(&w.blocked)
+	w.Tick(&w.Blocked)
 	return !m.stopped && !m.failed
 }
 
 // note records the end of an input's epoch, or of the input. A failure that comes through several branches is one, and what ends
 // because another has failed has no news.
-func (m *mergeStage[T]) note(in *mergeInput[T], v msg[T]) {
+func (m *mergeStage[T]) note(in *mergeInput[T], v queue.Message[T]) {
 	in.over = true
 	m.arrived++
-	m.last = m.last || v.last
-	in.ended = v.last || v.kind == fatal
+	m.last = m.last || v.Last
+	in.ended = v.Last || v.Kind == queue.Fatal
 	switch {
-	case v.failure == nil:
+	case v.Failure == nil:
 	case m.cut:
 		m.late = append(m.late, v)
-	case !slices.ContainsFunc(m.broken, func(b msg[T]) bool { return b.failure.stage == v.failure.stage && b.lineage.Range == v.lineage.Range }):
+	case !slices.ContainsFunc(m.broken, func(b queue.Message[T]) bool {
+		return b.Failure.From == v.Failure.From && b.Lineage.Range == v.Lineage.Range
+	}):
 		m.broken = append(m.broken, v)
 	}
 }
 
 // endEpoch is the message behind the last item of the epoch. Those inputs that failed are reported now.
-func (m *mergeStage[T]) endEpoch() msg[T] {
+func (m *mergeStage[T]) endEpoch() queue.Message[T] {
 	if len(m.broken) > 0 {
-		return joinFailures(m.broken)
+		return queue.JoinFailures(m.broken)
 	}
 	m.broken, m.late = m.late, nil
 	m.epoch++
@@ -294,14 +301,14 @@ func (m *mergeStage[T]) endEpoch() msg[T] {
 			m.arrived++
 		}
 	}
-	return msg[T]{kind: mark, last: m.last}
+	return queue.Message[T]{Kind: queue.Mark, Last: m.last}
 }
 
 // hurry lets the sources of the inputs whose epoch is not over go on with the next one.
 func (m *mergeStage[T]) hurry(epoch int) {
 	for _, in := range m.inputs {
 		if !in.over {
-			in.ring.owner.skipTo(epoch + 1)
+			in.feeder.skipTo(epoch + 1)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
 )
 
@@ -49,6 +50,9 @@ const (
 	kindBranch    = "branch"
 	kindJoin      = "join"
 )
+
+// joinSuffix is what the name of a join ends with, behind that of its router.
+const joinSuffix = "/join"
 
 // DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer is zero.
 // With fewer, stages of operations that cost little wait for each other longer than they work.
@@ -98,7 +102,7 @@ func (n *node) settle() *node {
 	}
 	n.settleBuffer()
 	if n.policy != nil {
-		for _, err := range n.policy.mistakes() {
+		for _, err := range failure.CheckPolicy(*n.policy) {
 			n.mistake("Failures: %w", err)
 		}
 	}

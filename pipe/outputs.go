@@ -1,6 +1,9 @@
 package pipe
 
-import "headrace/pipe/internal/progress"
+import (
+	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+)
 
 // Outputs are several that an aggregator makes of the same items: each is an item of its own, which is handed on at once, and the items are finished when all of them
 // are, behind Close. A state may lie between two: after a resume the items come again, and those that are finished are dropped.
@@ -26,7 +29,7 @@ func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 	s := e.stage
 	done, err := s.saved.Claim(&o.fanOut.Parent, e.epoch)
 	if err != nil && !s.cutShort(e.epoch) { // else they lack what a source has left out, and are not needed
-		e.fail(fatal, o.fanOut.Parent, Fatal(err))
+		e.fail(queue.Fatal, o.fanOut.Parent, Fatal(err))
 	}
 	o.fanOut.Stage, o.fanOut.Skip = s.name, done
 	o.fanOut.BeginInLine(e.line, e.groups)
@@ -40,12 +43,12 @@ func (o *Outputs[In, Out]) Emit(v Out) {
 	e := o.emitter
 	child, ok := o.fanOut.Next()
 	if !ok || e.misuse != nil {
-		e.stage.out.discardMsg(msg[Out]{kind: item, val: v})
+		e.stage.out.DiscardMsg(queue.Message[Out]{Kind: queue.Item, Val: v})
 		return
 	}
-	e.worker.interrupt()
-	if e.send(msg[Out]{kind: item, val: v, lineage: child}) {
-		e.worker.out.Add(1)
+	e.worker.Interrupt()
+	if e.send(queue.Message[Out]{Kind: queue.Item, Val: v, Lineage: child}) {
+		e.worker.Out.Add(1)
 		e.emitted++
 	}
 }
@@ -60,12 +63,12 @@ func (o *Outputs[In, Out]) Close(state string) {
 		}
 	}
 	o.emitter.open--
-	o.emitter.send(msg[Out]{kind: gone, lineage: end})
+	o.emitter.send(queue.Message[Out]{Kind: queue.Gone, Lineage: end})
 }
 
 // Fail ends them because of an error, after which more was to come. What was handed on stays, and of each of the items something is lost.
 func (o *Outputs[In, Out]) Fail(err error) {
-	if o.fanOut.Ended() || o.emitter.over || o.emitter.worker.ctx.Err() != nil { // it was lost before the run was resumed; or what fails is the end of the run
+	if o.fanOut.Ended() || o.emitter.over || o.emitter.worker.Ctx.Err() != nil { // it was lost before the run was resumed; or what fails is the end of the run
 		o.Close("")
 		return
 	}
@@ -83,11 +86,11 @@ func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 	switch {
 	case i < 0:
 		e.wrong("an item before it says that this is lost")
-	case e.stage.raises || untolerable(err):
+	case e.stage.raises || Stops(err):
 		held, _ := e.release(v)
 		e.fail(failureOf(err), held.lineage, err)
 	default:
-		e.held.all[i].loss = &failure{stage: e.stage.stage, err: err}
+		e.held.all[i].loss = e.stage.NewFailure(err)
 	}
 }
 
@@ -96,17 +99,17 @@ func (o *Outputs[In, Out]) Lose(err error) {
 	e := o.emitter
 	switch t := o.newest.lineage; {
 	case e.idle(err):
-	case e.stage.raises || untolerable(err):
+	case e.stage.raises || Stops(err):
 		e.fail(failureOf(err), t, err)
 	default:
-		o.losses = append(o.losses, progress.LostInput{Of: t, Why: &failure{stage: e.stage.stage, err: err}})
+		o.losses = append(o.losses, progress.LostInput{Of: t, Why: e.stage.NewFailure(err)})
 	}
 }
 
 // idle tells whether what fails does so since the stage was stopped.
 func (e *Emitter[In, Out]) idle(err error) bool {
-	e.worker.failed(err)
-	return e.over || e.worker.ctx.Err() != nil
+	e.worker.NoteError(err)
+	return e.over || e.worker.Ctx.Err() != nil
 }
 
 // joinTo makes an item that is used now a member of what is made of it, or notes that it is lost.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"headrace/pipe/internal/queue"
 )
 
 // ProfileOpts are the settings of a Profile.
@@ -58,7 +60,7 @@ func Profile[T any](ctx context.Context, f Flow[T], o ProfileOpts) (Report, erro
 	if l.err != nil {
 		return Report{}, l.err
 	}
-	l.report.sum()
+	fillRates(&l.report)
 	return l.report, nil
 }
 
@@ -141,7 +143,7 @@ func (t *recording[T]) record(v T) {
 	}
 }
 
-// erase disposes of what was not played.
+// discardRest disposes of what was not played.
 func (t *recording[T]) discardRest() {
 	for _, v := range t.items[t.replayed:] {
 		if t.drop != nil {
@@ -166,7 +168,7 @@ func (t *recording[T]) upTo(end int) SourceFunc[T] {
 }
 
 // replay opens, in place of a flow, a source of what was recorded of it.
-func replay[T any](o *opening, f Flow[T], below *stage) *ring[T] {
+func replay[T any](o *opening, f Flow[T], below *stage) *queue.Ring[T] {
 	l := o.isolation
 	t, ok := l.recordings[f.node].(*recording[T])
 	if !ok {
@@ -258,5 +260,31 @@ func (o *opening) result(s Stats, out int, took time.Duration) Trial {
 func (l *isolation) clear() {
 	for _, erase := range l.left {
 		erase()
+	}
+}
+
+// fillRates works out the rates of a report.
+func fillRates(r *Report) {
+	for _, p := range r.Stages {
+		if p.Kind == kindSource {
+			r.Items += p.Trials[0].Out
+		}
+	}
+	for _, p := range r.Stages {
+		all := int64(0)
+		for _, t := range p.Trials {
+			all += t.In
+		}
+		for i := range p.Trials {
+			t := &p.Trials[i]
+			if all == 0 || t.Took <= 0 {
+				continue
+			}
+			t.Rate = float64(t.In) / t.Took.Seconds()
+			t.Source = t.Rate * float64(r.Items) / float64(all)
+			if p.Kind == kindSource {
+				t.Source = t.Rate
+			}
+		}
 	}
 }

@@ -3,6 +3,9 @@ package pipe
 import (
 	"context"
 	"errors"
+
+	"headrace/pipe/internal/failure"
+	"headrace/pipe/internal/worker"
 )
 
 // Replace returns an operation for a Map that makes something else of an item for which f has failed: what by makes of the item and
@@ -12,13 +15,13 @@ func Replace[In, Out any](f func(context.Context, In) (Out, error), by func(cont
 		return nil
 	}
 	return func(ctx context.Context, in In) (Out, error) {
-		out, err := call(ctx, f, in)
+		out, err := failure.Call(ctx, f, in)
 		if !isFailure(ctx, err) {
 			return out, err
 		}
 		out, err = by(ctx, in, err)
 		if err == nil {
-			count(ctx, func(w *worker) { w.replaced.Add(1) })
+			count(ctx, func(w *worker.Worker) { w.Replaced.Add(1) })
 		}
 		return out, err
 	}
@@ -31,7 +34,7 @@ func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink fun
 		return nil
 	}
 	return func(ctx context.Context, in In) (Out, error) {
-		out, err := call(ctx, f, in)
+		out, err := failure.Call(ctx, f, in)
 		if isFailure(ctx, err) {
 			sink(ctx, in, err)
 		}
@@ -41,5 +44,5 @@ func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink fun
 
 // isFailure tells whether an error is an item's failure: not a dropped item, and not the end of the run.
 func isFailure(ctx context.Context, err error) bool {
-	return err != nil && !errors.Is(err, Skip) && ctx.Err() == nil && !untolerable(err)
+	return err != nil && !errors.Is(err, failure.Skip) && ctx.Err() == nil && !Stops(err)
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"headrace/pipe/internal/failure"
+	"headrace/pipe/internal/worker"
 )
 
 // A Backoff says how often an operation is tried again, and how long to wait before.
@@ -28,7 +31,7 @@ func (e *RetryError) Unwrap() error { return e.Err }
 
 // tried says of a failure how often its operation was tried, if more than once.
 func tried(err error, again int) error {
-	if err == nil || again == 0 || errors.Is(err, Skip) {
+	if err == nil || again == 0 || errors.Is(err, failure.Skip) {
 		return err
 	}
 	return &RetryError{again + 1, err}
@@ -44,7 +47,7 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 	return func(ctx context.Context, in In) (out Out, err error) {
 		wait := b.First
 		for tries := 0; ; tries++ {
-			out, err = call(ctx, f, in)
+			out, err = failure.Call(ctx, f, in)
 			if err == nil || tries >= b.Times || !isFailure(ctx, err) && !passing(ctx, err) || b.If != nil && !b.If(err) {
 				return out, tried(err, tries)
 			}
@@ -54,7 +57,7 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 			if !pause(ctx, wait) {
 				return out, tried(err, tries)
 			}
-			count(ctx, func(w *worker) { w.retried.Add(1) })
+			count(ctx, func(w *worker.Worker) { w.Retried.Add(1) })
 			wait += min(wait, math.MaxInt64-wait)
 		}
 	}
@@ -62,29 +65,29 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 
 // passing tells whether an error may pass although it is no item's: others give back what the machine lacks.
 func passing(ctx context.Context, err error) bool {
-	return ctx.Err() == nil && !stops(err) && shortage(err)
+	return ctx.Err() == nil && !failure.Declared(err) && failure.Shortage(err)
 }
 
 // pause waits without a permit. It returns false when the run was stopped meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
-	w, inside := ctx.Value(workerKey{}).(*worker)
-	gated := inside && w.permit >= 0
+	w, inside := worker.Of(ctx)
+	gated := inside && w.Permit.Permit >= 0
 	if gated {
-		w.leave()
+		w.LeaveGate()
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return ctx.Err() == nil && (!gated || w.enter())
+		return ctx.Err() == nil && (!gated || w.EnterGate())
 	case <-ctx.Done():
 		return false
 	}
 }
 
 // count does something to the counters of the worker that an operation runs in, if it does.
-func count(ctx context.Context, f func(*worker)) {
-	if w, ok := ctx.Value(workerKey{}).(*worker); ok {
+func count(ctx context.Context, f func(*worker.Worker)) {
+	if w, ok := worker.Of(ctx); ok {
 		f(w)
 	}
 }

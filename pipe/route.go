@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // RouteOpts are the settings of a Route.
@@ -29,10 +32,10 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 	if pick == nil {
 		d.router.mistake("its function is nil")
 	}
-	return Flow[Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *ring[Out] {
+	return Flow[Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *queue.Ring[Out] {
 		r, m := d.open(op, below)
 		pick := watched(r.stage, pick, func(In) {}, func(int) {})
-		r.give = func(w *worker, v msg[In]) msg[In] { return r.giveOne(w, v, pick) }
+		r.give = func(w *worker.Worker, v queue.Message[In]) queue.Message[In] { return r.giveOne(w, v, pick) }
 		if o.Ordered {
 			c := newChoices[int]()
 			r.note = c.add
@@ -42,7 +45,7 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 			return m.out
 		}
 		for _, in := range m.inputs {
-			op.run(m.stage, func(w *worker) { m.forward(w, in) })
+			op.run(m.stage, func(w *worker.Worker) { m.forward(w, in) })
 		}
 		return m.out
 	}}
@@ -58,9 +61,6 @@ func AsIs[T any](f Flow[T]) Flow[T] { return f }
 func Mapped[In, Out any](f func(context.Context, In) (Out, error), o Opts) func(Flow[In]) Flow[Out] {
 	return func(in Flow[In]) Flow[Out] { return Map(in, f, o) }
 }
-
-// joinSuffix is what the name of a join ends with, behind that of its router.
-const joinSuffix = "/join"
 
 // A division is the description of a router, its branches, and the join behind them.
 type split[In, Out any] struct {
@@ -105,7 +105,7 @@ func newSplit[In, Out any](in Flow[In], branches []func(Flow[In]) Flow[Out], kin
 // open prepares the stages for a run, and the router's worker.
 func (d *split[In, Out]) open(op *opening, below *stage) (*routeStage[In], *mergeStage[Out]) {
 	st := op.newStage(d.join, below)
-	r := &routeStage[In]{branches: make([]*ring[In], len(d.ends))}
+	r := &routeStage[In]{branches: make([]*queue.Ring[In], len(d.ends)), begins: make([]*stage, len(d.ends))}
 	op.routes[d.router] = r
 	m := newMergeStage[Out](st, d.join.workers+d.join.buffer)
 	op.whole++
@@ -125,11 +125,12 @@ func joined[In, Out any](router *node, i int, drop func(In), branch func(Flow[In
 	if branch == nil {
 		return end, []error{router.wrong("branch %d is nil", i)}
 	}
-	end = branch(Flow[In]{node: n, drop: drop, open: func(op *opening, below *stage) *ring[In] {
+	end = branch(Flow[In]{node: n, drop: drop, open: func(op *opening, below *stage) *queue.Ring[In] {
 		st := op.newStage(n, below)
-		out := newRing[In](st, n.buffer)
-		out.budget = nil // the router judges
-		op.routes[router].(*routeStage[In]).branches[i] = out
+		out := newQueue[In](st, n.buffer)
+		out.Budget = nil // the router judges
+		r := op.routes[router].(*routeStage[In])
+		r.branches[i], r.begins[i] = out, st
 		return out
 	}})
 	if all := end.node.walk(); !slices.Contains(all, n) {
@@ -178,20 +179,21 @@ func (n *node) keepOrder(branch string) {
 // A routeStage is a running router. It has no queue of its own: each branch has one.
 type routeStage[In any] struct {
 	*stage
-	in       *ring[In]
-	branches []*ring[In]
-	give     func(*worker, msg[In]) msg[In] // gives an item out; what it returns is to be sent besides, unless that is nothing
-	note     func(branch int)               // tells the join what is sent where; nil where no order is kept
-	budget   *lossCounter
+	in       *queue.Ring[In]
+	branches []*queue.Ring[In]
+	begins   []*stage                                                  // those that own them
+	give     func(*worker.Worker, queue.Message[In]) queue.Message[In] // gives an item out; what it returns is to be sent besides, unless that is nothing
+	note     func(branch int)                                          // tells the join what is sent where; nil where no order is kept
+	budget   *failure.Counter
 	at       int // the branch that was picked last: what is no item goes there
 }
 
 func (r *routeStage[In]) open(op *opening, n *node) {
-	r.stage = op.newStage(n, r.branches[0].owner)
-	for _, b := range r.branches[1:] {
-		b.owner.up = append(b.owner.up, r.stage)
-		r.rank = max(r.rank, b.owner.rank+1)
-		r.keepMembers = r.keepMembers || b.owner.keepMembers || b.owner.makes
+	r.stage = op.newStage(n, r.begins[0])
+	for _, b := range r.begins[1:] {
+		b.up = append(b.up, r.stage)
+		r.Rank = max(r.Rank, b.Rank+1)
+		r.keepMembers = r.keepMembers || b.keepMembers || b.makes
 	}
 	r.queue = noQueue{}
 	r.budget = r.newBudget()
@@ -200,26 +202,26 @@ func (r *routeStage[In]) open(op *opening, n *node) {
 // noQueue is the queue of a stage that has none.
 type noQueue struct{}
 
-func (noQueue) abort()            {}
-func (noQueue) drain()            {}
-func (noQueue) stats() QueueStats { return QueueStats{} }
+func (noQueue) Abort()            {}
+func (noQueue) Drain()            {}
+func (noQueue) Stats() QueueStats { return QueueStats{} }
 
 // work is the life of the router's worker.
-func (r *routeStage[In]) work(w *worker) {
-	var buf [1]msg[In]
+func (r *routeStage[In]) work(w *worker.Worker) {
+	var buf [1]queue.Message[In]
 	for {
-		h := r.in.take(w, buf[:])
-		if len(h.msgs) == 0 {
-			r.broadcast(w, msg[In]{kind: fatal}) // the branches finish what they have
+		h := r.in.Take(w, buf[:])
+		if len(h.Msgs) == 0 {
+			r.broadcast(w, queue.Message[In]{Kind: queue.Fatal}) // the branches finish what they have
 			return
 		}
 		m := buf[0]
-		buf[0] = msg[In]{}
-		if m.kind == item {
-			w.in.Add(1)
-			w.takes(&m.lineage, h.segment.epoch)
-			if w.tracer != nil {
-				w.tracer.begin(m.val, &m.lineage, h.segment.epoch)
+		buf[0] = queue.Message[In]{}
+		if m.Kind == queue.Item {
+			w.In.Add(1)
+			w.BeginItem(&m.Lineage, h.Segment.Epoch)
+			if w.Tracer != nil {
+				w.Tracer.Begin(m.Val, &m.Lineage, h.Segment.Epoch)
 			}
 			m = r.give(w, m)
 		}
@@ -230,16 +232,16 @@ func (r *routeStage[In]) work(w *worker) {
 }
 
 // handOn sends what is no item of a branch. It reports whether the stage goes on.
-func (r *routeStage[In]) handOn(w *worker, m msg[In]) bool {
-	switch m.kind {
-	case none:
-	case mark:
+func (r *routeStage[In]) handOn(w *worker.Worker, m queue.Message[In]) bool {
+	switch m.Kind {
+	case queue.None:
+	case queue.Mark:
 		if r.budget != nil {
-			r.budget.reset()
+			r.budget.Reset()
 		}
 		r.broadcast(w, m)
-		return !m.last
-	case fatal:
+		return !m.Last
+	case queue.Fatal:
 		r.haltAbove()
 		r.broadcast(w, m)
 		return false
@@ -250,36 +252,36 @@ func (r *routeStage[In]) handOn(w *worker, m msg[In]) bool {
 }
 
 // giveOne gives an item to the branch that is picked.
-func (r *routeStage[In]) giveOne(w *worker, m msg[In], pick func(context.Context, In) (int, error)) msg[In] {
-	to, err := picked(r, w, &m, m.val, pick)
+func (r *routeStage[In]) giveOne(w *worker.Worker, m queue.Message[In], pick func(context.Context, In) (int, error)) queue.Message[In] {
+	to, err := picked(r, w, &m, m.Val, pick)
 	if err != nil {
 		return r.unpicked(w, &m, err)
 	}
-	w.timeOp(true)
+	w.TimeOp(true)
 	if end, over := r.passed(w); over {
-		r.in.discard(m.val)
+		r.in.Discard(m.Val)
 		return end
 	}
 	r.at = to
 	r.send(w, to, m)
-	return msg[In]{}
+	return queue.Message[In]{}
 }
 
 // picked is the branch of v, which is of a message, and is disposed of with it where that fails.
-func picked[M, In any](r *routeStage[M], w *worker, m *msg[M], v In, pick func(context.Context, In) (int, error)) (to int, err error) {
-	choose := func() (err error) { to, err = pick(w.ctx, v); return err }
-	if err = w.attempt(choose, func(err error) { r.handOn(w, r.unpicked(w, m, err)) }); err == nil {
+func picked[M, In any](r *routeStage[M], w *worker.Worker, m *queue.Message[M], v In, pick func(context.Context, In) (int, error)) (to int, err error) {
+	choose := func() (err error) { to, err = pick(w.Ctx, v); return err }
+	if err = w.Attempt(choose, func(err error) { r.handOn(w, r.unpicked(w, m, err)) }); err == nil {
 		err = r.there(to)
 	}
 	return to, err
 }
 
 // unpicked disposes of an item for which no branch was picked, and tells what becomes of it.
-func (r *routeStage[In]) unpicked(w *worker, m *msg[In], err error) msg[In] {
-	w.failed(err)
-	w.timeOp(true)
-	r.in.discard(m.val)
-	return r.refuse(w, m.lineage, err)
+func (r *routeStage[In]) unpicked(w *worker.Worker, m *queue.Message[In], err error) queue.Message[In] {
+	w.NoteError(err)
+	w.TimeOp(true)
+	r.in.Discard(m.Val)
+	return r.refuse(w, m.Lineage, err)
 }
 
 // there is an error for a branch that is not there.
@@ -291,48 +293,49 @@ func (r *routeStage[In]) there(branch int) error {
 }
 
 // passed counts an item that went well. over is true when the losses before are too many now.
-func (r *routeStage[In]) passed(w *worker) (end msg[In], over bool) {
-	if r.budget != nil && !r.budget.pass(1) {
-		return msg[In]{kind: fatal, lineage: r.budget.last, failure: r.budget.exceeded()}, true
+func (r *routeStage[In]) passed(w *worker.Worker) (end queue.Message[In], over bool) {
+	if r.budget != nil && !r.budget.Pass(1) {
+		return queue.Message[In]{Kind: queue.Fatal, Lineage: r.budget.Last, Failure: r.budget.Exceeded()}, true
 	}
-	w.out.Add(1)
+	w.Out.Add(1)
 	return end, false
 }
 
 // refuse is what becomes of an item that goes to no branch.
-func (r *routeStage[In]) refuse(w *worker, t progress.Lineage, err error) msg[In] {
-	out := msg[In]{kind: gone, lineage: t}
-	if errors.Is(err, Skip) {
-		w.skipped.Add(1)
+func (r *routeStage[In]) refuse(w *worker.Worker, t progress.Lineage, err error) queue.Message[In] {
+	out := queue.Message[In]{Kind: queue.Gone, Lineage: t}
+	if errors.Is(err, failure.Skip) {
+		w.Skipped.Add(1)
 		return out
 	}
-	out.failure = &failure{stage: r.stage, err: err, counted: r.budget != nil, stops: untolerable(err)}
+	out.Failure = r.NewFailure(err)
+	out.Failure.Counted = r.budget != nil
 	switch {
-	case r.raises || out.failure.stops:
-		out.kind = fatal
-	case r.budget != nil && !r.budget.lose(1, 1, t, out.failure):
-		out.kind, out.failure = fatal, r.budget.exceeded()
+	case r.raises || out.Failure.Stops:
+		out.Kind = queue.Fatal
+	case r.budget != nil && !r.budget.Lose(1, 1, t, out.Failure):
+		out.Kind, out.Failure = queue.Fatal, r.budget.Exceeded()
 	}
 	return out
 }
 
-func (r *routeStage[In]) send(w *worker, to int, m msg[In]) {
+func (r *routeStage[In]) send(w *worker.Worker, to int, m queue.Message[In]) {
 	b := r.branches[to]
-	if !b.reserve(w) {
-		b.discardMsg(m)
+	if !b.Reserve(w) {
+		b.DiscardMsg(m)
 		return
 	}
 	if r.note != nil {
 		r.note(to)
 	}
-	b.put(&m, w.last)
+	b.Put(&m, w.Last)
 }
 
 // broadcast sends an end to all branches.
-func (r *routeStage[In]) broadcast(w *worker, m msg[In]) {
+func (r *routeStage[In]) broadcast(w *worker.Worker, m queue.Message[In]) {
 	for _, b := range r.branches {
-		if b.reserve(w) {
-			b.put(&m, w.last)
+		if b.Reserve(w) {
+			b.Put(&m, w.Last)
 		}
 	}
 	if r.note != nil {

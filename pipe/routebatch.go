@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // RouteBatchOpts are the settings of a RouteBatch.
@@ -27,12 +30,14 @@ func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int,
 	if pick == nil {
 		d.router.mistake("its function is nil")
 	}
-	return Flow[[]Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *ring[[]Out] {
+	return Flow[[]Out]{node: d.join, drop: dropOf(d.ends), open: func(op *opening, below *stage) *queue.Ring[[]Out] {
 		r, m := d.open(op, below)
 		sets := newChoices[branchSet]()
 		r.note = func(branch int) { sets.add(branchSet{through: branch}) }
 		pick := watched(r.stage, pick, func(In) {}, func(int) {})
-		r.give = func(w *worker, v msg[[]In]) msg[[]In] { return giveParts(r, w, v, pick, sets) }
+		r.give = func(w *worker.Worker, v queue.Message[[]In]) queue.Message[[]In] {
+			return giveParts(r, w, v, pick, sets)
+		}
 		m.onHalt = sets.stop
 		j := &batchJoin[Out]{mergeStage: m, sets: sets}
 		op.run(m.stage, j.work)
@@ -50,19 +55,19 @@ type branchSet struct {
 }
 
 // giveParts divides a batch.
-func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) msg[[]In] {
+func giveParts[In any](r *routeStage[[]In], w *worker.Worker, m queue.Message[[]In], pick func(context.Context, In) (int, error), sets *choices[branchSet]) queue.Message[[]In] {
 	parts, members, err := splitBatch(r, w, &m, pick)
 	if err != nil {
 		return r.unpicked(w, &m, err)
 	}
 
-	w.timeOp(true)
+	w.TimeOp(true)
 	if end, over := r.passed(w); over {
-		r.in.discard(m.val)
+		r.in.Discard(m.Val)
 		return end
 	}
 
-	set := branchSet{split: true, lineage: m.lineage}
+	set := branchSet{split: true, lineage: m.Lineage}
 	for to, part := range parts {
 		if len(part) > 0 {
 			set.parts = append(set.parts, to)
@@ -72,33 +77,33 @@ func giveParts[In any](r *routeStage[[]In], w *worker, m msg[[]In], pick func(co
 		}
 	}
 
-	if set.parts == nil && len(m.val) > 0 {
-		w.skipped.Add(1)
-		return msg[[]In]{kind: gone, lineage: m.lineage}
+	if set.parts == nil && len(m.Val) > 0 {
+		w.Skipped.Add(1)
+		return queue.Message[[]In]{Kind: queue.Gone, Lineage: m.Lineage}
 	}
 
 	sets.add(set)
 	for _, to := range set.parts {
 		b := r.branches[to]
-		part := msg[[]In]{kind: item, val: parts[to], lineage: m.lineage}
-		if b.reserve(w) {
-			b.put(&part, w.last)
+		part := queue.Message[[]In]{Kind: queue.Item, Val: parts[to], Lineage: m.Lineage}
+		if b.Reserve(w) {
+			b.Put(&part, w.Last)
 		} else {
-			b.discardMsg(part)
+			b.DiscardMsg(part)
 		}
 	}
-	return msg[[]In]{}
+	return queue.Message[[]In]{}
 }
 
-// divideBatch picks a branch for every element. An error leaves the batch as it is.
-func splitBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]progress.Lineage, err error) {
-	batch := m.val
+// splitBatch picks a branch for every element. An error leaves the batch as it is.
+func splitBatch[In any](r *routeStage[[]In], w *worker.Worker, m *queue.Message[[]In], pick func(context.Context, In) (int, error)) (parts [][]In, members [][]progress.Lineage, err error) {
+	batch := m.Val
 	to := make([]int, len(batch))
 	sizes := make([]int, len(r.branches))
 
 	for i, v := range batch {
 		to[i], err = picked(r, w, m, v, pick)
-		if errors.Is(err, Skip) {
+		if errors.Is(err, failure.Skip) {
 			to[i] = -1
 			continue
 		}
@@ -114,16 +119,16 @@ func splitBatch[In any](r *routeStage[[]In], w *worker, m *msg[[]In], pick func(
 	}
 	for i, v := range batch {
 		if to[i] < 0 {
-			r.in.discard([]In{v})
+			r.in.Discard([]In{v})
 			continue
 		}
 		parts[to[i]] = append(parts[to[i]], v)
 	}
 
-	if r.keepMembers && int64(len(batch)) == m.lineage.Count() {
+	if r.keepMembers && int64(len(batch)) == m.Lineage.Count() {
 		members = make([][]progress.Lineage, len(r.branches))
 		i := 0
-		m.lineage.All(func(t *progress.Lineage) {
+		m.Lineage.All(func(t *progress.Lineage) {
 			if at := to[i]; at >= 0 {
 				members[at] = append(members[at], *t)
 			}

@@ -10,45 +10,52 @@ import (
 	"sync/atomic"
 	"time"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // A Run is a flow that runs. It has one consumer, who calls Next or All; State, Stats and Close may be called by anyone at
 // any time, except Close by an operation, which it would wait for.
 type Run[T any] struct {
 	engine   *engine
-	consumer *worker
+	consumer *worker.Worker
 	hooks    Hooks
 	given    context.Context // to Start
 
 	mu        sync.Mutex
 	busy      bool // a call of Next waits, or has come upon something else than an item
 	progress  *progress.Tracker
-	lookahead lookahead[T]
+	lookahead queue.Lookahead[T]
 	yielded   int64
 	loop      loop
 
 	// What follows belongs to Next.
-	losses   lossCounter
-	terminal *msg[T] // what the next call fails with
-	err      error   // what all further calls return
-	ends     bool    // the last epoch is over, and the stages' hooks have not returned
+	losses   failure.Counter
+	terminal *queue.Message[T] // what the next call fails with
+	err      error             // what all further calls return
+	ends     bool              // the last epoch is over, and the stages' hooks have not returned
 
 	closed atomic.Bool
 }
 
-func newRun[T any](ctx context.Context, o *opening, queue *ring[T]) *Run[T] {
+func newRun[T any](ctx context.Context, o *opening, last *queue.Ring[T]) *Run[T] {
 	r := &Run[T]{
 		engine:    o.engine,
-		lookahead: newLookahead(queue),
-		consumer:  (&stage{node: new(node), engine: o.engine, ctx: o.ctx}).newWorker().traced(0),
+		lookahead: queue.NewLookahead(last),
+		consumer:  worker.NewSet(o.ctx, o.Run).NewWorker().Traced(0),
 		hooks:     o.config.Hooks,
 		given:     ctx,
-		losses:    lossCounter{policy: o.config.Failures},
+		losses:    failure.Counter{Policy: o.config.Failures},
 		progress:  o.progress,
 	}
 	r.engine.discardHeld = r.discard
-	if !r.losses.resume(r.progress, o.sources) {
+	var sources []*failure.Origin
+	for _, s := range o.sources {
+		sources = append(sources, &s.Origin)
+	}
+	if !r.losses.Resume(r.progress, sources) {
 		r.setTerminal()
 	}
 	return r
@@ -67,11 +74,11 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	}
 
 	if r.loop.away {
-		r.loop.enter(r.engine.elapsed())
+		r.loop.enter(r.engine.Elapsed())
 	}
 
-	if r.consumer.tracer == nil { // who may want the lock
-		r.consumer.timeItem()
+	if r.consumer.Tracer == nil { // who may want the lock
+		r.consumer.TimeItem()
 		if v, ok := r.ready(ctx); ok {
 			due := r.progress.TakePending()
 			r.busy = due != nil
@@ -87,25 +94,25 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	r.busy = true
 	r.mu.Unlock()
 	defer r.idle()
-	if r.consumer.tracer != nil {
-		r.consumer.timeItem()
+	if r.consumer.Tracer != nil {
+		r.consumer.TimeItem()
 	}
 	return r.await(ctx)
 }
 
 // ready is the next item, where there is one at hand and nothing to decide. The lock is held.
 func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
-	m := r.lookahead.first()
-	if m == nil || m.kind != item || r.terminal != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
+	m := r.lookahead.First()
+	if m == nil || m.Kind != queue.Item || r.terminal != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
 		return v, false
 	}
-	v = m.val
-	if !r.losses.pass(r.progress.Finish(&m.lineage)) {
+	v = m.Val
+	if !r.losses.Pass(r.progress.Finish(&m.Lineage)) {
 		r.setTerminal()
 	}
-	r.lookahead.pop()
+	r.lookahead.Pop()
 	if r.yielded++; r.yielded == 1 {
-		r.loop.begin(r.engine.now(), time.Duration(r.consumer.starved.Load()))
+		r.loop.begin(r.engine.Now(), time.Duration(r.consumer.Starved.Load()))
 	}
 	return v, true
 }
@@ -122,12 +129,12 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 		}
 		m, ok := r.receive(ctx)
 		if !ok {
-			r.consumer.tellSpans()
+			r.consumer.TellSpans()
 			return v, r.stopped(ctx)
 		}
 
-		switch m.kind {
-		case item:
+		switch m.Kind {
+		case queue.Item:
 			r.mu.Lock()
 			v, ok := r.ready(ctx)
 			due := r.progress.TakePending()
@@ -137,34 +144,34 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 			}
 
 			r.loseBefore(v, due)
-			if t := r.consumer.tracer; t != nil {
-				t.handOver(v, &m.lineage, r.epoch()-r.engine.epoch)
+			if t := r.consumer.Tracer; t != nil {
+				t.HandOver(v, &m.Lineage, r.epoch()-r.engine.Epoch)
 			}
 			return v, nil
-		case gone:
+		case queue.Gone:
 			r.lose(&m)
-		case mark:
+		case queue.Mark:
 			r.Leave()
-			r.nextEpoch(m.last)
-			r.consumer.tellSpans()
-			if r.ends = m.last && r.hooks.Stage != nil; r.ends {
+			r.nextEpoch(m.Last)
+			r.consumer.TellSpans()
+			if r.ends = m.Last && r.hooks.Stage != nil; r.ends {
 				return v, r.end(ctx)
 			}
 			return v, io.EOF
-		case fatal:
-			r.fail(itemFailure{m.failure, m.lineage})
+		case queue.Fatal:
+			r.fail(failure.ItemFailure{Failure: m.Failure, Lineage: m.Lineage})
 		}
 	}
 
 	r.Leave()
-	r.consumer.tellSpans()
+	r.consumer.TellSpans()
 	return v, r.err
 }
 
 // end waits until the hooks at the stages' ends have returned. One that has panicked is the end of the run, in place of the epoch's.
 func (r *Run[T]) end(ctx context.Context) error {
 	select {
-	case <-r.engine.idle:
+	case <-r.engine.Idle:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -182,7 +189,7 @@ func (r *Run[T]) end(ctx context.Context) error {
 func (r *Run[T]) Leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.loop.leave(r.engine.elapsed())
+	r.loop.leave(r.engine.Elapsed())
 }
 
 func (r *Run[T]) idle() {
@@ -218,7 +225,7 @@ func (r *Run[T]) Stats() Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Yielded = r.yielded
-	s.Start, s.Loop, s.Waited = r.loop.clocks(r.engine.elapsed(), r.consumer.clock(&r.consumer.starved))
+	s.Start, s.Loop, s.Waited = r.loop.clocks(r.engine.Elapsed(), r.consumer.Clock(&r.consumer.Starved))
 	return s
 }
 
@@ -239,24 +246,24 @@ func (r *Run[T]) CloseWithin(ctx context.Context) error {
 }
 
 // receive waits for a message. An item stays in the hand.
-func (r *Run[T]) receive(ctx context.Context) (m msg[T], ok bool) {
+func (r *Run[T]) receive(ctx context.Context) (m queue.Message[T], ok bool) {
 	if r.terminal != nil {
 		return *r.terminal, true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lookahead.first() == nil {
+	if r.lookahead.First() == nil {
 		r.mu.Unlock()
-		run := r.lookahead.await(ctx, r.consumer)
+		run := r.lookahead.Await(ctx, r.consumer)
 		r.mu.Lock()
-		r.lookahead.run = run
+		r.lookahead.Run = run
 	}
-	first := r.lookahead.first()
+	first := r.lookahead.First()
 	if first == nil || r.engine.halted.Load() {
 		return m, false
 	}
-	if m = *first; m.kind != item {
-		r.lookahead.pop()
+	if m = *first; m.Kind != queue.Item {
+		r.lookahead.Pop()
 	}
 	return m, true
 }
@@ -264,9 +271,9 @@ func (r *Run[T]) receive(ctx context.Context) (m msg[T], ok bool) {
 // discard disposes of what is at hand, after the run was halted.
 func (r *Run[T]) discard() {
 	r.mu.Lock()
-	left := r.lookahead.empty()
+	left := r.lookahead.Empty()
 	r.mu.Unlock()
-	r.lookahead.queue.discardAll(left)
+	r.lookahead.Queue.DiscardAll(left)
 }
 
 // stopped tells why nothing came. All reasons but the caller's own context are for good.
@@ -274,7 +281,7 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 	if r.engine.halted.Load() {
 		r.discard() // what came at the same moment
 	}
-	if crashed := r.engine.crashed.Load(); crashed != nil {
+	if crashed := r.engine.Crashed.Load(); crashed != nil {
 		r.err = crashed
 	} else if r.closed.Load() {
 		r.err = ErrClosed
@@ -288,9 +295,9 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 }
 
 // finish records that what a message stands for is finished, and deals with what was lost of it.
-func (r *Run[T]) finish(m *msg[T]) {
+func (r *Run[T]) finish(m *queue.Message[T]) {
 	finished, within := r.record(m)
-	if !r.losses.pass(finished) {
+	if !r.losses.Pass(finished) {
 		r.setTerminal()
 	}
 	r.loseWithin(within)
@@ -299,8 +306,8 @@ func (r *Run[T]) finish(m *msg[T]) {
 // loseWithin deals with what was lost of something that is finished. One loss too many is the end, but behind what it was a part of.
 func (r *Run[T]) loseWithin(all []progress.PendingLoss) {
 	for _, l := range all {
-		lost := itemFailureOf(l.LostInput)
-		if !lost.failure.counted && !r.losses.lose(l.Newly, 0, lost.lineage, lost.failure) {
+		lost := failure.Part(l.LostInput)
+		if !lost.Failure.Counted && !r.losses.Lose(l.Newly, 0, lost.Lineage, lost.Failure) {
 			r.setTerminal()
 		}
 		r.tellLoss(lost)
@@ -313,79 +320,79 @@ func (r *Run[T]) loseBefore(v T, all []progress.PendingLoss) {
 	told := false
 	defer func() {
 		if !told {
-			r.lookahead.queue.discard(v)
+			r.lookahead.Queue.Discard(v)
 		}
 	}()
 	r.loseWithin(all)
 	told = true
 }
 
-func (r *Run[T]) record(m *msg[T]) (finished int64, within []progress.PendingLoss) {
+func (r *Run[T]) record(m *queue.Message[T]) (finished int64, within []progress.PendingLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.progress.Finish(&m.lineage), r.progress.TakePending()
+	return r.progress.Finish(&m.Lineage), r.progress.TakePending()
 }
 
 func (r *Run[T]) setTerminal() {
-	r.terminal = &msg[T]{kind: fatal, lineage: r.losses.last, failure: r.losses.exceeded()}
+	r.terminal = &queue.Message[T]{Kind: queue.Fatal, Lineage: r.losses.Last, Failure: r.losses.Exceeded()}
 }
 
 // lose deals with items that were dropped or lost.
-func (r *Run[T]) lose(m *msg[T]) {
-	if m.failure == nil {
+func (r *Run[T]) lose(m *queue.Message[T]) {
+	if m.Failure == nil {
 		r.finish(m)
 		return
 	}
-	whole := m.lineage.Size()
-	if !m.failure.counted && !r.losses.lose(r.progress.NewlyLost(&m.lineage), whole, m.lineage, m.failure) {
-		m.failure = r.losses.exceeded()
-		r.fail(itemFailure{m.failure, m.lineage})
+	whole := m.Lineage.Size()
+	if !m.Failure.Counted && !r.losses.Lose(r.progress.NewlyLost(&m.Lineage), whole, m.Lineage, m.Failure) {
+		m.Failure = r.losses.Exceeded()
+		r.fail(failure.ItemFailure{Failure: m.Failure, Lineage: m.Lineage})
 		return
 	}
 	finished, within := r.recordLost(m)
-	if !m.failure.counted {
+	if !m.Failure.Counted {
 		finished -= whole // they are counted
 		for i := range within {
 			within[i].Newly = 0 // and so are these
 		}
 	}
 	r.loseWithin(within)
-	if !r.losses.pass(finished) {
+	if !r.losses.Pass(finished) {
 		r.setTerminal()
 	}
-	r.tellLoss(itemFailure{m.failure, m.lineage})
+	r.tellLoss(failure.ItemFailure{Failure: m.Failure, Lineage: m.Lineage})
 }
 
 // tellLoss tells the hook of every source item of a loss, but for those that were lost in the making of what is lost now.
-func (r *Run[T]) tellLoss(l itemFailure) {
-	l.failure.stage.lost.Add(1)
+func (r *Run[T]) tellLoss(l failure.ItemFailure) {
+	l.Failure.From.Lost.Add(1)
 	if r.hooks.Lost == nil {
 		return
 	}
-	known := l.lineage.Lost()
-	l.lineage.Origins(func(s progress.Range) {
+	known := l.Lineage.Lost()
+	l.Lineage.Origins(func(s progress.Range) {
 		for at := s.Lo; at < s.Hi && r.err == nil; at++ {
 			if !slices.ContainsFunc(known, func(s progress.Range) bool { return s.Lo <= at && at < s.Hi }) {
-				r.tell(l, Loss{Stage: l.failure.stage.name, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at), Err: l.failure.err})
+				r.tell(l, Loss{Stage: l.Failure.From.Stage, Source: r.progress.Source(at), Epoch: r.epoch(), Pos: progress.PositionOf(at), Err: l.Failure.Err})
 			}
 		}
 	})
 }
 
-func (r *Run[T]) tell(of itemFailure, l Loss) {
+func (r *Run[T]) tell(of failure.ItemFailure, l Loss) {
 	fail := func(err error) {
-		r.fail(itemFailure{&failure{stage: of.failure.stage, err: &HookError{err}}, of.lineage})
+		r.fail(failure.ItemFailure{Failure: of.Failure.From.NewFailure(&HookError{Err: err}), Lineage: of.Lineage})
 	}
-	if err := r.consumer.attempt(func() error { r.hooks.Lost(l); return nil }, fail); err != nil {
+	if err := r.consumer.Attempt(func() error { r.hooks.Lost(l); return nil }, fail); err != nil {
 		fail(err)
 	}
 }
 
-func (r *Run[T]) recordLost(m *msg[T]) (finished int64, within []progress.PendingLoss) {
+func (r *Run[T]) recordLost(m *queue.Message[T]) (finished int64, within []progress.PendingLoss) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	finished, within = r.progress.Finish(&m.lineage), r.progress.TakePending()
-	r.progress.Lose(progress.LostInput{Of: m.lineage, Why: m.failure})
+	finished, within = r.progress.Finish(&m.Lineage), r.progress.TakePending()
+	r.progress.Lose(progress.LostInput{Of: m.Lineage, Why: m.Failure})
 	return finished, within
 }
 
@@ -396,18 +403,18 @@ func (r *Run[T]) nextEpoch(last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.progress.NextEpoch()
-	r.losses.reset()
+	r.losses.Reset()
 	if last {
 		r.err = ErrDone
 	}
 }
 
-func (r *Run[T]) fail(t itemFailure) {
-	all := append([]itemFailure{t}, t.failure.others...)
+func (r *Run[T]) fail(t failure.ItemFailure) {
+	all := append([]failure.ItemFailure{t}, t.Failure.Others...)
 	all = append(all, r.engine.others(all)...)
 	errs := make([]error, len(all))
 	for i := range all {
-		errs[i] = r.failure(all[i].failure, &all[i].lineage)
+		errs[i] = r.failure(all[i].Failure, &all[i].Lineage)
 	}
 	if r.err = errs[0]; len(errs) > 1 {
 		r.err = errors.Join(errs...)
@@ -415,8 +422,8 @@ func (r *Run[T]) fail(t itemFailure) {
 	r.engine.halt()
 }
 
-func (r *Run[T]) failure(why *failure, what *progress.Lineage) error {
-	e := &StageError{Stage: why.stage.name, Epoch: r.epoch(), Pos: -1, Err: why.err}
+func (r *Run[T]) failure(why *failure.Failure, what *progress.Lineage) error {
+	e := &StageError{Stage: why.From.Stage, Epoch: r.epoch(), Pos: -1, Err: why.Err}
 	if at, ok := what.First(); ok {
 		e.Source, e.Pos = r.progress.Source(at), progress.PositionOf(at)
 	}

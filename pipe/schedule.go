@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing but its number, so a state needs only the numbers of
@@ -49,15 +51,15 @@ func unit(key ...uint64) float64 {
 }
 
 // work takes turn after turn. It has a free place whenever it takes an item.
-func (t *scheduledMerge[T]) work(w *worker) {
+func (t *scheduledMerge[T]) work(w *worker.Worker) {
 	t.skip = t.finished.Finished()
-	for t.out.reserve(w) {
+	for t.out.Reserve(w) {
 		end, ok := t.takeTurns(w)
 		if !ok {
 			return
 		}
-		t.out.put(&end, w.last)
-		if end.kind == fatal || end.last {
+		t.out.Put(&end, w.Last)
+		if end.Kind == queue.Fatal || end.Last {
 			return
 		}
 		t.epoch++
@@ -66,7 +68,7 @@ func (t *scheduledMerge[T]) work(w *worker) {
 }
 
 // takeTurns hands on one epoch, and returns what stands behind it. A place is reserved.
-func (t *scheduledMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
+func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], ok bool) {
 	void := t.skip.Low // the first turn that the next item stands for
 	idle := 0          // turns of inputs whose epoch is over, one after the other
 
@@ -100,23 +102,23 @@ func (t *scheduledMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 		}
 
 		if !more {
-			if t.failFast && m.kind == fatal {
+			if t.failFast && m.Kind == queue.Fatal {
 				t.haltAbove()
 				return m, true
 			}
-			if t.until == Shortest && m.kind == mark {
+			if t.until == Shortest && m.Kind == queue.Mark {
 				return t.cutShort(w)
 			}
 			continue
 		}
 
-		m.lineage = m.lineage.WithTurns(t.finished, void, turn+1)
+		m.Lineage = m.Lineage.WithTurns(t.finished, void, turn+1)
 		void = turn + 1
-		w.out.Add(1)
-		w.timeItem()
-		t.out.put(&m, w.last)
+		w.Out.Add(1)
+		w.TimeItem()
+		t.out.Put(&m, w.Last)
 
-		if !t.out.reserve(w) {
+		if !t.out.Reserve(w) {
 			return end, false
 		}
 	}
@@ -127,10 +129,10 @@ func (t *scheduledMerge[T]) takeTurns(w *worker) (end msg[T], ok bool) {
 const maxIdle = 1 << 20
 
 // whose turn it is; -1: the epoch is over.
-func (t *scheduledMerge[T]) pickNext(w *worker, turn int64) (at int, err error) {
-	err = w.attempt(func() error { at = t.pick(t.epoch, turn); return nil }, func(err error) {
+func (t *scheduledMerge[T]) pickNext(w *worker.Worker, turn int64) (at int, err error) {
+	err = w.Attempt(func() error { at = t.pick(t.epoch, turn); return nil }, func(err error) {
 		end := t.refused(err)
-		t.out.put(&end, w.last) // a place is reserved
+		t.out.Put(&end, w.Last) // a place is reserved
 	})
 	if err == nil && (at < -1 || at >= len(t.inputs)) {
 		err = fmt.Errorf("input %d of %d was picked", at, len(t.inputs))
@@ -139,53 +141,53 @@ func (t *scheduledMerge[T]) pickNext(w *worker, turn int64) (at int, err error) 
 }
 
 // refused ends the run where nobody can say whose turn it is.
-func (t *scheduledMerge[T]) refused(err error) msg[T] {
+func (t *scheduledMerge[T]) refused(err error) queue.Message[T] {
 	t.haltAbove()
-	return msg[T]{kind: fatal, failure: &failure{stage: t.stage, err: err}}
+	return queue.Message[T]{Kind: queue.Fatal, Failure: t.NewFailure(err)}
 }
 
 // next takes an input's next item, and hands on what comes before it. more is false when the input's epoch is over.
-func (t *scheduledMerge[T]) next(w *worker, in *mergeInput[T]) (m msg[T], more, ok bool) {
-	var buf [1]msg[T]
+func (t *scheduledMerge[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.Message[T], more, ok bool) {
+	var buf [1]queue.Message[T]
 	for {
-		h := in.ring.take(w, buf[:])
-		if len(h.msgs) == 0 {
+		h := in.ring.Take(w, buf[:])
+		if len(h.Msgs) == 0 {
 			return m, false, false
 		}
-		switch m = buf[0]; m.kind {
-		case item:
-			w.in.Add(1)
+		switch m = buf[0]; m.Kind {
+		case queue.Item:
+			w.In.Add(1)
 			return m, true, true
-		case mark, fatal:
+		case queue.Mark, queue.Fatal:
 			t.note(in, m)
 			return m, false, true
 		}
-		t.out.put(&m, w.last)
-		if !t.out.reserve(w) {
+		t.out.Put(&m, w.Last)
+		if !t.out.Reserve(w) {
 			return m, false, false
 		}
 	}
 }
 
 // cutShort ends the epoch with its shortest input: what the others still have is disposed of.
-func (t *scheduledMerge[T]) cutShort(w *worker) (end msg[T], ok bool) {
+func (t *scheduledMerge[T]) cutShort(w *worker.Worker) (end queue.Message[T], ok bool) {
 	t.cut = true
 	t.hurry(t.mergeStage.epoch)
-	var buf [1]msg[T]
+	var buf [1]queue.Message[T]
 	for _, in := range t.inputs {
 		for !in.over {
-			h := in.ring.take(w, buf[:])
-			if len(h.msgs) == 0 {
+			h := in.ring.Take(w, buf[:])
+			if len(h.Msgs) == 0 {
 				return end, false
 			}
-			switch buf[0].kind {
-			case item:
-				w.in.Add(1)
-				w.skipped.Add(1)
-			case mark, fatal:
+			switch buf[0].Kind {
+			case queue.Item:
+				w.In.Add(1)
+				w.Skipped.Add(1)
+			case queue.Mark, queue.Fatal:
 				t.note(in, buf[0])
 			}
-			in.ring.discardMsg(buf[0])
+			in.ring.DiscardMsg(buf[0])
 		}
 	}
 	return t.endEpoch(), true

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/worker"
 )
 
 // A Source yields the items of an epoch from position pos on: the i-th that Items yields has position pos+i. The same epoch
@@ -25,10 +27,10 @@ func From[T any](name string, s Source[T]) Flow[T] {
 	if s == nil {
 		n.mistake("the source is nil")
 	}
-	return Flow[T]{node: n, open: func(o *opening, below *stage) *ring[T] {
+	return Flow[T]{node: n, open: func(o *opening, below *stage) *queue.Ring[T] {
 		st := o.newStage(n, below)
 		number, plan := o.newSource(st)
-		out := newRing[T](st, FastSourceBuffer)
+		out := newQueue[T](st, FastSourceBuffer)
 		reader := &sourceStage[T]{stage: st, source: s, out: out, plan: plan, number: number}
 		o.run(st, reader.work)
 		return out
@@ -38,7 +40,7 @@ func From[T any](name string, s Source[T]) Flow[T] {
 type sourceStage[T any] struct {
 	*stage
 	source Source[T]
-	out    *ring[T]
+	out    *queue.Ring[T]
 	plan   plan
 	number int // among the run's sources
 	places int // of the queue that are reserved
@@ -57,7 +59,7 @@ type plan struct {
 
 // work reads epoch after epoch. It holds a free place of the queue whenever it asks the source for an item, so that an item
 // is not made before there is room for it.
-func (s *sourceStage[T]) work(w *worker) {
+func (s *sourceStage[T]) work(w *worker.Worker) {
 	if !s.reserve(w) {
 		return
 	}
@@ -68,8 +70,8 @@ func (s *sourceStage[T]) work(w *worker) {
 		}
 		done = nil
 		last := k+1 == s.plan.epochs
-		w.tick(&w.busy)
-		s.send(w, &msg[T]{kind: mark, last: last})
+		w.Tick(&w.Busy)
+		s.send(w, &queue.Message[T]{Kind: queue.Mark, Last: last})
 		if last || !s.reserve(w) {
 			return
 		}
@@ -77,26 +79,26 @@ func (s *sourceStage[T]) work(w *worker) {
 }
 
 // reserve waits for a place, if none is left. While items come fast it takes several at a time.
-func (s *sourceStage[T]) reserve(w *worker) bool {
+func (s *sourceStage[T]) reserve(w *worker.Worker) bool {
 	if s.places == 0 && s.widen(w) {
-		s.places = s.out.reserveUpTo(w, w.sampler.limit(maxRun))
+		s.places = s.out.ReserveUpTo(w, w.Sampler.Limit(worker.MaxRun))
 	}
 	return s.places > 0
 }
 
 // widen makes the queue wider while items are made and taken fast, and narrow again when they are not. It returns false when nothing more is
 // needed.
-func (s *sourceStage[T]) widen(w *worker) bool {
-	if s.made >= fastStreak {
-		s.wide = w.last-s.then < fastOp*time.Duration(s.made)
-		s.made, s.then = 0, w.last
+func (s *sourceStage[T]) widen(w *worker.Worker) bool {
+	if s.made >= worker.FastStreak {
+		s.wide = w.Last-s.then < worker.FastOp*time.Duration(s.made)
+		s.made, s.then = 0, w.Last
 	}
 	if s.wide {
-		s.out.release(s.kept)
+		s.out.Release(s.kept)
 		s.kept = 0
 	}
 	for !s.wide && s.kept < FastSourceBuffer-SourceBuffer {
-		got := s.out.reserveUpTo(w, FastSourceBuffer-SourceBuffer-s.kept)
+		got := s.out.ReserveUpTo(w, FastSourceBuffer-SourceBuffer-s.kept)
 		if got == 0 {
 			return false
 		}
@@ -105,22 +107,22 @@ func (s *sourceStage[T]) widen(w *worker) bool {
 	return true
 }
 
-func (s *sourceStage[T]) send(w *worker, m *msg[T]) {
+func (s *sourceStage[T]) send(w *worker.Worker, m *queue.Message[T]) {
 	s.places--
 	s.made++
-	s.out.put(m, w.last)
+	s.out.Put(m, w.Last)
 }
 
 // epoch reads one epoch. It reports whether the run goes on.
-func (s *sourceStage[T]) epoch(w *worker, epoch int, done *progress.PositionSet) (on bool) {
+func (s *sourceStage[T]) epoch(w *worker.Worker, epoch int, done *progress.PositionSet) (on bool) {
 	var pos int64
 	if done != nil {
 		pos = done.Low
 	}
 	broken := func(err error) {
-		s.send(w, &msg[T]{kind: fatal, lineage: s.lineageOf(pos), failure: &failure{stage: s.stage, err: err}})
+		s.send(w, &queue.Message[T]{Kind: queue.Fatal, Lineage: s.lineageOf(pos), Failure: s.NewFailure(err)})
 	}
-	if err := w.attempt(func() error { on = s.read(w, epoch, &pos, done); return nil }, broken); err != nil {
+	if err := w.Attempt(func() error { on = s.read(w, epoch, &pos, done); return nil }, broken); err != nil {
 		broken(err)
 		return false
 	}
@@ -128,32 +130,32 @@ func (s *sourceStage[T]) epoch(w *worker, epoch int, done *progress.PositionSet)
 }
 
 // read hands on the items of an epoch from pos on, and follows them with pos.
-func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.PositionSet) (on bool) {
-	ctx := s.skip.begin(w.ctx, epoch-s.plan.saved.Epoch)
+func (s *sourceStage[T]) read(w *worker.Worker, epoch int, pos *int64, done *progress.PositionSet) (on bool) {
+	ctx := s.skip.begin(w.Ctx, epoch-s.plan.saved.Epoch)
 	defer s.skip.end()
 
 	asks := func() {
 		at := s.lineageOf(*pos)
-		w.takes(&at, epoch-s.engine.epoch)
+		w.BeginItem(&at, epoch-s.engine.Epoch)
 	}
 	asks()
-	defer w.has()
+	defer w.EndItem()
 
 	for v, err := range s.unfinished(w, ctx, epoch, pos, done) {
-		w.has()
+		w.EndItem()
 		m := s.message(v, err, *pos)
 		if ctx.Err() != nil {
-			s.out.discardMsg(m)
+			s.out.DiscardMsg(m)
 			break
 		}
 
 		if err == nil {
-			w.out.Add(1)
+			w.Out.Add(1)
 		}
-		w.in.Add(1)
-		w.timeItem()
+		w.In.Add(1)
+		w.TimeItem()
 		s.send(w, &m)
-		if err != nil && (s.raises || m.failure.stops) {
+		if err != nil && (s.raises || m.Failure.Stops) {
 			return false
 		}
 
@@ -163,11 +165,11 @@ func (s *sourceStage[T]) read(w *worker, epoch int, pos *int64, done *progress.P
 		}
 		asks()
 	}
-	return w.ctx.Err() == nil
+	return w.Ctx.Err() == nil
 }
 
 // unfinished are the source's items from pos on, but for those that were finished before the run was resumed. Pos is that of the item at hand.
-func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, pos *int64, done *progress.PositionSet) iter.Seq2[T, error] {
+func (s *sourceStage[T]) unfinished(w *worker.Worker, ctx context.Context, epoch int, pos *int64, done *progress.PositionSet) iter.Seq2[T, error] {
 	if done == nil {
 		return s.items(w, ctx, epoch, *pos)
 	}
@@ -181,7 +183,7 @@ func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, p
 					}
 					continue
 				}
-				s.out.discardMsg(s.message(v, err, *pos))
+				s.out.DiscardMsg(s.message(v, err, *pos))
 				if to := done.End(*pos); to-*pos > maxDiscard {
 					*pos, again = to, true
 					break
@@ -196,17 +198,17 @@ func (s *sourceStage[T]) unfinished(w *worker, ctx context.Context, epoch int, p
 const maxDiscard = 100
 
 // items are the source's, with what hooks are told around them.
-func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
-	items := watchedItems(ctx, s.stage, s.from(ctx, epoch, pos), pos, s.out.discard)
-	if w.tracer == nil {
+func (s *sourceStage[T]) items(w *worker.Worker, ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
+	items := watchedItems(ctx, s.stage, s.from(ctx, epoch, pos), pos, s.out.Discard)
+	if w.Tracer == nil {
 		return items
 	}
 	return func(yield func(T, error) bool) {
 		for v, err := range items {
 			at := s.lineageOf(pos)
-			w.tracer.about(Operation, v, &at, epoch-s.engine.epoch)
+			w.Tracer.About(Operation, v, &at, epoch-s.engine.Epoch)
 			if err != nil {
-				w.failed(err)
+				w.NoteError(err)
 			}
 			if pos++; !yield(v, err) {
 				return
@@ -218,7 +220,7 @@ func (s *sourceStage[T]) items(w *worker, ctx context.Context, epoch int, pos in
 // from asks the source for its items from a position on.
 func (s *sourceStage[T]) from(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error] {
 	if all, ok := s.source.(sequence[T]); ok {
-		return all.from(ctx, pos, s.out.discard)
+		return all.from(ctx, pos, s.out.Discard)
 	}
 	return s.source.Items(ctx, epoch, pos)
 }
@@ -227,9 +229,9 @@ func (s *sourceStage[T]) lineageOf(pos int64) progress.Lineage {
 	return progress.Single(progress.Place(s.number, pos))
 }
 
-func (s *sourceStage[T]) message(v T, err error, pos int64) msg[T] {
+func (s *sourceStage[T]) message(v T, err error, pos int64) queue.Message[T] {
 	if err == nil {
-		return msg[T]{kind: item, val: v, lineage: s.lineageOf(pos)}
+		return queue.Message[T]{Kind: queue.Item, Val: v, Lineage: s.lineageOf(pos)}
 	}
-	return msg[T]{kind: failed, lineage: s.lineageOf(pos), failure: &failure{stage: s.stage, err: err, stops: untolerable(err)}}
+	return queue.Message[T]{Kind: queue.Failed, Lineage: s.lineageOf(pos), Failure: s.NewFailure(err)}
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/worker"
 )
 
 // Config says how a flow is run. The zero Config runs epoch 0, and stops at the first failure.
@@ -34,8 +36,8 @@ func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 		c.Epochs = 1
 	}
 	o := newOpening(ctx, c)
-	queue := f.into(o, nil)
-	r := newRun(ctx, o, queue)
+	last := f.into(o, nil)
+	r := newRun(ctx, o, last)
 	if c.Until > 0 && o.epochsLeft() == 0 {
 		r.err = ErrDone
 		o.halt()
@@ -56,7 +58,7 @@ func (c Config) check(n *node) error {
 	if c.Until > 0 && c.Epochs != 0 {
 		all = append(all, fmt.Errorf("pipe: Config has Epochs %d and Until %d: give one of them", c.Epochs, c.Until))
 	}
-	for _, err := range c.Failures.mistakes() {
+	for _, err := range failure.CheckPolicy(c.Failures) {
 		all = append(all, fmt.Errorf("pipe: Config.Failures: %w", err))
 	}
 	return errors.Join(append(all, c.Stall.check(), progress.CheckState(c.Resume, n.stages()))...)
@@ -74,7 +76,7 @@ type opening struct {
 }
 
 func newOpening(ctx context.Context, c Config) *opening {
-	return &opening{engine: newEngine(ctx, c), config: c, progress: progress.NewTracker(c.Resume), routes: make(map[*node]any)}
+	return &opening{engine: newEngine(ctx, c.Hooks, c.Stall.After > 0), config: c, progress: progress.NewTracker(c.Resume), routes: make(map[*node]any)}
 }
 
 // newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
@@ -85,29 +87,31 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 		with.workers, n = o.workers, &with
 	}
 	s := &stage{node: n, engine: o.engine, below: below, raises: !o.config.Failures.Skip}
+	s.Stage, s.Run, s.Set.Gate = n.name, o.Run, n.gate
+	s.PerWorker, s.Set.OnResize, s.Elsewhere, s.OnEnd = max(1, n.inFlight), n.onResize, n.onResize != nil, s.endHook
 	if n.policy != nil {
 		s.raises = !n.policy.Skip
 		s.lossesBefore = o.lostBefore(n)
 	}
-	s.resize(n.workers)
+	s.Resize(n.workers)
 	parent := o.ctx
 	if below != nil {
 		s.keepMembers = below.makes || below.keepMembers
-		parent = below.ctx
-		s.rank = below.rank + 1
+		parent = below.Ctx
+		s.Rank = below.Rank + 1
 		below.up = append(below.up, s)
 	}
-	s.ctx, s.cancel = context.WithCancel(parent)
+	s.Ctx, s.cancel = context.WithCancel(parent)
 	o.stages = slices.Insert(o.stages, 0, s)
 	return s
 }
 
 // lostBefore is the count of a stage with a policy of its own, in the epoch that the run goes on in. What it has seen nobody counts: a share is judged as if that were
 // all items of the sources that are finished.
-func (o *opening) lostBefore(n *node) lossCounter {
-	t := lossCounter{policy: *n.policy, lost: o.config.Resume.Losses[n.name]}
+func (o *opening) lostBefore(n *node) failure.Counter {
+	t := failure.Counter{Policy: *n.policy, Lost: o.config.Resume.Losses[n.name]}
 	for _, saved := range o.config.Resume.Sources {
-		t.seen += progress.NewPositionSet(saved).Finished()
+		t.Seen += progress.NewPositionSet(saved).Finished()
 	}
 	return t
 }
@@ -129,19 +133,19 @@ func (o *opening) epochsLeft() int {
 }
 
 // run adds a worker to a stage.
-func (o *opening) run(s *stage, work func(*worker)) {
-	w := s.newMember()
-	s.present.Add(1)
+func (o *opening) run(s *stage, work func(*worker.Worker)) {
+	w := s.NewMember()
+	s.Present.Add(1)
 	o.starts = append(o.starts, func() {
-		o.hold()
-		o.begin(w, work)
+		o.Hold()
+		s.Begin(w, work)
 	})
 }
 
 // runAll gives a stage its workers, whose number can be changed.
-func (o *opening) runAll(s *stage, work func(*worker), fit func(workers int)) {
-	s.work, s.fit = work, fit
-	for range s.number.Load() {
+func (o *opening) runAll(s *stage, work func(*worker.Worker), fit func(workers int)) {
+	s.Work, s.Fit = work, fit
+	for range s.Number.Load() {
 		o.run(s, work)
 	}
 }
@@ -159,11 +163,11 @@ func (o *opening) newSource(s *stage) (number int, p plan) {
 }
 
 func (o *opening) start(ctx context.Context) {
-	o.epoch, o.origins = o.firstEpoch(), o.progress.Names
+	o.Epoch, o.Origins = o.firstEpoch(), o.progress.Names
 	o.watch(ctx)
 	o.beginStages()
 	for _, start := range o.starts {
 		start()
 	}
-	o.gone()
+	o.Gone()
 }

@@ -10,42 +10,24 @@ import (
 	"runtime/trace"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"headrace/pipe/internal/failure"
 	"headrace/pipe/internal/progress"
+	"headrace/pipe/internal/worker"
 )
-
-// A pulse is what a worker tells those who watch for stalls.
-type heartbeat struct {
-	at    atomic.Int64 // the place of what it works on, and one more
-	epoch atomic.Int64 // of that, counted from 0
-	known int64        // what epoch is
-}
-
-func (p *heartbeat) take(t *progress.Lineage, epoch int) {
-	if int64(epoch) != p.known {
-		p.known = int64(epoch)
-		p.epoch.Store(p.known)
-	}
-	at, ok := t.First()
-	if !ok {
-		at = -1
-	}
-	p.at.Store(at + 1)
-}
 
 // A watchdog looks at a run from time to time.
 type watchdog struct {
 	*engine
 	stall    Stall
-	consumer *worker
+	consumer *worker.Worker
 	recorder *recorder
 
 	moved    int64         // what had moved when it looked last
 	since    time.Duration // when it was seen first that no more had
 	reported bool          // this stall was told
-	workers  map[*worker]seen
+	workers  map[*worker.Worker]seen
 }
 
 // seen is what a worker had done, and when that was seen first.
@@ -58,11 +40,11 @@ type seen struct {
 const looks = 8
 
 // watchdog lets one watch a run that has begun.
-func (e *engine) watchdog(stall Stall, consumer *worker, r *recorder) {
-	if !e.watched {
+func (e *engine) watchdog(stall Stall, consumer *worker.Worker, r *recorder) {
+	if !e.Watched {
 		return
 	}
-	d := &watchdog{engine: e, stall: stall, consumer: consumer, recorder: r, workers: make(map[*worker]seen)}
+	d := &watchdog{engine: e, stall: stall, consumer: consumer, recorder: r, workers: make(map[*worker.Worker]seen)}
 	e.stop, e.over = make(chan struct{}), make(chan struct{})
 	e.stopWatch = sync.OnceFunc(func() { close(e.stop) })
 	go d.watch()
@@ -93,7 +75,7 @@ func (d *watchdog) watch() {
 			return
 		case <-d.ctx.Done():
 			return
-		case <-d.idle:
+		case <-d.Idle:
 			return
 		}
 	}
@@ -101,7 +83,7 @@ func (d *watchdog) watch() {
 
 // look tells of a stall when it has lasted long enough.
 func (d *watchdog) look() {
-	now := d.now()
+	now := d.Now()
 	queues := d.queues()
 	moved := int64(0)
 	for _, q := range queues {
@@ -109,8 +91,8 @@ func (d *watchdog) look() {
 	}
 
 	for _, s := range d.stages {
-		for _, w := range s.working() {
-			done := w.counts.sum()
+		for _, w := range s.Working() {
+			done := w.Counts.Sum()
 			moved += done
 			if before, ok := d.workers[w]; !ok || before.done != done {
 				d.workers[w] = seen{done, now}
@@ -125,7 +107,7 @@ func (d *watchdog) look() {
 		return
 	}
 
-	r := StallReport{For: now - d.since, Waiting: d.consumer.wait.of() != nil, Queues: queues}
+	r := StallReport{For: now - d.since, Waiting: d.consumer.Wait.Of() != nil, Queues: queues}
 	if r.Waiting && d.stall.Waits != nil {
 		r.Waiting = d.stall.Waits()
 	}
@@ -146,51 +128,35 @@ func (d *watchdog) look() {
 	d.reported = true
 	r.Stacks = d.stacks()
 	r.Recording, r.Err = d.recorder.write(d.stall.Folder)
-	if err := inOwnGoroutine(func() error { d.stall.Report(r); return nil }); err != nil {
-		d.complain(fmt.Errorf("pipe: Config.Stall.Report: %w", err))
+	if err := failure.InOwnGoroutine(func() error { d.stall.Report(r); return nil }); err != nil {
+		d.Complain(fmt.Errorf("pipe: Config.Stall.Report: %w", err))
 	}
 }
 
 // stalled says what the workers of a stage do.
 func (d *watchdog) stalled(s *stage, now time.Duration) StalledStage {
 	t := StalledStage{Name: s.name, Kind: s.kind}
-	for _, w := range s.working() {
+	for _, w := range s.Working() {
 		t.Workers++
-		switch w.wait.of() {
+		switch w.Wait.Of() {
 		case nil:
 			var o StalledOperation
 			if before, ok := d.workers[w]; ok {
 				o.For = now - before.at
 			}
-			if at := w.heartbeat.at.Load() - 1; at >= 0 {
-				o.Source, o.Pos, o.Epoch = d.origins[progress.SourceOf(at)], progress.PositionOf(at), d.epoch+int(w.heartbeat.epoch.Load())
+			if at := w.Heartbeat.At.Load() - 1; at >= 0 {
+				o.Source, o.Pos, o.Epoch = d.Origins[progress.SourceOf(at)], progress.PositionOf(at), d.Epoch+int(w.Heartbeat.Epoch.Load())
 			}
 			t.Operations = append(t.Operations, o)
-		case &w.starved:
+		case &w.Starved:
 			t.Starved++
-		case &w.gated:
+		case &w.Gated:
 			t.Gated++
 		default:
 			t.Blocked++
 		}
 	}
 	return t
-}
-
-// sum is how much a worker has done.
-func (c *counts) sum() (n int64) {
-	for _, one := range []*atomic.Int64{&c.in, &c.out, &c.skipped, &c.bytes, &c.moved, &c.retried, &c.replaced, &c.abandoned} {
-		n += one.Load()
-	}
-	return n
-}
-
-// runs counts them, for their labels.
-var runs atomic.Int64
-
-// labelled gives the goroutines of a stage labels, which profiles show, and the report of a stall.
-func (s *stage) labelled() context.Context {
-	return pprof.WithLabels(s.ctx, pprof.Labels("run", s.engine.label, "stage", s.name))
 }
 
 // stacks are those of the run's goroutines.
@@ -201,7 +167,7 @@ func (d *watchdog) stacks() string {
 	}
 	var ours []string
 	for _, group := range strings.Split(all.String(), "\n\n") {
-		if strings.Contains(group, fmt.Sprintf(`"run":"%s"`, d.label)) {
+		if strings.Contains(group, fmt.Sprintf(`"run":"%s"`, d.Label)) {
 			ours = append(ours, group)
 		}
 	}

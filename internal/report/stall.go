@@ -70,7 +70,7 @@ func operationCalls(stacks, stage string) []string {
 				continue
 			}
 			name, _, _ := strings.Cut(f[2], "+0x")
-			if strings.HasPrefix(name, "headrace/pipe.") {
+			if strings.HasPrefix(name, "headrace/pipe.") || strings.HasPrefix(name, "headrace/pipe/internal/") {
 				break // what called the operation, or waits for one
 			}
 			operates = operates || strings.Contains(name, "headrace")

@@ -1,0 +1,44 @@
+package queue
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A bell wakes those who wait for the same thing, one at a time: while one was called and has not looked yet, nobody else is. Whoever
+// was called, and leaves something behind, rings again. So the price of waking does not grow with the number of those who wait, and nobody
+// sleeps while there is something to do.
+//
+// The lock of the bell's owner guards it. Those who change something without that lock look at wanted behind the change, and ring
+// under the lock if it is set; those who wait set it before they look. So one of the two sees the other.
+type waiters struct {
+	cond    sync.Cond
+	waiting int
+	called  bool
+	wanted  atomic.Bool // somebody waits, and nobody was called
+}
+
+// wait waits until something is so.
+func (b *waiters) wait(until func() bool) {
+	b.waiting++
+	for b.update(); !until(); b.update() {
+		b.cond.Wait()
+		b.called = false
+	}
+	b.waiting--
+	b.update()
+}
+
+// wake calls one of those who wait, unless one is called already.
+func (b *waiters) wake() {
+	if b.waiting > 0 && !b.called {
+		b.called = true
+		b.update()
+		b.cond.Signal()
+	}
+}
+
+// wakeAll lets everybody look.
+func (b *waiters) wakeAll() { b.cond.Broadcast() }
+
+func (b *waiters) update() { b.wanted.Store(b.waiting > 0 && !b.called) }

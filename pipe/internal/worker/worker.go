@@ -1,0 +1,263 @@
+package worker
+
+import (
+	"context"
+	"runtime/trace"
+	"sync/atomic"
+	"time"
+
+	"headrace/pipe/internal/failure"
+	"headrace/pipe/internal/gate"
+	"headrace/pipe/internal/progress"
+)
+
+// A worker is one goroutine of a stage, with its context and its share of the stage's counters. Only that goroutine
+// changes it; anyone may read the counters.
+type Worker struct {
+	Set       *Set
+	Ctx       context.Context
+	Gate      *gate.Gate // whose permit it is: that of the stage, as a rule
+	Permit    gate.Holder
+	Last      time.Duration // when the clock was read last; time up to here is accounted for
+	Sampler   Sampler
+	Tracer    *tracer       // nil: nobody asks for spans
+	Heartbeat *heartbeat    // nil: nobody watches for stalls
+	Wait      wait          // that goes on
+	region    *trace.Region // of the operation at hand, where the runtime is traced; nil: none
+	Counts
+
+	exited    bool  // a function has ended the goroutine, and that is told in its item's place
+	ExitError error // it was a hook; nil: something else
+
+	Starved, Busy, Blocked, Gated, queued, InTurn atomic.Int64 // nanoseconds; they add up to the worker's life
+
+	accounted time.Duration // of the operation at hand, up to where it was interrupted last
+
+	// Where workers are elsewhere:
+	Reported atomic.Bool  // the operation at hand has said how long one worked for it
+	Worked   atomic.Int64 // which is this long, in nanoseconds
+	ahead    atomic.Int64 // nanoseconds that they worked while the operation waited for something else
+}
+
+// Counts are what a worker has done.
+type Counts struct {
+	In, Out, Skipped, Bytes, Moved, Retried, Replaced, Abandoned atomic.Int64
+}
+
+// Tick reads the clock, and adds the time since it was read last to one account. Unless that is busy, it ends a wait.
+func (w *Worker) Tick(account *atomic.Int64) time.Duration {
+	if account != &w.Busy {
+		w.Wait.ends()
+	}
+	now := w.Set.Run.Now()
+	since := now - w.Last
+	rest := since
+	if account == &w.Busy && w.Reported.Load() {
+		w.Reported.Store(false)
+		worked := time.Duration(w.Worked.Swap(0))
+		rest = min(worked, since)
+		w.ahead.Add(int64(worked - rest))
+		w.accountFor(&w.queued, since-rest)
+	}
+	w.accountFor(account, rest)
+	if account != &w.Busy {
+		w.Wait.over()
+	}
+	return since
+}
+
+// BusyTime is how long the worker was busy, or those elsewhere for it.
+func (w *Worker) BusyTime() time.Duration { return time.Duration(w.Busy.Load() + w.ahead.Load()) }
+
+// accountFor adds a time that begins when the clock was read last.
+func (w *Worker) accountFor(account *atomic.Int64, d time.Duration) {
+	account.Add(int64(d))
+	if w.Tracer != nil {
+		w.Tracer.end(account, w.Last, d)
+	}
+	w.Last += d
+}
+
+// TimeItem ends one item of a stage whose items are not timed: the source, and the consumer.
+func (w *Worker) TimeItem() {
+	if n := w.Sampler.due(); n > 0 {
+		w.Sampler.took(n, w.Tick(&w.Busy))
+		w.TellSpans()
+	}
+}
+
+// Interrupt accounts for the operation at hand, which something comes into now that is no work.
+func (w *Worker) Interrupt() {
+	before := w.BusyTime()
+	w.Tick(&w.Busy)
+	w.accounted += w.BusyTime() - before
+}
+
+// TimeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
+func (w *Worker) TimeOp(operated bool) {
+	w.EndItem()
+	accounted := w.accounted
+	w.accounted = 0
+	n := w.Sampler.due()
+	if n == 0 {
+		if !w.Set.sampled.Load() {
+			w.Set.sampled.Store(true)
+		}
+		return
+	}
+	before := w.BusyTime()
+	w.Sampler.took(n, accounted+w.Tick(&w.Busy))
+	if n == 1 && operated {
+		w.Set.Times.Add(accounted + w.BusyTime() - before)
+	}
+	w.TellSpans()
+}
+
+// NoteError notes what became of the operation at hand.
+func (w *Worker) NoteError(err error) {
+	if w.Tracer != nil {
+		w.Tracer.failed(err)
+	}
+}
+
+// ForgetItem is at hand from now on.
+func (w *Worker) ForgetItem() {
+	if w.Tracer != nil {
+		w.Tracer.over()
+	}
+}
+
+// TellSpans tells the hook what the worker has done. No lock may be held; the operation at hand is over.
+func (w *Worker) TellSpans() {
+	if w.Tracer != nil {
+		w.Tracer.flush()
+	}
+}
+
+// BeforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting. A tick of the account
+// ends the wait.
+func (w *Worker) BeforeWait(account *atomic.Int64) {
+	if w.Sampler.Unread > 0 {
+		w.Settle()
+	}
+	w.Sampler.timing = true // the clock is read after the wait
+	w.WaitsFor(account)
+}
+
+// WaitsFor tells snapshots, and those who watch for stalls, of a wait that begins. The clock was read, or is taken to have been.
+func (w *Worker) WaitsFor(account *atomic.Int64) { w.Wait.begins(account, w.Last) }
+
+// Clock returns what an account says, with the wait that goes on.
+func (w *Worker) Clock(account *atomic.Int64) time.Duration {
+	for {
+		of, since := w.Wait.now()
+		sum, now := time.Duration(account.Load()), w.Set.Run.Elapsed()
+		if again, same := w.Wait.now(); again != of || same != since {
+			continue
+		}
+		if of == account {
+			sum += max(0, now-since)
+		}
+		return sum
+	}
+}
+
+// BeginItem notes what the worker works on from now on.
+func (w *Worker) BeginItem(t *progress.Lineage, epoch int) {
+	if w.Heartbeat != nil {
+		w.Heartbeat.take(t, epoch)
+	}
+	if trace.IsEnabled() {
+		w.region = trace.StartRegion(w.Ctx, w.Set.Stage)
+	}
+}
+
+// EndItem ends what takes began.
+func (w *Worker) EndItem() {
+	if w.region != nil {
+		w.region.End()
+		w.region = nil
+	}
+}
+
+// Settle accounts for all work up to now.
+func (w *Worker) Settle() {
+	w.Sampler.Unread = 0
+	w.Tick(&w.Busy)
+}
+
+type workerKey struct{}
+
+// Of is the worker that runs the operation with this context; ok is false outside
+// of one.
+func Of(ctx context.Context) (w *Worker, ok bool) {
+	w, ok = ctx.Value(workerKey{}).(*Worker)
+	return w, ok
+}
+
+// OnBehalf gives an operation a context in which this worker runs it.
+func (w *Worker) OnBehalf(ctx context.Context) {
+	w.Ctx = context.WithValue(ctx, workerKey{}, w)
+	w.Permit.Ctx = w.Ctx
+}
+
+// NewWorker is a worker that does not count as one of the stage, as long as it has no
+// number.
+func (s *Set) NewWorker() *Worker {
+	w := &Worker{Set: s, Gate: s.Gate, Last: s.Run.Now()}
+	if s.Run.Watched {
+		w.Heartbeat = new(heartbeat)
+	}
+	w.Ctx = context.WithValue(s.Ctx, workerKey{}, w)
+	w.Permit = gate.NewHolder(w.Ctx, s.Rank)
+	return w
+}
+
+// EnterGate gets a permit from the stage's gate, if it has one and the worker does not hold one already. It returns false when the
+// stage was stopped meanwhile.
+func (w *Worker) EnterGate() bool {
+	if w.Gate == nil || w.Permit.Permit >= 0 || w.Permit.Enter(w.Gate) {
+		return true
+	}
+	w.WaitsFor(&w.Gated)
+	defer w.Tick(&w.Gated)
+	return w.Permit.Await(w.Gate)
+}
+
+// LeaveGate gives the permit back, if the worker holds one.
+func (w *Worker) LeaveGate() {
+	if w.Permit.Permit >= 0 {
+		w.Permit.Leave(w.Gate)
+	}
+}
+
+// Attempt is guard for what a worker calls. Where f ends the goroutine, fail is called with that
+// as the error: it does what is done about one that no policy tolerates, in the item's place, and
+// the stage ends with this worker's goroutine.
+func (w *Worker) Attempt(f func() error, fail func(error)) error {
+	return failure.Guarded(f, func() { fail(w.NoteExit()) })
+}
+
+// NoteExit notes that a function ends the goroutine, and returns the error that says so.
+func (w *Worker) NoteExit() error {
+	w.exited = true
+	if w.ExitError != nil {
+		return w.ExitError
+	}
+	return failure.ErrGoexit
+}
+
+// Sum is how much a worker has done.
+func (c *Counts) Sum() (n int64) {
+	for _, one := range []*atomic.Int64{&c.In, &c.Out, &c.Skipped, &c.Bytes, &c.Moved, &c.Retried, &c.Replaced, &c.Abandoned} {
+		n += one.Load()
+	}
+	return n
+}
+
+// AddCounts adds what another worker has counted in place of this one.
+func (w *Worker) AddCounts(from *Worker) {
+	w.Bytes.Add(from.Bytes.Load())
+	w.Retried.Add(from.Retried.Load())
+	w.Replaced.Add(from.Replaced.Load())
+}

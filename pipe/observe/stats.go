@@ -1,0 +1,219 @@
+package observe
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Stats are a run's numbers: always on, and never going down.
+type Stats struct {
+	Elapsed time.Duration `json:"elapsed_ns"` // since Start, until Close
+	Start   time.Duration `json:"start_ns"`   // of it the consumer waited in Next for its first item: no stage had anything yet
+	Loop    time.Duration `json:"loop_ns"`    // of it the consumer was in its loop: since its first item, but for the time between the end of an epoch, or a break out of All, and the next call of Next
+	Waited  time.Duration `json:"waited_ns"`  // of its loop it waited in Next
+	Yielded int64         `json:"yielded"`    // items that Next returned
+	Stages  []StageStats  `json:"stages"`     // from the source on
+	Queues  []QueueStats  `json:"queues"`     // the queue behind each stage
+}
+
+// StageStats are the numbers of a stage. The clocks are sums over its workers and tell where they spent their lives; time in
+// an operation that still runs is missing. A stage that is starved waits for the stage before, a blocked one for the stage
+// behind, or in WaitBlocked, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
+// operations at once, InFlightPerWorker for each worker, which wait for it while they are queued; Shares tells what the workers did.
+type StageStats struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
+	Workers int    `json:"workers"` // now, or at the end; the numbers below are also of workers that have left
+
+	In      int64 `json:"in"`      // items taken; of a source, made
+	Out     int64 `json:"out"`     // items handed on
+	Lost    int64 `json:"lost"`    // items that failed, as far as the consumer has come
+	Skipped int64 `json:"skipped"` // items dropped on purpose
+	Bytes   int64 `json:"bytes"`   // what operations reported with AddBytes
+	Moved   int64 `json:"moved"`   // of a fill: rows that were moved to close holes
+
+	Retried  int64 `json:"retried"`  // calls of operations that were tries after the first, with Retry
+	Replaced int64 `json:"replaced"` // items that failed and were made by Replace
+
+	Abandoned int64 `json:"abandoned"` // operations that did not return when their Limit was over
+
+	Starved           time.Duration `json:"starved_ns"`
+	Busy              time.Duration `json:"busy_ns"`
+	Blocked           time.Duration `json:"blocked_ns"`
+	Gated             time.Duration `json:"gated_ns"`
+	Queued            time.Duration `json:"queued_ns,omitempty"`
+	Turn              time.Duration `json:"turn_ns,omitempty"` // operations of a FlatMap waited for those before them to begin
+	InFlightPerWorker int           `json:"hands,omitempty"`   // where workers are elsewhere
+
+	Over time.Duration `json:"over_ns,omitempty"` // there was nothing left to do, while other stages had; for all operations at once
+
+	Mean    time.Duration `json:"mean_ns"` // of the time that an item keeps a worker busy
+	P50     time.Duration `json:"p50_ns"`  // of the time that an operation takes
+	P90     time.Duration `json:"p90_ns"`
+	P99     time.Duration `json:"p99_ns"`
+	Sampled bool          `json:"sampled"`         // only some operations were timed, because they are fast
+	Times   []Bucket      `json:"times,omitempty"` // what the percentiles are made of
+}
+
+// QueueStats are the numbers of the queue between two stages. Messages about items that were dropped or lost travel in it too, and
+// the boundaries of epochs.
+type QueueStats struct {
+	From string `json:"from"`
+	To   string `json:"to"` // empty: the consumer
+
+	Cap  int   `json:"cap"`
+	Len  int   `json:"len"`
+	Puts int64 `json:"puts"`
+	Gets int64 `json:"gets"`
+
+	Mean     float64       `json:"mean"`        // messages in it, over time
+	Empty    time.Duration `json:"empty_ns"`    // time in which the next stage would have had to wait
+	Full     time.Duration `json:"full_ns"`     // time in which Cap messages were ready
+	Observed time.Duration `json:"observed_ns"` // the time that Mean, Empty and Full are about
+
+	PutWait time.Duration `json:"put_wait_ns"` // time that workers waited for room, together
+	GetWait time.Duration `json:"get_wait_ns"` // time that the next stage's workers, or the consumer, waited for a message, together
+}
+
+// WithTimes returns the numbers with the times that operations took, and what follows from
+// these.
+func (t StageStats) WithTimes(times []Bucket) StageStats {
+	t.Times = times
+	t.percentiles()
+	return t
+}
+
+func (t *StageStats) percentiles() {
+	t.Mean = 0
+	if t.In > 0 {
+		t.Mean = t.Busy / time.Duration(t.In)
+	}
+	t.P50, t.P90, t.P99 = Quantile(t.Times, 0.50), Quantile(t.Times, 0.90), Quantile(t.Times, 0.99)
+}
+
+// Shares are the parts of the time that the workers of a stage spent on each thing. They add up to 1, or are 0 where no time has passed.
+type Shares struct {
+	Starved float64 `json:"starved"`
+	Busy    float64 `json:"busy"`
+	Blocked float64 `json:"blocked"`
+	Gated   float64 `json:"gated"`
+}
+
+// Shares returns what the workers did. A stage with nothing left to do counts as starved. Workers elsewhere that are not busy do what their operations do: where these
+// are queued, they are on their way from one to the next, which is no time that another stage could fill; those that wait for their turn say nothing.
+func (t StageStats) Shares() Shares {
+	waits := t.Starved + t.Blocked + t.Gated + t.Queued + t.Over
+	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.InFlightPerWorker))
+	if life <= 0 {
+		return Shares{}
+	}
+	busy := min(1, float64(t.Busy)/float64(life))
+	rest := func(d time.Duration) float64 {
+		if waits == 0 {
+			return 0
+		}
+		return (1 - busy) * float64(d) / float64(waits)
+	}
+	return Shares{rest(t.Starved + t.Over), busy + rest(t.Queued), rest(t.Blocked), rest(t.Gated)}
+}
+
+// MarshalJSON adds shares to the fields.
+func (t StageStats) MarshalJSON() ([]byte, error) {
+	type fields StageStats
+	return json.Marshal(struct {
+		fields
+		Shares Shares `json:"shares"`
+	}{fields(t), t.Shares()})
+}
+
+// Plus adds the numbers of another run of the same definition: stages and queues are matched by name, those that only the
+// other has are appended. What is a state and not a sum (a queue's length and capacity, a stage's workers) is the other's.
+func (s Stats) Plus(other Stats) Stats {
+	sum := Stats{
+		Elapsed: s.Elapsed + other.Elapsed, Start: s.Start + other.Start, Loop: s.Loop + other.Loop, Waited: s.Waited + other.Waited,
+		Yielded: s.Yielded + other.Yielded,
+		Stages:  append([]StageStats(nil), s.Stages...),
+		Queues:  append([]QueueStats(nil), s.Queues...),
+	}
+
+	for _, t := range other.Stages {
+		i := 0
+		for i < len(sum.Stages) && sum.Stages[i].Name != t.Name {
+			i++
+		}
+		if i == len(sum.Stages) {
+			sum.Stages = append(sum.Stages, t)
+			continue
+		}
+		sum.Stages[i] = sum.Stages[i].plus(t)
+	}
+
+	for _, q := range other.Queues {
+		i := 0
+		for i < len(sum.Queues) && (sum.Queues[i].From != q.From || sum.Queues[i].To != q.To) {
+			i++
+		}
+		if i == len(sum.Queues) {
+			sum.Queues = append(sum.Queues, q)
+			continue
+		}
+		sum.Queues[i] = sum.Queues[i].plus(q)
+	}
+
+	return sum
+}
+
+func (t StageStats) plus(u StageStats) StageStats {
+	u.In += t.In
+	u.Out += t.Out
+	u.Lost += t.Lost
+	u.Skipped += t.Skipped
+	u.Bytes += t.Bytes
+	u.Moved += t.Moved
+	u.Retried += t.Retried
+	u.Replaced += t.Replaced
+	u.Abandoned += t.Abandoned
+	u.Starved += t.Starved
+	u.Busy += t.Busy
+	u.Blocked += t.Blocked
+	u.Gated += t.Gated
+	u.Queued += t.Queued
+	u.Turn += t.Turn
+	u.Over += t.Over
+	u.Sampled = t.Sampled || u.Sampled
+	u.Times = mergeBuckets(t.Times, u.Times)
+	u.percentiles()
+	return u
+}
+
+func (q QueueStats) plus(r QueueStats) QueueStats {
+	weight := float64(q.Observed + r.Observed)
+	if weight > 0 {
+		r.Mean = (q.Mean*float64(q.Observed) + r.Mean*float64(r.Observed)) / weight
+	}
+	r.Puts += q.Puts
+	r.Gets += q.Gets
+	r.Empty += q.Empty
+	r.Full += q.Full
+	r.Observed += q.Observed
+	r.PutWait += q.PutWait
+	r.GetWait += q.GetWait
+	return r
+}
+
+// mergeBuckets adds two lists that are in order of UpTo.
+func mergeBuckets(a, b []Bucket) []Bucket {
+	var all []Bucket
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].UpTo < b[0].UpTo:
+			all, a = append(all, a[0]), a[1:]
+		case len(a) == 0 || b[0].UpTo < a[0].UpTo:
+			all, b = append(all, b[0]), b[1:]
+		default:
+			all = append(all, Bucket{UpTo: a[0].UpTo, Count: a[0].Count + b[0].Count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return all
+}
