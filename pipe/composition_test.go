@@ -409,10 +409,10 @@ func TestCutsWithOtherSettings(t *testing.T) {
 			rt.Fatalf("%s\n%v\n%v", found.message, s.flow(before), s.flow(then))
 		}
 	})
-	least := 20
 	if testing.Short() {
-		least = 1
+		return // of so few, chance decides what comes of them
 	}
+	const least = 20
 	for _, outcome := range []string{"exact", "refused at the start", "refused on the way"} {
 		if outcomes[outcome] < least {
 			t.Errorf("%v: it tests nothing", outcomes)
