@@ -149,7 +149,7 @@ def test_a_stateful_data_loader(photos, steps):
 
 
 LIGHTNING = """
-    import json, logging, sys, warnings
+    import importlib.util, json, logging, sys, warnings
     warnings.simplefilter("ignore")
     import lightning, torch
     import headrace as hr
@@ -177,7 +177,11 @@ LIGHTNING = """
         trainer.fit(model, data, ckpt_path=checkpoint)
         return trainer, model.seen
 
-    for wrap in (lambda: pipeline(photos).to("torch").loader(), lambda: hr.torch.IterableDataset(pipeline(photos))):
+    wraps = [lambda: pipeline(photos).to("torch").loader(), lambda: hr.torch.IterableDataset(pipeline(photos))]
+    if importlib.util.find_spec("torchdata"):
+        from torchdata.stateful_dataloader import StatefulDataLoader
+        wraps.append(lambda: StatefulDataLoader(hr.torch.IterableDataset(pipeline(photos)), batch_size=None))
+    for wrap in wraps:
         _, whole = fit(wrap(), 30)
         trainer, first = fit(wrap(), 17)
         trainer.save_checkpoint(f"{folder}/model.ckpt")
@@ -197,7 +201,7 @@ LIGHTNING = """
     assert len(warned) == 1 and "pipeline.to(" in warned[0], warned
     trainer.save_checkpoint(f"{folder}/model.ckpt")
     assert told(plain(), 30, f"{folder}/model.ckpt")[1] != whole[17:]
-    for good in lambda: pipeline(photos).to("torch").loader(), lambda: hr.torch.IterableDataset(pipeline(photos)):
+    for good in wraps:
         assert told(good(), 3)[2] == []
     with warnings.catch_warnings():
         warnings.simplefilter("error", hr.HeadraceWarning)

@@ -17,6 +17,8 @@ from .pipeline import Pipeline
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ._loader.loop import Loop
+
 __all__ = ["IterableDataset"]
 
 
@@ -67,7 +69,10 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
         return self._loader
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Begin the next epoch; after `load_state_dict`, go on in the one that it names."""
+        """The next epoch; after `load_state_dict`, what is left of the one that it names.
+
+        It begins when its first batch is asked for: until then `state_dict()` is where the loop before was left.
+        """
         worker = torch.utils.data.get_worker_info()
         if worker is not None:
             raise RecipeError(
@@ -75,7 +80,7 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
                 " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python, which uses all cores"
             )
         self._warn_of_what_forgets()
-        return iter(self.loader)
+        return _Epoch(self.loader)
 
     def _warn_of_what_forgets(self) -> None:
         """Warn once where Lightning iterates this through a plain DataLoader, which has no state to put into checkpoints."""
@@ -126,6 +131,26 @@ class IterableDataset(torch.utils.data.IterableDataset):  # type: ignore[misc]
                 " DataLoader(dataset, batch_size=None, num_workers=0): batches are loaded by an engine outside Python"
             )
         return self.__dict__
+
+
+class _Epoch:
+    """Iterates over a loader's next epoch, which it begins with its first batch.
+
+    Lightning lets go of a `StatefulDataLoader`'s iterator when a fit ends; for the state it makes a new one, of which it takes no
+    batch. That must not end the epoch.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._loop: Loop | None = None
+
+    def __iter__(self) -> _Epoch:
+        return self
+
+    def __next__(self) -> Any:
+        if self._loop is None:
+            self._loop = iter(self._loader)
+        return next(self._loop)
 
 
 def _place() -> dict[str, int]:
