@@ -144,3 +144,25 @@ def test_samples_of_webdataset(photos, tmp_path):
     assert [s for batch in batches for s in batch["seg.txt"]] == [f"s{i}" for i in range(8)]
     assert [k for batch in batches for k in batch["key"]] == [f"train/{i:06d}" for i in range(8)]
     assert batches[0]["image"].shape == (4, 16, 16, 3)
+
+
+def test_a_batch_of_a_table_is_replayed_with_its_columns(photos, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    files = paths_of(photos)
+    table = {"path": list(map(str, files)), "score": [i / 8 for i in range(8)], "text": [f"t{i}" for i in range(8)]}
+    frame = hr.files(pandas.DataFrame(table), seed=3).shuffle().decode_image().random_crop(16).batch(3)
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(frame.recipe())
+    with frame.loader(epochs=2) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    with frame.loader(epochs=2) as loader:
+        loader.load_state_dict(state)
+        seen = [batch for _ in range(2) for batch in loader]
+    for pipeline in (frame, recipe):
+        for number in (0, 1, 4):
+            batch, rows = (replayed := hr.replay(pipeline, state, number)).batch, replayed.rows
+            assert (batch["image"] == seen[number]["image"]).all()
+            assert (batch["score"] == seen[number]["score"]).all()
+            assert list(batch["text"]) == list(seen[number]["text"])
+            assert [table["text"][table["path"].index(row["key"])] for row in rows] == list(batch["text"])
