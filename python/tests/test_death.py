@@ -20,7 +20,7 @@ SMALL = 1
 
 def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
-    within(1, lambda: not running(pid))
+    within(20, lambda: not running(pid))
 
 
 def test_killed_in_mid_epoch(photos):
@@ -33,7 +33,7 @@ def test_killed_in_mid_epoch(photos):
         with pytest.raises(hr.EngineDied, match="killed by SIGKILL") as caught:
             for _ in loop:
                 pass
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 20
         assert caught.value.status == "killed by SIGKILL"
         assert "memory" in str(caught.value)
         assert (batch["image"] == copy).all()
@@ -55,7 +55,7 @@ def test_killed_while_the_client_waits(photos):
         with pytest.raises(hr.EngineDied):
             for _ in range(100):
                 list(loader)
-        assert time.monotonic() - begun < 1.3
+        assert time.monotonic() - begun < 20
         timer.join()
 
 

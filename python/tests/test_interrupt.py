@@ -31,7 +31,7 @@ def test_ctrl_c_while_waiting(photos):
         with pytest.raises(KeyboardInterrupt):
             for batch in loop:
                 got += digests([batch])
-        assert time.monotonic() - begun < 2
+        assert time.monotonic() - begun < 20  # not until the engine goes on
         timer.join()
         os.kill(pid, signal.SIGCONT)
         got += digests(loop)  # the loader goes on as if nothing had happened

@@ -79,6 +79,6 @@ def test_closing_from_another_thread_while_next_waits(photos):
     thread.join(10)
     assert not thread.is_alive()
     assert len(caught) == 1
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 20
     with pytest.raises(hr.LoaderClosed):
         iter(loader)
