@@ -500,7 +500,7 @@ func TestStateWithinABatchThatAMergeCuts(t *testing.T) {
 				if turn < 3 {
 					return 0
 				}
-				time.Sleep(2 * time.Second)
+				<-time.After(2 * time.Second)
 				return -1
 			}
 			var batches pipe.Flow[[]int]
