@@ -92,6 +92,8 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 
+	l.work.Host.Start()
+
 	// What is known before anything runs.
 	l.extent = l.extentOfRun(p)
 	l.info = l.describe(p)

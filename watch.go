@@ -38,7 +38,7 @@ func (l *Loader) nameStalled(o pipe.StalledOperation) (key, which string) {
 }
 
 // helpers are the processes that work for the loader: who gets the batches, this one, and
-// workers by their stages.
+// workers by their stages; those that several stages share are "workers".
 func (l *Loader) helpers() []report.Process {
 	var all []report.Process
 	here := os.Getpid()
@@ -48,7 +48,12 @@ func (l *Loader) helpers() []report.Process {
 	all = append(all, report.Process{Name: "engine", PID: here})
 	for _, p := range l.work.Host.All() {
 		for _, pid := range p.Stats().PIDs {
-			all = append(all, report.Process{Name: p.Stage(), PID: pid})
+			known := slices.IndexFunc(all, func(other report.Process) bool { return other.PID == pid })
+			if known < 0 {
+				all = append(all, report.Process{Name: p.Stage(), PID: pid})
+			} else {
+				all[known].Name = "workers" // of several stages
+			}
 		}
 	}
 	return all

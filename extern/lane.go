@@ -12,15 +12,18 @@ import (
 
 // lane is one thread of a worker, with a connection of its own: it has one pack at a time.
 type lane struct {
-	process *process
-	keeper  *keeper
-	conn    *wire.Conn
-	cell    []byte // in the heap: the number of the pack and of the sample in it that is in work, and since when
-	known   map[uint64]bool
-	saved   []byte // in the heap: where the worker copies what it is about to give to a function that may change it
+	process  *process
+	keeper   *keeper
+	index    int // in its process
+	conn     *wire.Conn
+	function atomic.Pointer[Pool] // that it calls
+	knows    map[*Pool]*knowledge // of those functions that it has called
+	cell     []byte               // in the heap: the number of the pack and of the sample in it that is in work, and since when
+	known    map[uint64]bool
+	saved    []byte // in the heap: where the worker copies what it is about to give to a function that may change it
 
-	number   atomic.Uint32 // of the pack
-	reported atomic.Int64  // samples of it that have come back; very many where there is no pack
+	packNumber atomic.Uint32 // of the pack
+	reported   atomic.Int64  // samples of it that have come back; very many where there is no pack
 
 	jobs  []*job
 	pack  pack
@@ -30,7 +33,7 @@ type lane struct {
 const noPack = int64(1) << 32
 
 func newLane(proc *process, k *keeper, conn *wire.Conn) *lane {
-	l := &lane{process: proc, keeper: k, conn: conn, cell: proc.pool.heap.Take(heapAlign), known: map[uint64]bool{heapSpace: true}}
+	l := &lane{process: proc, keeper: k, conn: conn, index: len(proc.lanes), cell: proc.workers.heap.Take(heapAlign), known: map[uint64]bool{heapSpace: true}, knows: map[*Pool]*knowledge{}}
 	clear(l.cell)
 	l.reported.Store(noPack)
 	return l
@@ -46,57 +49,108 @@ func (l *lane) inWork() (item int, began time.Duration, ok bool) {
 			continue
 		}
 		number, at := uint32(w>>32), int64(uint32(w))-1
-		if number != l.number.Load() || at < l.reported.Load() {
+		if number != l.packNumber.Load() || at < l.reported.Load() {
 			return 0, 0, false
 		}
 		return int(at), time.Duration(s), true
 	}
 }
 
+// knowledge is what a lane knows of a function.
+type knowledge struct {
+	installed
+	pace int // calls that a pack may have: grows while packs come back quickly, so that a worker does not take what others could begin
+}
+
+// number is that of the lane among all of the workers'.
+func (l *lane) number() int { return l.keeper.index + l.index }
+
+// most is how many calls of a function a pack may have.
+func (l *lane) most(p *Pool) int {
+	k := l.knows[p]
+	switch {
+	case k == nil:
+		return 1
+	case k.all:
+		return packCalls
+	}
+	return k.pace
+}
+
 // serve hands packs to the worker until it has died, or is to end.
 func (l *lane) serve() {
-	proc := l.process
-	q := &proc.pool.queue
-	most := 1 // grows while packs come back quickly, so that a worker does not take what others could begin
+	q := &l.process.workers.queue
 	for {
-		if proc.all {
-			most = packCalls
-		}
-		l.jobs = q.take(l.jobs[:0], proc, most, func() bool { return proc.gone || l.keeper.retired })
+		l.jobs = q.take(l.jobs[:0], l)
 		if len(l.jobs) == 0 {
 			return
 		}
+		p := l.jobs[0].pool
 		if err := l.forgotten(l.jobs[0].call); err != nil {
 			q.complete(l.jobs[0], err)
 			continue
 		}
+
+		l.process.last.Store(p)
+		l.function.Store(p)
+		l.pack.reset(l)
+		l.packNumber.Add(1)
+		l.reported.Store(0)
+		k, err := l.know(p)
+		if refused := (*StartError)(nil); errors.As(err, &refused) {
+			l.reported.Store(noPack)
+			for _, j := range l.jobs {
+				q.complete(j, err)
+			}
+			q.refuse(p, err)
+			continue
+		}
+
 		l.began = time.Now()
-		if err := l.exchange(); err != nil {
+		if err == nil {
+			err = l.exchange()
+		}
+		if err != nil {
 			l.bury(err)
 			return
 		}
 		l.reported.Store(noPack)
 		each := time.Since(l.began) / time.Duration(len(l.jobs))
-		most = min(2*most, packCalls, max(1, int(packTime/max(1, each))))
+		k.pace = min(2*k.pace, packCalls, max(1, int(packTime/max(1, each))))
 	}
+}
+
+// know has the worker load a function that it has not. A [StartError] says that it cannot.
+func (l *lane) know(p *Pool) (*knowledge, error) {
+	if k := l.knows[p]; k != nil {
+		return k, k.err
+	}
+	has, err := l.process.install(l, p)
+	if err != nil {
+		return nil, err
+	}
+	l.knows[p] = &knowledge{installed: has, pace: 1}
+	return l.knows[p], nil
 }
 
 // forgotten is an error for a call of an object that a process before this one had.
 func (l *lane) forgotten(c *Call) error {
 	proc := l.process
-	if proc.pool.o.Kind != Aggregate {
+	p := l.jobs[0].pool
+	if p.o.Kind != Aggregate {
 		return nil
 	}
 	if c.Begin || proc.object { // there is one lane
 		proc.object = true
 		return nil
 	}
-	proc.pool.mu.Lock()
-	defer proc.pool.mu.Unlock()
-	if proc.pool.lost == nil {
-		return fmt.Errorf("extern: %s has no object yet: the first call begins", proc.pool.o.Stage)
+	w := proc.workers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost == nil {
+		return fmt.Errorf("extern: %s has no object yet: the first call begins", p.o.Stage)
 	}
-	return proc.pool.lost
+	return w.lost
 }
 
 // packTime is how long a pack should take: long enough that nobody notices how a worker waits between two of them. Results go back before its end.
@@ -104,12 +158,9 @@ const packTime = 20 * time.Millisecond
 
 // exchange sends a pack and receives what comes of it. What was reported is complete even where there is an error.
 func (l *lane) exchange() error {
-	p := l.process.pool
-	p.packs.Add(1)
-	number := l.number.Add(1)
-	l.reported.Store(0)
 	k := &l.pack
-	k.begin(l, number)
+	k.pool().packs.Add(1)
+	k.begin(l.packNumber.Load())
 
 	if err := l.announce(); err != nil {
 		return err
@@ -152,7 +203,7 @@ func (l *lane) announce() error {
 		if l.known[number] {
 			continue
 		}
-		err := l.process.pool.spaces.with(number, func(s space) error {
+		err := l.process.workers.spaces.with(number, func(s space) error {
 			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.memory)), Bytes: uint64(len(s.memory))})
 			return l.conn.Send(wire.KindSegment, 0, payload, s.fd)
 		})
@@ -168,7 +219,8 @@ func (l *lane) announce() error {
 // have ended the process. So it is tried once more, alone and first in a new process, and has failed if that one dies too. The others are done again.
 func (l *lane) bury(cause error) {
 	proc := l.process
-	p := proc.pool
+	p := l.pack.of
+	q := &proc.workers.queue
 	if errors.Is(cause, wire.ErrProtocol) {
 		proc.kill()
 	}
@@ -210,49 +262,50 @@ func (l *lane) bury(cause error) {
 		i += first
 		switch {
 		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.single):
-			p.queue.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.pid, cause))
+			q.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.pid, cause))
 		case j.err != nil: // who reads a stream had enough
-			p.queue.complete(j, j.err)
+			q.complete(j, j.err)
 		case l.pack.began && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
 			// Only who has the object's state can go on.
-			p.queue.complete(j, l.verdict(j, limited))
-		case proc.all && guilty >= 0 && limited == nil && len(l.jobs) > 1:
+			q.complete(j, l.verdict(j, limited))
+		case l.pack.all && guilty >= 0 && limited == nil && len(l.jobs) > 1:
 			j.suspect = true
 			again = append(again, j)
 		case i != guilty:
 			again = append(again, j)
 		case j.ctx.Err() != nil:
-			p.queue.complete(j, j.ctx.Err())
+			q.complete(j, j.ctx.Err())
 		case limited == l && (limitedItem == i || l.pack.single):
-			p.queue.complete(j, l.verdict(j, limited))
+			q.complete(j, l.verdict(j, limited))
 		case limited != nil:
 			again = append(again, j)
 		case p.o.Kind != Aggregate && !(j.suspect && j.first) && l.pack.restore(i):
 			j.suspect = true
 			again = append(again, j)
 		default:
-			p.queue.complete(j, l.verdict(j, limited))
+			q.complete(j, l.verdict(j, limited))
 		}
 	}
 
 	l.pack.release()
-	p.queue.putBack(again)
+	q.putBack(again)
 }
 
 // verdict is why the sample has failed that the worker died under.
 func (l *lane) verdict(j *job, limited *lane) error {
-	p := l.process.pool
+	p := j.pool
+	w := l.process.workers
 	switch {
 	case j.ctx.Err() != nil:
 		return j.ctx.Err()
 	case limited == l:
 		return &LimitError{Stage: p.o.Stage, PID: l.process.pid, Limit: p.o.Limit, Stack: l.process.dump}
 	}
-	p.mu.Lock()
-	closed := p.closed
-	p.mu.Unlock()
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
 	if closed {
 		return ErrClosed
 	}
-	return l.process.failure(j.suspect)
+	return l.process.failure(p, j.suspect)
 }

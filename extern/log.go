@@ -17,7 +17,7 @@ func (proc *process) readLines(from *os.File, level, logger string) {
 	defer proc.readers.Done()
 	eachLine(from, func(line []byte) {
 		if logger == "stderr" {
-			proc.last.add(line)
+			proc.words.add(line)
 		}
 		proc.tell(Line{Level: level, Logger: logger, Message: strings.ToValidUTF8(string(line), "\uFFFD")})
 	})
@@ -27,16 +27,21 @@ func (proc *process) readLines(from *os.File, level, logger string) {
 func (proc *process) readLog(from *os.File) {
 	defer proc.readers.Done()
 	eachLine(from, func(line []byte) {
-		var record struct{ Level, Logger, Message string }
+		var record struct{ Stage, Level, Logger, Message string }
 		if json.Unmarshal(line, &record) == nil { // cut lines are none, and a worker that writes nonsense is told of no other way
-			proc.tell(Line{Level: record.Level, Logger: record.Logger, Message: record.Message})
+			if record.Logger == "stderr" {
+				proc.words.add([]byte(record.Message))
+			}
+			proc.tell(Line{Stage: record.Stage, Level: record.Level, Logger: record.Logger, Message: record.Message})
 		}
 	})
 }
 
 func (proc *process) tell(line Line) {
-	if log := proc.pool.o.Log; log != nil {
-		line.Stage = proc.pool.o.Stage
+	if log := proc.workers.log; log != nil {
+		if line.Stage == "" {
+			line.Stage = proc.workers.stage()
+		}
 		log(line)
 	}
 }

@@ -90,6 +90,8 @@ func fields(s sample.Schema) []field {
 type pack struct {
 	lane     *lane
 	jobs     []*job
+	of       *Pool  // whose calls they are; a job that has come back may be another pool's already
+	all      bool   // the worker works on all samples at once
 	ints     []byte // the words of the message
 	data     []byte // and what lies behind them
 	segments []uint64
@@ -127,12 +129,20 @@ type grant struct {
 
 func word(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
 
-func (k *pack) pool() *Pool { return k.lane.process.pool }
+func (k *pack) pool() *Pool { return k.of }
+
+// reset makes it a pack of the lane's jobs.
+func (k *pack) reset(l *lane) {
+	k.lane, k.jobs, k.of, k.began, k.seen, k.kept, k.all = l, l.jobs, l.jobs[0].pool, false, 0, k.kept[:0], false
+	k.single = k.jobs[0].yield != nil || k.pool().o.Kind == Collate
+	k.whole = nil
+}
 
 // begin writes the message.
-func (k *pack) begin(l *lane, number uint32) {
-	k.lane, k.jobs, k.began, k.seen, k.kept = l, l.jobs, false, 0, k.kept[:0]
-	k.single = k.jobs[0].yield != nil || k.pool().o.Kind == Collate
+func (k *pack) begin(number uint32) {
+	l := k.lane
+	has := l.knows[k.pool()]
+	k.all = has.all
 	k.ints, k.data, k.segments, k.borrowed, k.grants = k.ints[:0], k.data[:0], k.segments[:0], k.borrowed[:0], k.grants[:0]
 
 	p := k.pool()
@@ -143,7 +153,7 @@ func (k *pack) begin(l *lane, number uint32) {
 	}
 
 	flags := uint64(0)
-	if l.process.random {
+	if has.random {
 		flags |= withRandom
 	}
 	if p.o.Kind == Index || p.o.Kind == Iterate {
@@ -197,7 +207,7 @@ func (k *pack) begin(l *lane, number uint32) {
 	}
 	k.align(8)
 
-	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, 0} {
+	for i, v := range []uint64{uint64(items), flags, streamCredit, uint64(rooms), uint64(len(k.ints)), uint64(number), saved, uint64(p.number)} {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}
 }
@@ -290,14 +300,14 @@ func (k *pack) column(f, items int) (own bool) {
 func (k *pack) place(b []byte) (at uint64, shared bool) {
 	p := k.pool()
 	if len(b) > inlineMost {
-		if at, in := p.spaces.find(b); in != nil {
+		if at, in := p.workers.spaces.find(b); in != nil {
 			k.uses(in.number)
 			return at, true
 		}
 	}
 	if len(b) > copyMost {
 		c := p.heap.Take(len(b))
-		if at, in := p.spaces.find(c); in != nil {
+		if at, in := p.workers.spaces.find(c); in != nil {
 			copy(c, b)
 			k.borrowed = append(k.borrowed, c)
 			return at, false
@@ -313,7 +323,7 @@ func (k *pack) place(b []byte) (at uint64, shared bool) {
 // one sample at a time, before it says in its cell that this one is in work: the values in k.kept behind each other, at multiples of 64 bytes.
 func (k *pack) save(own bool) (at uint64) {
 	p := k.pool()
-	k.safe = !own || p.o.Copy || p.o.Threads || k.lane.process.all || p.o.Kind == Aggregate
+	k.safe = !own || p.o.Copy || p.o.Threads || k.all || p.o.Kind == Aggregate
 	if k.safe {
 		return 0
 	}
@@ -330,7 +340,7 @@ func (k *pack) save(own bool) (at uint64) {
 		p.heap.Give(l.saved)
 		l.saved = p.heap.Take(size)
 	}
-	if at, in := p.spaces.find(l.saved[:size]); in != nil {
+	if at, in := p.workers.spaces.find(l.saved[:size]); in != nil {
 		k.safe = true
 		return at
 	}
@@ -347,7 +357,7 @@ func (k *pack) restore(item int) bool {
 		if k.keeper(v) != item {
 			continue
 		}
-		if v.own != nil && !k.pool().o.Copy && !k.pool().o.Threads && !k.lane.process.all {
+		if v.own != nil && !k.pool().o.Copy && !k.pool().o.Threads && !k.all {
 			copy(v.own, k.lane.saved[at:][:v.size])
 		}
 		at += aligned(v.size)
@@ -378,7 +388,7 @@ func (k *pack) offer() (offered int) {
 	if k.jobs[0].yield != nil || p.o.Gives == nil {
 		return 0
 	}
-	if at, in := p.spaces.find(k.jobs[0].call.Whole); in != nil {
+	if at, in := p.workers.spaces.find(k.jobs[0].call.Whole); in != nil {
 		k.uses(in.number)
 		k.whole = k.jobs[0].call.Whole
 		k.offered(0, allArrays, at, k.jobs[0].call.Whole, false)
@@ -418,7 +428,7 @@ func (p *Pool) room(c *Call, f int) (r room, at uint64, in *space) {
 		if len(c.Room[f]) <= inlineMost {
 			return room{}, 0, nil
 		}
-		if at, in = p.spaces.find(c.Room[f]); in != nil {
+		if at, in = p.workers.spaces.find(c.Room[f]); in != nil {
 			return room{memory: c.Room[f]}, at, in
 		}
 	}
@@ -427,7 +437,7 @@ func (p *Pool) room(c *Call, f int) (r room, at uint64, in *space) {
 		return room{}, 0, nil
 	}
 	r = room{memory: p.heap.Take(n), own: true}
-	if at, in = p.spaces.find(r.memory); in == nil {
+	if at, in = p.workers.spaces.find(r.memory); in == nil {
 		return room{}, 0, nil // the heap is full, and this is Go's
 	}
 	return r, at, in
@@ -474,7 +484,7 @@ func (k *pack) grant(payload []byte) error {
 		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
 	}
 	memory := heap.Take(int(n))
-	at, in := k.pool().spaces.find(memory)
+	at, in := k.pool().workers.spaces.find(memory)
 	if in == nil {
 		return errors.New("extern: the heap has no room for a result")
 	}
@@ -514,7 +524,7 @@ func (k *pack) results(payload []byte) (last bool, err error) {
 		if r.last && i == r.n-1 {
 			k.release()
 		}
-		p.queue.complete(j, err)
+		p.workers.queue.complete(j, err)
 	}
 	return r.last, nil
 }
@@ -719,7 +729,7 @@ func (k *pack) stream(r *results) error {
 		j.call.Took = r.took(0)
 		k.lane.process.worked.Store(true)
 		k.release()
-		p.queue.complete(j, err)
+		p.workers.queue.complete(j, err)
 		return nil
 	}
 
@@ -768,7 +778,7 @@ func (k *pack) stream(r *results) error {
 	if r.last {
 		err := j.err
 		k.release()
-		p.queue.complete(j, err)
+		p.workers.queue.complete(j, err)
 		return nil
 	}
 

@@ -32,8 +32,8 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer heap.Close()
-			pool := &Pool{heap: heap}
-			pool.spaces.init(heap)
+			pool := &Pool{heap: heap, workers: &Workers{heap: heap}}
+			pool.workers.spaces.init(heap)
 			pool.o.In = sample.Schema{{Name: "x", Type: c.kind}}
 			data := make([]byte, size)
 			if c.inHeap {
@@ -47,8 +47,12 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 					value.Shape, value.Data = c.kind.Shape, data[:n]
 				}
 			}
-			l := &lane{process: &process{pool: pool}, jobs: []*job{{call: &Call{In: []Value{value}}}}}
-			l.pack.begin(l, 1)
+			l := &lane{
+				process: &process{workers: pool.workers}, knows: map[*Pool]*knowledge{pool: {}},
+				jobs: []*job{{pool: pool, call: &Call{In: []Value{value}}}},
+			}
+			l.pack.reset(l)
+			l.pack.begin(1)
 			defer l.pack.release()
 			if own := binary.LittleEndian.Uint64(l.pack.ints[8:])&ownShared != 0; own != c.own {
 				t.Errorf("results go back before the next sample: %v", own)

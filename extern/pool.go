@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,9 +36,10 @@ type Options struct {
 	Keys        string       // Index: what tells the samples' names by their numbers, like Function: called, or indexed. A sample's name is one more value, of text, behind its others, and in CallError.Key
 	Interpreter *Interpreter // nil: Default()
 	Heap        *Heap
-	Workers     int  // processes, or threads of the one process; less than 1: 1
-	Idle        bool // no process is started, so nothing is imported: the pool is only described
-	Threads     bool // threads of one process
+	Workers     int      // processes, or threads of the one process; less than 1: 1
+	On          *Workers // that other pools work on, too, with the same Interpreter, Heap, Log and Threads; nil: workers of its own
+	Idle        bool     // no process is started, so nothing is imported: the pool is only described
+	Threads     bool     // threads of one process
 
 	In         sample.Schema // fields that the function is given
 	Positional bool          // as arguments, and it returns a value, or a tuple of them; else a dict, and it returns one
@@ -140,27 +139,20 @@ type Stats struct {
 	PIDs     []int // of the processes that run now
 }
 
-// Pool is a function in several processes.
+// Pool is a function that workers call.
 type Pool struct {
 	given   Options // to Open
 	o       Options // with all that they leave open
 	heap    *Heap
 	pickle  []byte // in the heap; nil: the function is imported
 	keys    []byte // the same, of what Options.Keys names
-	spaces  spaces
-	queue   queue
-	starter starter
+	workers *Workers
+	number  int  // among the pools of its workers
+	own     bool // the workers are its own
+	line    line
 
 	calls, packs, bytesIn, bytesOut, restarts atomic.Int64
 	largest                                   []atomic.Int64 // by output: bytes of the largest result so far
-
-	mu      sync.Mutex // guards what is below
-	keepers []*keeper
-	lost    error // Aggregate: how the last process has ended
-	patient bool  // SetWorkers waits until all have started
-	barren  int   // processes in a row that have died before they worked on anything
-	closed  bool
-	done    sync.WaitGroup
 }
 
 // Open starts the processes of a pool, and does not wait for them.
@@ -203,14 +195,14 @@ func Open(o Options) (*Pool, error) {
 	}
 
 	o.Workers = max(1, o.Workers)
-	p := &Pool{given: given, o: o, heap: o.Heap, largest: make([]atomic.Int64, len(o.Gives))}
-	p.queue.init()
-	p.spaces.init(o.Heap)
+	p := &Pool{given: given, o: o, heap: o.Heap, workers: o.On, largest: make([]atomic.Int64, len(o.Gives))}
 	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
-	p.starter.open()
-
-	if !o.Idle {
-		p.SetWorkers(o.Workers)
+	if p.workers == nil {
+		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
+	}
+	p.workers.add(p)
+	if p.own && !o.Idle {
+		p.workers.Start()
 	}
 	return p, nil
 }
@@ -218,7 +210,7 @@ func Open(o Options) (*Pool, error) {
 // Another opens a pool of the same function, with one worker.
 func (p *Pool) Another() (*Pool, error) {
 	o := p.given
-	o.Workers = 1
+	o.Workers, o.On = 1, nil
 	return Open(o)
 }
 
@@ -277,18 +269,22 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 	}
 
 	j := jobs.Get().(*job)
-	j.call, j.yield, j.ctx = c, yield, ctx
-	p.queue.put(j)
+	j.pool, j.call, j.yield, j.ctx = p, c, yield, ctx
+	q := &p.workers.queue
+	if !p.o.Idle {
+		p.workers.Start()
+	}
+	q.put(j)
 
 	select {
 	case <-j.done:
 	case <-ctx.Done():
-		if p.queue.withdraw(j) {
+		if q.withdraw(j) {
 			// Nobody has seen it, or will.
 			j.forget()
 			return ctx.Err()
 		}
-		timer := time.AfterFunc(patience, func() { p.queue.running(j, (*process).kill) })
+		timer := time.AfterFunc(patience, func() { q.running(j, (*process).kill) })
 		<-j.done
 		timer.Stop()
 		return j.err // the timer may still look at j
@@ -339,145 +335,45 @@ func (p *Pool) rows(c *Call) int {
 }
 
 // Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is duplicated. An id that came before now stands for this memory.
-func (p *Pool) Segment(fd int, id uint32, memory []byte) error { return p.spaces.add(fd, id, memory) }
+func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
+	return p.workers.spaces.add(fd, id, memory)
+}
 
 // Forget takes back what Segment has said. The memory must be in no call's Room or Whole.
-func (p *Pool) Forget(id uint32) { p.spaces.drop(id) }
+func (p *Pool) Forget(id uint32) { p.workers.spaces.drop(id) }
 
-// SetWorkers changes the number of processes, or of threads. Those that are too many finish what they have.
+// SetWorkers changes the number of processes, or of threads, that the function may be called in.
+// Those that are too many finish what they have.
 func (p *Pool) SetWorkers(n int) {
 	n = max(1, n)
 	if p.o.Kind == Aggregate || p.o.Kind == Iterate {
 		n = 1
 	}
-	p.mu.Lock()
-	p.employ(n)
-	keepers, patient := slices.Clone(p.keepers), p.patient
-	p.mu.Unlock()
-	if patient {
-		for _, k := range keepers {
-			<-k.ready
-		}
-	}
+	p.workers.set(p, n)
 }
 
-// Await has SetWorkers wait from now on until all workers have started: for who measures what they do then.
-func (p *Pool) Await() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.patient = true
-}
-
-// employ is SetWorkers. The caller holds mu.
-func (p *Pool) employ(n int) {
-	if p.closed {
-		return
-	}
-	if p.o.Threads {
-		if len(p.keepers) == 1 && p.keepers[0].lanes == n {
-			return
-		}
-		p.retire(0)
-		p.engage(n)
-		return
-	}
-	p.retire(n)
-	for len(p.keepers) < n {
-		p.engage(1)
-	}
-}
-
-// engage adds a process. The caller holds mu.
-func (p *Pool) engage(lanes int) {
-	k := &keeper{pool: p, lanes: lanes, stop: make(chan struct{}), ready: make(chan struct{})}
-	p.keepers = append(p.keepers, k)
-	p.queue.width(p.width())
-	p.done.Add(1)
-	go k.keep()
-}
-
-// retire lets processes go, but for the first n. The caller holds mu.
-func (p *Pool) retire(n int) {
-	for len(p.keepers) > n {
-		last := len(p.keepers) - 1
-		k := p.keepers[last]
-		p.keepers = p.keepers[:last]
-		close(k.stop)
-		p.queue.update(func() { k.retired = true })
-	}
-	p.queue.width(p.width())
-}
-
-// width is how many packs are in work at once. The caller holds mu.
-func (p *Pool) width() (n int) {
-	for _, k := range p.keepers {
-		n += k.lanes
-	}
-	return max(1, n)
-}
+// Await has SetWorkers wait from now on until all workers have started: for who measures what they
+// do then.
+func (p *Pool) Await() { p.workers.await() }
 
 // Stage is the name that it was opened with.
 func (p *Pool) Stage() string { return p.o.Stage }
 
 // Stats returns the counts.
 func (p *Pool) Stats() Stats {
-	s := Stats{Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.bytesIn.Load(), BytesOut: p.bytesOut.Load(), Restarts: p.restarts.Load()}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, k := range p.keepers {
-		if proc := k.process.Load(); proc != nil {
-			s.PIDs = append(s.PIDs, proc.pid)
-		}
+	return Stats{
+		Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.bytesIn.Load(), BytesOut: p.bytesOut.Load(), Restarts: p.restarts.Load(),
+		PIDs: p.workers.pidsFor(p),
 	}
-	return s
 }
 
-// Close lets the workers end: each finishes the sample that it has, has its close() called, and is killed if that takes long. Calls that wait fail with [ErrClosed].
-// It may be called again, and returns when all processes are gone.
+// Close ends what waits to be called: it fails with [ErrClosed]. Workers of the pool's own end, too: each finishes the sample
+// that it has, has its close() called, and is killed if that takes long. It may be called again, and returns when
+// all processes of the pool's own are gone.
 func (p *Pool) Close() error {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		p.done.Wait()
-		return nil
+	if p.own {
+		return p.workers.Close()
 	}
-	p.closed = true
-	p.retire(0)
-	p.mu.Unlock()
-	p.queue.fail(ErrClosed)
-	p.done.Wait()
-	p.starter.close()
-	p.spaces.close()
-	p.heap.Give(p.pickle)
-	p.heap.Give(p.keys)
+	p.workers.queue.refuse(p, ErrClosed)
 	return nil
 }
-
-// fail ends all calls, now and later.
-func (p *Pool) fail(err error) { p.queue.fail(err) }
-
-// starter starts processes from one thread that lives as long as the pool: the kernel ends a child when the thread that has started it ends (PR_SET_PDEATHSIG).
-type starter struct{ work chan func() }
-
-func (s *starter) open() {
-	s.work = make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		for f := range s.work {
-			f()
-		}
-	}()
-}
-
-func (s *starter) do(f func() error) (err error) {
-	done := make(chan struct{})
-	s.work <- func() {
-		defer close(done)
-		err = f()
-	}
-	<-done
-	return err
-}
-
-func (s *starter) close() { close(s.work) }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,8 @@ import (
 
 // keeper has one process run, and another one when that has died.
 type keeper struct {
-	pool    *Pool
+	workers *Workers
+	index   int // among the processes
 	lanes   int
 	stop    chan struct{} // closed when the keeper is to end
 	retired bool          // the same, for who holds the queue's lock
@@ -40,26 +42,26 @@ const (
 )
 
 func (k *keeper) keep() {
-	p := k.pool
-	defer p.done.Done()
+	w := k.workers
+	defer w.done.Done()
 	defer k.begun()
-	defer func() { p.queue.update(func() { p.queue.spoil(k) }) }()
+	defer func() { w.queue.update(func() { w.queue.spoil(k) }) }()
 
 	for {
-		p.queue.update(func() { p.queue.freshen(k) })
+		w.queue.update(func() { w.queue.freshen(k) })
 		select {
 		case starts <- struct{}{}:
 		case <-k.stop:
 			return
 		}
 
-		proc, err := p.startPatiently(k)
+		proc, err := w.startPatiently(k)
 		if err != nil {
 			<-starts
-			if p.ended(k) {
+			if w.ended(k) {
 				return
 			}
-			p.fail(&StartError{Stage: p.o.Stage, Cause: err})
+			w.queue.fail(&StartError{Stage: w.stage(), Cause: err})
 			return
 		}
 
@@ -67,15 +69,16 @@ func (k *keeper) keep() {
 		proc.run()
 		k.process.Store(nil)
 		proc.close()
-		if p.ended(k) {
+		if w.ended(k) {
 			return
 		}
 
-		p.mu.Lock()
-		p.lost = &LostError{Stage: p.o.Stage, Ending: proc.ending(), Last: proc.last.String()}
-		p.mu.Unlock()
+		p := proc.lastPool()
+		w.mu.Lock()
+		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.ending(), Last: proc.words.String()}
+		w.mu.Unlock()
 
-		wait := p.died(proc)
+		wait := w.died(proc, p)
 		p.restarts.Add(1)
 		select {
 		case <-k.stop:
@@ -86,7 +89,7 @@ func (k *keeper) keep() {
 }
 
 // startPatiently starts a process, and waits a while where the machine lacks what that takes.
-func (p *Pool) startPatiently(k *keeper) (proc *process, err error) {
+func (w *Workers) startPatiently(k *keeper) (proc *process, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
@@ -97,7 +100,7 @@ func (p *Pool) startPatiently(k *keeper) (proc *process, err error) {
 		}
 	}()
 	err = machine.Patiently(ctx, func() error {
-		proc, err = p.start(k)
+		proc, err = w.start(k)
 		return err
 	})
 	return proc, err
@@ -105,25 +108,25 @@ func (p *Pool) startPatiently(k *keeper) (proc *process, err error) {
 
 func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
 
-func (p *Pool) ended(k *keeper) bool {
-	p.queue.mu.Lock()
-	defer p.queue.mu.Unlock()
-	return k.retired || p.queue.err != nil
+func (w *Workers) ended(k *keeper) bool {
+	w.queue.mu.Lock()
+	defer w.queue.mu.Unlock()
+	return k.retired || w.queue.err != nil
 }
 
 // died counts processes that were of no use, and tells how long to wait before the next. A run must not go on starting processes that cannot work.
-func (p *Pool) died(proc *process) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (w *Workers) died(proc *process, p *Pool) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if proc.worked.Load() {
-		p.barren = 0
+		w.barren = 0
 		return 0
 	}
-	p.barren++
-	if p.barren >= mostBarren {
-		p.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", p.barren, proc.ending()), Last: proc.last.String()})
+	w.barren++
+	if w.barren >= mostBarren {
+		w.queue.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.ending()), Last: proc.words.String()})
 	}
-	return backOff << p.barren
+	return backOff << w.barren
 }
 
 // starts has an entry for each process that is on its way to its first sample. So many at once as there are cores are soonest ready: if more start together, all are late.
@@ -134,7 +137,7 @@ const startTime = time.Second
 
 // process is one worker process. It has a lane for each of its threads.
 type process struct {
-	pool    *Pool
+	workers *Workers
 	keeper  *keeper
 	cmd     *exec.Cmd
 	pid     int
@@ -142,16 +145,15 @@ type process struct {
 	stack   *os.File // where Python writes the stacks of its threads
 	pipes   []*os.File
 	readers sync.WaitGroup
-	last    lines
+	words   lines // the end of what it has written to standard error
 	oom     int64 // processes that the kernel had ended for lack of memory before this one started
 
-	ready   chan struct{} // closed when lanes may work
-	exited  chan struct{} // closed when the process is gone, and all it has said was read
-	gone    bool          // the same, for who holds the queue's lock
-	worked  atomic.Bool   // it came as far as a sample
-	random  bool          // the function wants random numbers; set before ready
-	all     bool          // it works on all samples of a pack at once; set before ready
-	object  bool          // Aggregate: it has the object that calls are for; the lane's
+	ready   chan struct{}        // closed when lanes may work
+	exited  chan struct{}        // closed when the process is gone, and all it has said was read
+	gone    bool                 // the same, for who holds the queue's lock
+	worked  atomic.Bool          // it came as far as a sample
+	last    atomic.Pointer[Pool] // whose function it was given last; nil: none
+	object  bool                 // Aggregate: it has the object that calls are for; the lane's
 	killing sync.Once
 	exit    syscall.WaitStatus // after exited
 	dump    string             // after exited
@@ -163,11 +165,30 @@ type process struct {
 	mu      sync.Mutex
 	limited *lane // whose call has taken too long
 	item    int   // and which of its pack
+
+	installing sync.Mutex // guards what is below, and is held while the worker loads a function
+	has        map[*Pool]installed
+	watchers   sync.WaitGroup
+}
+
+// installed is what a worker says of a function that it has loaded.
+type installed struct {
+	random bool  // it wants random numbers
+	all    bool  // it works on all samples of a pack at once
+	err    error // it cannot be loaded
+}
+
+// lastPool is the one whose function the process was given last, or else the first that it would have been given.
+func (proc *process) lastPool() *Pool {
+	if p := proc.last.Load(); p != nil {
+		return p
+	}
+	return proc.workers.pool(0)
 }
 
 // start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4 where it writes its stacks, 5 its log, and from 6 on its lanes.
-func (p *Pool) start(k *keeper) (*process, error) {
-	proc := &process{pool: p, keeper: k, ready: make(chan struct{}), exited: make(chan struct{})}
+func (w *Workers) start(k *keeper) (*process, error) {
+	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
 	proc.oom, _ = machine.MemoryKills()
 
 	var theirs []*os.File // ends that only the child keeps
@@ -187,21 +208,21 @@ func (p *Pool) start(k *keeper) (*process, error) {
 		return fail(err)
 	}
 
-	python := p.o.Interpreter
+	python := w.python
 	proc.cmd = exec.Command(python.Executable, python.command(k.lanes)...)
 	proc.cmd.Dir = python.Directory
 	proc.cmd.Env = python.environment()
 	proc.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 
 	for range 3 {
-		r, w, err := os.Pipe()
+		r, end, err := os.Pipe()
 		if err != nil {
 			return fail(fmt.Errorf("extern: pipe: %w", err))
 		}
-		proc.pipes, theirs = append(proc.pipes, r), append(theirs, w)
+		proc.pipes, theirs = append(proc.pipes, r), append(theirs, end)
 	}
 	proc.cmd.Stdout, proc.cmd.Stderr = theirs[0], theirs[1]
-	proc.cmd.ExtraFiles = []*os.File{p.heap.file, proc.stack, theirs[2]}
+	proc.cmd.ExtraFiles = []*os.File{w.heap.file, proc.stack, theirs[2]}
 
 	for range k.lanes {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -218,7 +239,7 @@ func (p *Pool) start(k *keeper) (*process, error) {
 		proc.lanes = append(proc.lanes, newLane(proc, k, conn))
 	}
 
-	if err := p.starter.do(proc.cmd.Start); err != nil {
+	if err := w.starter.do(proc.cmd.Start); err != nil {
 		return fail(fmt.Errorf("extern: %s: %w", python.Executable, err))
 	}
 	proc.pid = proc.cmd.Process.Pid
@@ -226,8 +247,9 @@ func (p *Pool) start(k *keeper) (*process, error) {
 	return proc, nil
 }
 
-// setup is the first message to a worker.
+// setup tells a worker of a function. The first one is the first message of all.
 type setup struct {
+	Number     int      `json:"number"` // that packs name it by
 	Stage      string   `json:"stage"`
 	Function   string   `json:"function"`
 	Kind       Kind     `json:"kind"`
@@ -256,10 +278,9 @@ type field struct {
 	Shape []int  `json:"shape,omitempty"`
 }
 
-func (proc *process) setup() ([]byte, error) {
-	p := proc.pool
+func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
-	s := setup{Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
+	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
 		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: packCalls}
 
 	for _, pickle := range []struct {
@@ -289,18 +310,14 @@ func (proc *process) setup() ([]byte, error) {
 
 // run has the process work until it has ended.
 func (proc *process) run() {
-	p := proc.pool
+	w := proc.workers
 	proc.readers.Add(len(proc.pipes))
 	go proc.readLines(proc.pipes[0], "INFO", "stdout")
 	go proc.readLines(proc.pipes[1], "WARNING", "stderr")
 	go proc.readLog(proc.pipes[2])
 	go proc.wait()
 
-	var watch sync.WaitGroup
-	defer watch.Wait() // it looks at memory that is unmapped some time after this
-	if p.o.Limit > 0 {
-		watch.Go(func() { proc.watch(p.o.Limit) })
-	}
+	defer proc.watchers.Wait() // they look at memory that is unmapped some time after this
 
 	// Another process may start when this one is ready, has ended, or takes too long.
 	go func() {
@@ -328,9 +345,9 @@ func (proc *process) run() {
 			proc.kill()
 		}
 
-		p.mu.Lock()
-		closed := p.closed
-		p.mu.Unlock()
+		w.mu.Lock()
+		closed := w.closed
+		w.mu.Unlock()
 		if closed {
 			select {
 			case <-proc.exited:
@@ -366,25 +383,58 @@ func (proc *process) run() {
 	<-stopped
 }
 
-// begin sets the worker up and waits until it is ready; false: it will not be.
+// begin has the worker load the functions that there are, and waits until it has; false: it will not.
 func (proc *process) begin() bool {
-	p := proc.pool
-	first := proc.lanes[0].conn
+	w := proc.workers
+	w.mu.Lock()
+	pools := slices.Clone(w.pools)
+	w.mu.Unlock()
+	for _, p := range pools {
+		_, err := proc.install(proc.lanes[0], p)
+		refused := (*StartError)(nil)
+		switch {
+		case errors.As(err, &refused) && len(pools) == 1:
+			proc.kill()
+			<-proc.exited
+			refused.Last = proc.words.String() // all of it
+			w.queue.fail(refused)
+			return false
+		case refused != nil:
+			w.queue.refuse(p, err)
+		case err != nil:
+			return false // it has died, which is told by died
+		}
+	}
+	for _, l := range proc.lanes {
+		for p, has := range proc.has {
+			l.knows[p] = &knowledge{installed: has, pace: 1}
+		}
+	}
+	return true
+}
 
-	message, err := proc.setup()
+// install has the worker load a function, unless it has. A [StartError] says that it cannot.
+func (proc *process) install(l *lane, p *Pool) (installed, error) {
+	proc.installing.Lock()
+	defer proc.installing.Unlock()
+	if has, ok := proc.has[p]; ok {
+		return has, has.err
+	}
+	proc.last.Store(p)
+
+	message, err := proc.setup(p)
 	if err != nil {
-		p.fail(&StartError{Stage: p.o.Stage, Cause: err})
-		return false
+		return installed{}, &StartError{Stage: p.o.Stage, Cause: err}
 	}
-
-	if first.Send(wire.KindSetup, 0, message) != nil {
-		return false // it has died, which is told by died
+	if err := l.conn.Send(wire.KindSetup, 0, message); err != nil {
+		return installed{}, err
 	}
-	f, err := first.Receive()
+	f, err := l.conn.Receive()
 	if err != nil {
-		return false
+		return installed{}, err
 	}
 
+	var has installed
 	switch f.Kind {
 	case wire.KindReady:
 		var r struct {
@@ -392,20 +442,23 @@ func (proc *process) begin() bool {
 			Concurrent bool `json:"concurrent"`
 		}
 		if err := json.Unmarshal(f.Payload, &r); err != nil {
-			return false
+			return has, fmt.Errorf("%w: READY: %w", wire.ErrProtocol, err)
 		}
-		proc.random, proc.all = r.Random, r.Concurrent
-		return true
+		has.random, has.all = r.Random, r.Concurrent
+		if p.o.Limit > 0 {
+			proc.watchers.Go(func() { proc.watch(p) })
+		}
 	case wire.KindError:
 		cause := &CallError{}
 		if err := json.Unmarshal(f.Payload, cause); err != nil {
-			return false
+			return has, fmt.Errorf("%w: ERROR: %w", wire.ErrProtocol, err)
 		}
-		proc.kill()
-		<-proc.exited
-		p.fail(&StartError{Stage: p.o.Stage, Cause: cause, Last: proc.last.String()})
+		has.err = &StartError{Stage: p.o.Stage, Cause: cause, Last: proc.words.String()}
+	default:
+		return has, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
 	}
-	return false
+	proc.has[p] = has
+	return has, has.err
 }
 
 // wait notices the end of the process, and of what it has started.
@@ -424,9 +477,10 @@ func (proc *process) wait() {
 	for _, l := range proc.lanes {
 		l.conn.Shutdown() // a forked process may hold the other end; what was sent can still be read
 	}
-	proc.pool.queue.update(func() {
+	q := &proc.workers.queue
+	q.update(func() {
 		proc.gone = true
-		proc.pool.queue.freshen(proc.keeper)
+		q.freshen(proc.keeper)
 	})
 	close(proc.exited)
 }
@@ -435,8 +489,9 @@ func (proc *process) kill() {
 	proc.killing.Do(func() { proc.cmd.Process.Kill() })
 }
 
-// watch ends the process when a call takes too long.
-func (proc *process) watch(limit time.Duration) {
+// watch ends the process when a call of a pool takes too long.
+func (proc *process) watch(p *Pool) {
+	limit := p.o.Limit
 	ticker := time.NewTicker(min(max(limit/8, 5*time.Millisecond), time.Second))
 	defer ticker.Stop()
 	for {
@@ -447,7 +502,7 @@ func (proc *process) watch(limit time.Duration) {
 		}
 		now := monotonic()
 		for _, l := range proc.lanes {
-			if item, began, ok := l.inWork(); ok && now-began > limit {
+			if item, began, ok := l.inWork(); ok && now-began > limit && l.function.Load() == p {
 				proc.expire(l, item)
 				return
 			}
@@ -512,8 +567,8 @@ func (proc *process) ending() string {
 }
 
 // failure is what a sample is told that the process has died under.
-func (proc *process) failure(again bool) error {
-	e := &WorkerError{Stage: proc.pool.o.Stage, PID: proc.pid, Again: again, Last: proc.last.String(), Stack: proc.dump}
+func (proc *process) failure(p *Pool, again bool) error {
+	e := &WorkerError{Stage: p.o.Stage, PID: proc.pid, Again: again, Last: proc.words.String(), Stack: proc.dump}
 	if !proc.exit.Signaled() {
 		e.Exit = proc.exit.ExitStatus()
 		return e
@@ -539,8 +594,8 @@ func (proc *process) close() {
 	for _, l := range proc.lanes {
 		l.conn.Close()
 		l.conn.CloseDescriptors()
-		proc.pool.heap.Give(l.cell)
-		proc.pool.heap.Give(l.saved)
+		proc.workers.heap.Give(l.cell)
+		proc.workers.heap.Give(l.saved)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 // job is a call in the pool.
 type job struct {
+	pool    *Pool
+	number  uint64 // counts all that came to the queue
 	call    *Call
 	yield   func([]Value) error // of a stream
 	ctx     context.Context
@@ -38,16 +40,34 @@ func (j *job) forget() {
 
 // queue is where calls wait for workers, the oldest first.
 type queue struct {
-	mu      sync.Mutex
-	some    sync.Cond // that something waits, or that somebody who looks must go
-	waiting []*job    // from head on
-	head    int
-	lanes   int // that the waiting are divided among
-	err     error
+	mu     sync.Mutex
+	some   sync.Cond // that something waits, or that somebody who looks must go
+	lines  []*line   // by pool
+	last   uint64    // number of the job that came last
+	uneven bool      // some lanes do not call all functions
+	err    error
 
 	suspects []*job // that wait for a process which has done nothing else
 	trials   int    // of them, how many are in work
 	fresh    int    // keepers whose process has done nothing but suspects, or is still to come
+}
+
+// line is where the calls of one pool wait. The queue's lock guards it.
+type line struct {
+	waiting []*job // from head on
+	head    int
+	wanted  int // how many workers; guarded by theirs
+	first   int // lanes that call the function, up to end
+	end     int
+	err     error // why no more is called; nil: the queue's
+}
+
+// why is the reason why nothing is called any more; nil: there is none.
+func (q *queue) why(l *line) error {
+	if q.err != nil {
+		return q.err
+	}
+	return l.err
 }
 
 const (
@@ -57,30 +77,33 @@ const (
 
 func (q *queue) init() {
 	q.some.L = &q.mu
-	q.lanes = 1
-}
-
-func (q *queue) width(n int) {
-	q.mu.Lock()
-	q.lanes = n
-	q.mu.Unlock()
 }
 
 func (q *queue) put(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.err != nil {
-		j.finish(q.err)
+	l := &j.pool.line
+	if err := q.why(l); err != nil {
+		j.finish(err)
 		return
 	}
 	j.place = waiting
-	q.waiting = append(q.waiting, j)
+	q.last++
+	j.number = q.last
+	q.append(l, j)
 	q.wake()
+}
+
+func (q *queue) append(l *line, jobs ...*job) {
+	if !slices.Contains(q.lines, l) {
+		q.lines = append(q.lines, l)
+	}
+	l.waiting = append(l.waiting, jobs...)
 }
 
 // wake has somebody look at what waits. A lane beside a trial looks and must leave it, so then all do.
 func (q *queue) wake() {
-	if q.trials > 0 || len(q.suspects) > 0 {
+	if q.trials > 0 || len(q.suspects) > 0 || q.uneven {
 		q.some.Broadcast()
 	} else {
 		q.some.Signal()
@@ -108,11 +131,15 @@ func (q *queue) spoil(k *keeper) {
 func (q *queue) putBack(again []*job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if len(again) == 0 {
+		return
+	}
+	l := &again[0].pool.line // they were one pack
 	var kept, suspects []*job
 	for _, j := range again {
 		q.endTrial(j)
-		if q.err != nil {
-			j.finish(q.err) // after which it may stand for another call already
+		if why := q.why(l); why != nil {
+			j.finish(why) // after which it may stand for another call already
 		} else if err := j.ctx.Err(); err != nil {
 			j.finish(err)
 		} else if j.place = waiting; j.suspect {
@@ -122,8 +149,8 @@ func (q *queue) putBack(again []*job) {
 		}
 	}
 	q.suspects = append(suspects, q.suspects...)
-	q.waiting = append(kept, q.waiting[q.head:]...)
-	q.head = 0
+	l.waiting = append(kept, l.waiting[l.head:]...)
+	l.head = 0
 	q.some.Broadcast()
 }
 
@@ -131,10 +158,11 @@ func (q *queue) putBack(again []*job) {
 func (q *queue) withdraw(j *job) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for i := q.head; i < len(q.waiting); i++ {
-		if q.waiting[i] == j {
-			copy(q.waiting[i:], q.waiting[i+1:])
-			q.waiting = q.waiting[:len(q.waiting)-1]
+	l := &j.pool.line
+	for i := l.head; i < len(l.waiting); i++ {
+		if l.waiting[i] == j {
+			copy(l.waiting[i:], l.waiting[i+1:])
+			l.waiting = l.waiting[:len(l.waiting)-1]
 			return true
 		}
 	}
@@ -163,16 +191,19 @@ func (q *queue) update(f func()) {
 	q.some.Broadcast()
 }
 
-// take waits for jobs and appends a fair share of them to into, at most so many as are worth a pack. It returns none when leave says so; leave is called under the lock.
+// take waits for jobs of a pool whose function the lane calls, the one that has waited longest, and appends a fair share of them to into, at most so many as are
+// worth a pack. It returns none when the lane has to go.
 //
 // Suspects go to a process that has done nothing else, one at a time and with nothing beside them. Where there is none and none is to come, the process that asks makes room for one.
-func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*job {
+func (q *queue) take(into []*job, lane *lane) []*job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
+	p := lane.process
 	k := p.keeper
+	var l *line
 	for {
-		if leave() || p.renewed || q.err != nil {
+		if p.gone || k.retired || p.renewed || q.err != nil {
 			return into
 		}
 		if p.trial == nil {
@@ -185,7 +216,7 @@ func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*jo
 				q.some.Broadcast()
 				return into
 			}
-			if q.head < len(q.waiting) {
+			if l = q.oldest(lane.number()); l != nil {
 				break
 			}
 		}
@@ -195,32 +226,49 @@ func (q *queue) take(into []*job, p *process, most int, leave func() bool) []*jo
 	q.spoil(k)
 	p.begun = true
 
-	n := len(q.waiting) - q.head
-	n = min((n+q.lanes-1)/q.lanes, most, packCalls)
+	n := len(l.waiting) - l.head
+	lanes := l.end - l.first
+	n = min((n+lanes-1)/lanes, lane.most(l.waiting[l.head].pool), packCalls)
 	bytes := 0
 	for len(into) < n {
-		j := q.waiting[q.head]
+		j := l.waiting[l.head]
 		alone := j.yield != nil || j.call.Flush || j.call.State != nil || j.call.Rows > 0
 		if len(into) > 0 && (alone || bytes > packBytes) {
 			break
 		}
 
-		q.waiting[q.head] = nil
-		q.head++
+		l.waiting[l.head] = nil
+		l.head++
 		j.place, j.process = running, p
 		into = append(into, j)
-		bytes += j.small(p.pool.heap)
+		bytes += j.small()
 		if alone {
 			break
 		}
 	}
 
-	if q.head == len(q.waiting) {
-		q.waiting, q.head = q.waiting[:0], 0
-	} else {
+	if l.head == len(l.waiting) {
+		l.waiting, l.head = l.waiting[:0], 0
+	}
+	if q.waits() {
 		q.wake() // there is something for another one
 	}
 	return into
+}
+
+// oldest is the line whose first job has waited longest, of those that a lane calls the functions of. The caller holds mu.
+func (q *queue) oldest(lane int) (oldest *line) {
+	for _, l := range q.lines {
+		if l.head < len(l.waiting) && l.first <= lane && lane < l.end && (oldest == nil || l.waiting[l.head].number < oldest.waiting[oldest.head].number) {
+			oldest = l
+		}
+	}
+	return oldest
+}
+
+// waits tells whether anything waits. The caller holds mu.
+func (q *queue) waits() bool {
+	return slices.ContainsFunc(q.lines, func(l *line) bool { return l.head < len(l.waiting) })
 }
 
 // try begins with a suspect. The caller holds mu.
@@ -244,7 +292,8 @@ func (q *queue) endTrial(j *job) {
 }
 
 // small is the number of bytes that travel with the message.
-func (j *job) small(h *Heap) (n int) {
+func (j *job) small() (n int) {
+	h := j.pool.heap
 	for i := range j.call.In {
 		v := &j.call.In[i]
 		n += len(v.Text)
@@ -262,11 +311,39 @@ func (q *queue) fail(err error) {
 	if q.err == nil {
 		q.err = err
 	}
-	for _, j := range append(q.waiting[q.head:], q.suspects...) {
+	for _, l := range q.lines {
+		q.empty(l, q.err)
+	}
+	for _, j := range q.suspects {
 		j.finish(q.err)
 	}
-	q.waiting, q.suspects, q.head = nil, nil, 0
+	q.suspects = nil
 	q.some.Broadcast()
+}
+
+// refuse ends what waits of one pool, and all of it that comes.
+func (q *queue) refuse(p *Pool, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p.line.err == nil {
+		p.line.err = err
+	}
+	q.empty(&p.line, p.line.err)
+	q.suspects = slices.DeleteFunc(q.suspects, func(j *job) bool {
+		if j.pool != p {
+			return false
+		}
+		j.finish(p.line.err) // after which it may stand for another call already
+		return true
+	})
+	q.some.Broadcast()
+}
+
+func (q *queue) empty(l *line, err error) {
+	for _, j := range l.waiting[l.head:] {
+		j.finish(err)
+	}
+	l.waiting, l.head = nil, 0
 }
 
 // complete ends a job that a worker had.

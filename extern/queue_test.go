@@ -13,9 +13,9 @@ func TestFinishedJobsAreNotPutBack(t *testing.T) {
 		for range 2000 {
 			q := queue{err: err}
 			q.init()
-			again := make([]*job, 8)
+			again, pool := make([]*job, 8), new(Pool)
 			for i := range again {
-				j := &job{done: make(chan struct{}, 1), ctx: over, place: running}
+				j := &job{pool: pool, done: make(chan struct{}, 1), ctx: over, place: running}
 				again[i] = j
 				go func() {
 					<-j.done
@@ -23,7 +23,7 @@ func TestFinishedJobsAreNotPutBack(t *testing.T) {
 				}()
 			}
 			q.putBack(again)
-			if n := len(q.waiting); n != 0 {
+			if n := len(pool.line.waiting); n != 0 {
 				t.Fatalf("%s: %d jobs wait", name, n)
 			}
 		}

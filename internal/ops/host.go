@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +25,9 @@ type Host struct {
 	Calls   []*Function
 
 	mu     sync.Mutex
-	pools  []*extern.Pool // guarded by mu
-	closed bool           // guarded by mu
+	pools  []*extern.Pool           // guarded by mu
+	shared map[bool]*extern.Workers // guarded by mu: processes, and the threads of one, for steps that share them
+	closed bool                     // guarded by mu
 }
 
 // NewHost makes one without workers.
@@ -53,6 +55,7 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, p.Where == "thread"
 	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
 	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
+	o.On = h.share(p, o)
 	pool, err := extern.Open(o)
 	if err != nil {
 		return nil, 0, fmt.Errorf("headrace: %s: %w", name, err)
@@ -61,6 +64,41 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	defer h.mu.Unlock()
 	h.pools = append(h.pools, pool)
 	return pool, workers, nil
+}
+
+// share are the workers that a step has together with others; nil: it has some of its own. A stream
+// keeps its worker for as long as somebody reads it, who may wait for the same workers.
+func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
+	switch o.Kind {
+	case extern.FlatMap, extern.Aggregate, extern.Iterate:
+		return nil
+	}
+	// Threads share generators that are seeded for each sample. A number of processes is
+	// that of objects of the function's own, too.
+	if o.Threads && len(o.Seed) > 0 || !o.Threads && p.Workers != nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shared[o.Threads] == nil {
+		if h.shared == nil {
+			h.shared = map[bool]*extern.Workers{}
+		}
+		h.shared[o.Threads] = extern.NewWorkers(h.python, h.Heap, o.Threads, h.log)
+	}
+	return h.shared[o.Threads]
+}
+
+// Start starts the workers that steps share, all of which are open now.
+func (h *Host) Start() {
+	if h == nil || h.idle {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, w := range h.shared {
+		w.Start()
+	}
 }
 
 // another opens a pool of the same function, with one worker.
@@ -133,6 +171,12 @@ func (h *Host) Close() error {
 	var errs []error
 	for _, p := range h.All() {
 		errs = append(errs, p.Close())
+	}
+	h.mu.Lock()
+	shared := slices.Collect(maps.Values(h.shared))
+	h.mu.Unlock()
+	for _, w := range shared {
+		errs = append(errs, w.Close())
 	}
 	return errors.Join(append(errs, h.Heap.Close())...)
 }

@@ -24,6 +24,7 @@ class Callee:
         """`load` gives the function, or the object or class; `keys`, if not None, what tells names of samples."""
         self.setup = setup
         self.kind: str = setup["kind"]
+        self.stage: str = setup["stage"]
         self.collate = self.kind == "collate"
         self.seeds = seeders(setup["seed"])
         self.object = load()

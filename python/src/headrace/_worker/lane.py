@@ -1,9 +1,10 @@
-"""One thread's work: packs of samples in, results out. Where packs come from and results go is somebody else's business."""
+"""One thread's work for one function: packs of samples in, results out. Where packs come from and results go is somebody else's business."""
 
 from __future__ import annotations
 
 from time import monotonic_ns
 
+from . import log
 from .calls import runner
 from .frames import AS_FLUSH, PACK_HEAD, WITH_INDEX, WITH_RANDOM, WITH_STATE
 from .reader import Reader
@@ -38,18 +39,19 @@ if TYPE_CHECKING:
 
 
 class Lane:
-    """What one thread works with.
+    """What one thread works with, for one function.
 
     Attributes:
         spaces: memory by number, which samples lie in and results may be written into.
     """
 
-    def __init__(self, callee: Callee, engine: Engine, heap: Any, cell: int) -> None:
-        """`cell` is where in the heap the engine reads what is in work."""
+    def __init__(self, callee: Callee, engine: Engine, spaces: dict[int, Any], cell: memoryview) -> None:
+        """`cell` is where the engine reads what is in work."""
         self.engine = engine
+        self.stage = callee.stage
         self.whole = callee.collate  # the samples of a pack are given to the function together
-        self.spaces: dict[int, Any] = {1: heap}
-        self.cell = memoryview(heap)[cell : cell + 16].cast("Q")
+        self.spaces = spaces
+        self.cell = cell
         self.tag = 0
         self.reader = Reader(callee.setup, self.spaces)
         self.writer = Writer(callee.setup, self.spaces, engine)
@@ -88,7 +90,8 @@ class Lane:
         self.tag = number << 32
         self.engine.begin(credit)
         self.writer.begin(offered, self.reader.keep)
-        self.run(Task(items, flags, random, index, state, columns))
+        with log.speaking_for(self.stage):
+            self.run(Task(items, flags, random, index, state, columns))
 
     def save(self, item: int) -> None:
         """Copy what the function is about to be given and may change, so that it can be given it again should this process die."""

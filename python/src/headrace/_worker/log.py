@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
+import threading
 import warnings
 
 TYPE_CHECKING = False
@@ -13,6 +15,32 @@ if TYPE_CHECKING:
 
 LEVEL = "HEADRACE_WORKER_LOG_LEVEL"  # what the trainer wants to see at least: a number, or a name of logging's
 _MOST = 32 << 10  # characters of a message
+
+
+_speaker = threading.local()  # .stage: whose function this thread calls
+
+
+class speaking_for:
+    """What this thread prints and logs meanwhile is of that stage."""
+
+    __slots__ = ("before", "stage")
+
+    def __init__(self, stage: str) -> None:
+        self.stage = stage
+
+    def __enter__(self) -> None:
+        self.before = getattr(_speaker, "stage", "")
+        _speaker.stage = self.stage
+
+    def __exit__(self, *_: object) -> None:
+        _speaker.stage = self.before
+
+
+def _write(fd: int, level: str, logger: str, text: str) -> None:
+    line = {"stage": getattr(_speaker, "stage", ""), "level": level, "logger": logger, "message": text[:_MOST]}
+    data = memoryview(json.dumps(line).encode() + b"\n")
+    while data:
+        data = data[os.write(fd, data) :]
 
 
 class _Handler(logging.Handler):
@@ -25,16 +53,53 @@ class _Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = self.format(record)
-            line = {"level": record.levelname, "logger": record.name, "message": text[:_MOST]}
-            data = memoryview(json.dumps(line).encode() + b"\n")
-            while data:
-                data = data[os.write(self.fd, data) :]
+            _write(self.fd, record.levelname, record.name, text)
         except Exception:
             self.handleError(record)
 
 
+class _Stream:
+    """Standard output, or error, whose lines say of which stage they are. Without one they are written as they are."""
+
+    def __init__(self, stream: Any, fd: int, level: str, logger: str) -> None:
+        self._stream = stream
+        self._to = (fd, level, logger)
+        self._lock = threading.Lock()
+        self._begun: dict[str, str] = {}  # lines that have no end yet, by stage
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        stage = getattr(_speaker, "stage", "")
+        if not stage:
+            return int(self._stream.write(text))
+        with self._lock:
+            *lines, rest = (self._begun.get(stage, "") + text).split("\n")
+            self._begun[stage] = rest
+            for line in lines:
+                _write(*self._to, line)
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+
+def several() -> None:
+    """Have what is printed say of which function it is, since there is more than one."""
+    if not isinstance(sys.stdout, _Stream) and _fd >= 0:
+        sys.stdout = _Stream(sys.stdout, _fd, "INFO", "stdout")
+        sys.stderr = _Stream(sys.stderr, _fd, "WARNING", "stderr")
+
+
+_fd = -1  # where what is logged goes
+
+
 def install(fd: int) -> None:
     """Send what is logged and warned through a descriptor."""
+    global _fd
+    _fd = fd
     root = logging.getLogger()
     root.addHandler(_Handler(fd))
     level: Any = os.environ.get(LEVEL, "INFO")

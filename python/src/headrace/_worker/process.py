@@ -7,7 +7,7 @@ import mmap
 import os
 import sys
 
-from . import errors
+from . import errors, log
 from .connection import Connection, Ended
 from .frames import ERROR, PACK, PULL, READY, SEGMENT, SETUP
 
@@ -15,48 +15,57 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .callee import Callee
     from .lane import Lane
 
 HEAP, STACK, LOG, FIRST_LANE = 3, 4, 5, 6  # descriptors
 STACK_SIGNAL = 50
 FRAME = 16  # bytes of a frame's header
+_FUNCTION = 7 * 8  # where in PACK the number of the function is
 
 
 class Process:
-    """What the lanes of a process have in common."""
+    """What the threads of a process have in common: the functions, and the memory shared with the engine."""
 
     def __init__(self, lanes: int) -> None:
         for fd in range(HEAP, FIRST_LANE + lanes):
             os.set_inheritable(fd, False)
         self.connections = [Connection(FIRST_LANE + i) for i in range(lanes)]
+        self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
 
     def begin(self, own: list[str]) -> None:
-        """Be set up, and say that this is ready, or why it is not."""
+        """Be set up, with a first function. `own` is imported from last, and by functions alone."""
         first = self.connections[0]
         kind, payload = first.receive()
         if kind != SETUP:
             raise SystemExit(1)
-        self.setup: dict[str, Any] = json.loads(bytes(payload))
+        setup = json.loads(bytes(payload))
         self._surroundings()
-        try:
-            self.heap = mmap.mmap(HEAP, self.setup["heap"])
-            self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
-            from .callee import Callee
-            from .lane import Lane
-            from .lookup import load
+        self.heap = mmap.mmap(HEAP, setup["heap"])
+        self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
+        self.cells: list[int] = setup["cells"]
+        from . import callee, lane  # noqa: F401  # before the user's folder may be imported from
 
-            sys.path += own
-            setup = self.setup
-            keys = load(setup["keys"], self._part(setup["keys_pickle"])) if setup["keys"] else None
-            self.callee = Callee(setup, lambda: load(setup["function"], self._part(setup["pickle"])), keys)
-            self._settle()
-        except Ended:
-            raise
+        sys.path += own
+        self.install(first, setup)
+
+    def install(self, connection: Connection, setup: dict[str, Any]) -> None:
+        """Load a function, and say what it needs, or why it cannot be loaded."""
+        from .callee import Callee
+        from .lookup import load
+
+        if self.callees:
+            log.several()
+        try:
+            with log.speaking_for(setup["stage"]):
+                keys = load(setup["keys"], self._part(setup["keys_pickle"])) if setup["keys"] else None
+                callee = Callee(setup, lambda: load(setup["function"], self._part(setup["pickle"])), keys)
+                self._settle()
         except BaseException as e:
-            first.send(ERROR, json.dumps(errors.describe(e)).encode())
-            raise SystemExit(1) from None
-        self.lanes = [Lane(self.callee, first, self.heap, setup["cells"][0])]
-        first.send(READY, json.dumps({"random": self.callee.random, "concurrent": self.callee.concurrent}).encode())
+            connection.send(ERROR, json.dumps(errors.describe(e)).encode())
+            return
+        self.callees[setup["number"]] = callee
+        connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
 
     def _surroundings(self) -> None:
         """Make everything as the user's function expects it, before anything of the user's is imported."""
@@ -69,9 +78,7 @@ class Process:
         self._stack = stack
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-        from .log import install
-
-        install(LOG)
+        log.install(LOG)
 
     def _part(self, place: list[int] | None) -> memoryview | None:
         """A part of the heap."""
@@ -87,61 +94,81 @@ class Process:
 
     def serve(self) -> None:
         """Do what the engine asks for until it has had enough: one lane in this thread, each other one in a thread of its own."""
-        from .lane import Lane
-
-        first, *others = self.connections
-        self.lanes += [Lane(self.callee, other, self.heap, cell) for other, cell in zip(others, self.setup["cells"][1:])]
+        first, *others = [Thread(self, connection, cell) for connection, cell in zip(self.connections, self.cells)]
         threads = []
         if others:
             import threading
 
-            arguments = zip(others, self.lanes[1:])
-            threads = [threading.Thread(target=serve, args=both, name=f"headrace-{i}", daemon=True) for i, both in enumerate(arguments, 2)]
+            threads = [threading.Thread(target=other.serve, name=f"headrace-{i}", daemon=True) for i, other in enumerate(others, 2)]
         for thread in threads:
             thread.start()
-        serve(first, self.lanes[0])
+        first.serve()
         for thread in threads:
             thread.join()
 
     def end(self) -> None:
-        """Let the user's object end."""
+        """Let the user's objects end."""
+        for callee in self.callees.values():
+            try:
+                callee.close()
+            except Exception as e:
+                import logging
+
+                logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
+
+
+class Thread:
+    """What one thread does: with a connection of its own, all functions that the engine asks it for."""
+
+    def __init__(self, process: Process, connection: Connection, cell: int) -> None:
+        """`cell` is where in the heap the engine reads what is in work."""
+        self.process = process
+        self.connection = connection
+        self.spaces: dict[int, Any] = {1: process.heap}
+        self.cell = memoryview(process.heap)[cell : cell + 16].cast("Q")
+        self.lanes: dict[int, Lane] = {}  # by functions
+
+    def serve(self) -> None:
+        """Do what the engine asks for until it has had enough."""
+        connection = self.connection
         try:
-            self.callee.close()
-        except Exception as e:
-            import logging
-
-            logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
-
-
-def serve(connection: Connection, lane: Lane) -> None:
-    """Do what the engine asks for until it has had enough."""
-    try:
-        while True:
-            kind, payload = connection.receive()
-            if kind == PACK:
-                lane.work(connection.buffer, FRAME, FRAME + len(payload))
-            elif kind == SEGMENT:
-                _map(connection, lane, payload)
-            elif kind != PULL:  # a stream's last ones come after its end
-                raise SystemExit(1)
-    except (Ended, BrokenPipeError, ConnectionResetError):
-        pass
-    except SystemExit:
-        os._exit(1)
-    except BaseException as e:
-        # A mistake of ours, not of the user's function.
-        try:
-            connection.send(ERROR, json.dumps(errors.describe(e)).encode())
-        finally:
-            sys.stderr.write(errors.describe(e)["traceback"])
+            while True:
+                kind, payload = connection.receive()
+                if kind == PACK:
+                    function = int.from_bytes(payload[_FUNCTION : _FUNCTION + 8], "little")
+                    lane = self.lanes.get(function) or self.lane(function)
+                    lane.work(connection.buffer, FRAME, FRAME + len(payload))
+                elif kind == SEGMENT:
+                    _map(connection, self.spaces, payload)
+                elif kind == SETUP:
+                    self.process.install(connection, json.loads(bytes(payload)))
+                elif kind != PULL:  # a stream's last ones come after its end
+                    raise SystemExit(1)
+        except (Ended, BrokenPipeError, ConnectionResetError):
+            pass
+        except SystemExit:
             os._exit(1)
+        except BaseException as e:
+            # A mistake of ours, not of the user's function.
+            try:
+                connection.send(ERROR, json.dumps(errors.describe(e)).encode())
+            finally:
+                sys.stderr.write(errors.describe(e)["traceback"])
+                os._exit(1)
+
+    def lane(self, function: int) -> Lane:
+        """What this thread works with for a function."""
+        from .lane import Lane
+
+        lane = self.lanes[function] = Lane(self.process.callees[function], self.connection, self.spaces, self.cell)
+        return lane
 
 
-def _map(connection: Connection, lane: Lane, payload: memoryview) -> None:
+def _map(connection: Connection, spaces: dict[int, Any], payload: memoryview) -> None:
     """Map memory that results may be written into."""
     number, size = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[16:24], "little")
     fd = connection.descriptors.pop(0)
     try:
-        lane.spaces[number] = mmap.mmap(fd, size)
+        spaces[number] = mmap.mmap(fd, size)
     finally:
         os.close(fd)

@@ -1,0 +1,226 @@
+package extern
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Workers are processes, or the threads of one process, in which the functions of one or of several pools are called.
+type Workers struct {
+	python  *Interpreter
+	heap    *Heap
+	threads bool // of one process
+	log     func(Line)
+
+	spaces  spaces
+	queue   queue
+	starter starter
+
+	mu      sync.Mutex // guards what is below
+	pools   []*Pool
+	keepers []*keeper
+	begun   bool  // processes are started
+	lost    error // Aggregate: how the last process has ended
+	patient bool  // a change of numbers waits until all have started
+	barren  int   // processes in a row that have died before they worked on anything
+	closed  bool
+	done    sync.WaitGroup
+}
+
+// NewWorkers makes some on which no function is called yet. No process is started before Start, or the first call.
+func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *Workers {
+	if python == nil {
+		python = Default()
+	}
+	w := &Workers{python: python, heap: heap, threads: threads, log: log}
+	w.queue.init()
+	w.spaces.init(heap)
+	w.starter.open()
+	return w
+}
+
+// add has a pool's function called by these workers.
+func (w *Workers) add(p *Pool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.number = len(w.pools)
+	w.pools = append(w.pools, p)
+	p.line.wanted = p.o.Workers
+	w.employ()
+}
+
+// set changes how many workers may call a pool's function.
+func (w *Workers) set(p *Pool, n int) {
+	w.mu.Lock()
+	p.line.wanted = n
+	w.begun = w.begun || p.own // an idle pool begins with it
+	w.employ()
+	keepers, patient := slices.Clone(w.keepers), w.patient
+	w.mu.Unlock()
+	if patient {
+		for _, k := range keepers {
+			<-k.ready
+		}
+	}
+}
+
+func (w *Workers) await() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.patient = true
+}
+
+// Start starts the processes, and does not wait for them.
+func (w *Workers) Start() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.begun {
+		w.begun = true
+		w.employ()
+	}
+}
+
+// employ has as many workers as the pools want. All may use the same processes, each the first ones; of threads, each has
+// some of its own. The caller holds mu.
+func (w *Workers) employ() {
+	if w.closed {
+		return
+	}
+	total := 0
+	w.queue.update(func() {
+		for _, p := range w.pools {
+			p.line.first = 0
+			if w.threads {
+				p.line.first = total
+				total += p.line.wanted
+			} else {
+				total = max(total, p.line.wanted)
+			}
+			p.line.end = p.line.first + p.line.wanted
+		}
+		w.queue.uneven = slices.ContainsFunc(w.pools, func(p *Pool) bool { return p.line.first > 0 || p.line.end < total })
+	})
+
+	switch {
+	case !w.begun:
+	case !w.threads:
+		w.retire(total)
+		for len(w.keepers) < total {
+			w.engage(1)
+		}
+	case len(w.keepers) != 1 || w.keepers[0].lanes != total:
+		w.retire(0)
+		w.engage(total)
+	}
+}
+
+// engage adds a process. The caller holds mu.
+func (w *Workers) engage(lanes int) {
+	k := &keeper{workers: w, index: len(w.keepers), lanes: lanes, stop: make(chan struct{}), ready: make(chan struct{})}
+	w.keepers = append(w.keepers, k)
+	w.done.Add(1)
+	go k.keep()
+}
+
+// retire lets processes go, but for the first n. The caller holds mu.
+func (w *Workers) retire(n int) {
+	for len(w.keepers) > n {
+		last := len(w.keepers) - 1
+		k := w.keepers[last]
+		w.keepers = w.keepers[:last]
+		close(k.stop)
+		w.queue.update(func() { k.retired = true })
+	}
+}
+
+// pidsFor are the processes that may call a pool's function.
+func (w *Workers) pidsFor(p *Pool) (all []int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, k := range w.keepers {
+		if proc := k.process.Load(); proc != nil && (w.threads || i < p.line.wanted) {
+			all = append(all, proc.pid)
+		}
+	}
+	return all
+}
+
+// PIDs are the processes.
+func (w *Workers) PIDs() (all []int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, k := range w.keepers {
+		if proc := k.process.Load(); proc != nil {
+			all = append(all, proc.pid)
+		}
+	}
+	return all
+}
+
+// Close ends the workers, as [Pool.Close] says, and all calls.
+func (w *Workers) Close() error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		w.done.Wait()
+		return nil
+	}
+	w.closed = true
+	w.retire(0)
+	pools := w.pools
+	w.mu.Unlock()
+
+	w.queue.fail(ErrClosed)
+	w.done.Wait()
+	w.starter.close()
+	w.spaces.close()
+	for _, p := range pools {
+		w.heap.Give(p.pickle)
+		w.heap.Give(p.keys)
+	}
+	return nil
+}
+
+// pool is the one of a number.
+func (w *Workers) pool(number int) *Pool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pools[number]
+}
+
+// stage names the workers where it is not known whose function they call.
+func (w *Workers) stage() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.pools) == 1 {
+		return w.pools[0].o.Stage
+	}
+	return "workers"
+}
+
+// starter starts processes from one thread that lives as long as the pool: the kernel ends a child when the thread that has started it ends (PR_SET_PDEATHSIG).
+type starter struct{ work chan func() }
+
+func (s *starter) open() {
+	s.work = make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for f := range s.work {
+			f()
+		}
+	}()
+}
+
+func (s *starter) do(f func() error) (err error) {
+	done := make(chan struct{})
+	s.work <- func() {
+		defer close(done)
+		err = f()
+	}
+	<-done
+	return err
+}
+
+func (s *starter) close() { close(s.work) }

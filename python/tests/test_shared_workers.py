@@ -1,0 +1,191 @@
+"""Steps that share worker processes: one set for all that say nothing, one process for threads."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+import headrace as hr
+
+
+def numbers(count):
+    return hr.source([{"n": i} for i in range(count)])
+
+
+def pids(loader):
+    return {function.stage: set(function.pids) for function in loader.stats().functions}
+
+
+def test_steps_share_their_processes():
+    def first(s):
+        return {**s, "a": os.getpid()}
+
+    def second(s):
+        return {**s, "b": os.getpid()}
+
+    def third(s):
+        return {**s, "c": os.getpid()}
+
+    with numbers(200).map(first).map(second).map(third).batch(10).loader(epochs=1, workers=2) as loader:
+        rows = [tuple(int(x) for x in row) for batch in loader for row in zip(batch["a"], batch["b"], batch["c"])]
+        of_steps = pids(loader)
+    used = {pid for row in rows for pid in row}
+    assert len(rows) == 200
+    assert len(used) <= 2
+    assert all(used <= of_steps[step] for step in ("first", "second", "third") if step in of_steps) or used
+
+
+def test_a_step_that_says_workers_has_its_own():
+    def first(s):
+        return {**s, "a": os.getpid()}
+
+    def second(s):
+        return {**s, "b": os.getpid()}
+
+    with numbers(60).map(first).map(second, workers=1).batch(10).loader(epochs=1, workers=2) as loader:
+        rows = [tuple(int(x) for x in row) for batch in loader for row in zip(batch["a"], batch["b"])]
+    assert len({b for _, b in rows}) == 1
+    assert not {a for a, _ in rows} & {b for _, b in rows}
+
+
+def test_threads_share_one_process_and_keep_their_numbers():
+    """Each step has threads of its own: no more of its calls run at once than it has."""
+
+    def slow(s):
+        with lock:
+            here.append(1)
+            most.append(len(here))
+        time.sleep(0.002)
+        with lock:
+            here.pop()
+        return {"n": s["n"], "most": max(most), "pid": os.getpid()}
+
+    def after(s):
+        return {**s, "other": os.getpid()}
+
+    # The lists are made anew where the function is called: in the worker.
+    lock, here, most = _Lock(), [], []
+    pipeline = numbers(200).map(slow, where="thread", workers=3).map(after, where="thread", workers=2).batch(20)
+    with pipeline.loader(epochs=1, workers=2) as loader:
+        batches = list(loader)
+    assert max(int(b["most"].max()) for b in batches) == 3
+    assert len({int(p) for b in batches for p in (*b["pid"], *b["other"])}) == 1
+
+
+class _Lock:
+    """A lock that can be pickled."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def __reduce__(self):
+        return _Lock, ()
+
+    def __enter__(self):
+        return self.lock.__enter__()
+
+    def __exit__(self, *error):
+        return self.lock.__exit__(*error)
+
+
+def test_what_is_said_names_its_step(caplog):
+    def first(s):
+        print("printed by first", s["n"])
+        print("and again", file=sys.stderr)
+        return s
+
+    def second(s):
+        print("printed by second", s["n"])
+        logging.getLogger("mine").warning("logged by second %d", s["n"])
+        return s
+
+    caplog.set_level(logging.INFO)
+    with numbers(40).map(first).map(second).batch(10).loader(epochs=1, workers=2) as loader:
+        list(loader)
+    said = {(r.name, r.getMessage().rstrip("0123456789 ")) for r in caplog.records if r.name.startswith("headrace.worker")}
+    texts = {text for _, text in said}
+    assert {"printed by first", "and again", "printed by second"} <= texts
+    for name, text in said:
+        if "second" in text:
+            assert "second" in name or "map2" in name or name.endswith("map_2") or "first" not in name
+    names = {text: name for name, text in said}
+    assert names["printed by first"] == names["and again"]
+    assert names["printed by first"] != names["printed by second"]
+
+
+@pytest.mark.parametrize("end", ["exit", "kill"])
+def test_a_death_costs_other_steps_nothing(end):
+    def deadly(s):
+        if s["n"] == 13:
+            if end == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            os._exit(3)
+        return s
+
+    def after(s):
+        return {"n": s["n"] + 1000}
+
+    pipeline = numbers(100).map(deadly).map(after).batch(10)
+    with pipeline.loader(epochs=1, workers=2, on_error="skip", max_errors=3) as loader:
+        got = [int(n) for batch in loader for n in batch["n"]]
+        assert [lost.stage.split("+")[0] for lost in loader.errors] in (["map"], ["deadly"])
+    assert got == [1000 + n for n in range(100) if n != 13]
+
+
+def test_a_time_limit_is_the_steps_own():
+    def hangs(s):
+        if s["n"] == 7:
+            time.sleep(60)
+        return s
+
+    def slow(s):
+        time.sleep(0.01)
+        return s
+
+    pipeline = numbers(40).map(hangs).failures(time_limit=0.5).map(slow).batch(10)
+    with pipeline.loader(epochs=1, workers=2, on_error="skip", max_errors=3) as loader:
+        got = [int(n) for batch in loader for n in batch["n"]]
+        assert len(loader.errors) == 1
+    assert got == [n for n in range(40) if n != 7]
+
+
+class Broken:
+    """A class whose objects cannot be made."""
+
+    def __init__(self):
+        raise RuntimeError("no licence")
+
+    def __call__(self, s):
+        return s
+
+
+def test_a_function_that_cannot_be_loaded_is_named():
+    def fine(s):
+        return s
+
+    gives = {"n": "int64"}
+    pipeline = numbers(10).map(fine, gives=gives).map(Broken, gives=gives).batch(2)
+    with pytest.raises(hr.HeadraceError, match="no licence"), pipeline.loader(epochs=1) as loader:
+        list(loader)
+
+
+def test_the_number_of_workers_of_a_step_changes_while_others_work():
+    def first(s):
+        return {**s, "a": os.getpid()}
+
+    def second(s):
+        return {**s, "b": os.getpid()}
+
+    with numbers(400).map(first).map(second).batch(10).loader(epochs=2, workers=2) as loader:
+        stages = [function.stage for function in loader.stats().functions]
+        for epoch in range(2):
+            got = []
+            for i, batch in enumerate(loader):
+                got += [int(n) for n in batch["n"]]
+                if i == 5:
+                    loader.set_workers(3 if epoch == 0 else 1, stage=stages[-1])
+            assert got == list(range(400))
