@@ -1,4 +1,4 @@
-"""One thread's work for one function: packs of samples in, results out. Where packs come from and results go is somebody else's business."""
+"""One thread's work for one function: packs of samples in, results out, wherever they come from and go to."""
 
 from __future__ import annotations
 

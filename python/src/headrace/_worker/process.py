@@ -40,9 +40,13 @@ class Process:
         if kind != SETUP:
             raise SystemExit(1)
         setup = json.loads(bytes(payload))
-        self._surroundings()
-        self.heap = mmap.mmap(HEAP, setup["heap"])
-        self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
+        try:
+            self._surroundings()
+            self.heap = mmap.mmap(HEAP, setup["heap"])
+            self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
+        except Exception as e:
+            first.send(ERROR, json.dumps(errors.describe(e)).encode())
+            raise SystemExit(1) from None
         self.cells: list[int] = setup["cells"]
         from . import callee, lane  # noqa: F401  # before the user's folder may be imported from
 
