@@ -3,6 +3,7 @@ package extern
 import (
 	"errors"
 	"fmt"
+	"headrace/extern/internal/message"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -72,7 +73,7 @@ func (l *lane) most(p *Pool) int {
 	case k == nil:
 		return 1
 	case k.all:
-		return packCalls
+		return message.MostCalls
 	}
 	return k.pace
 }
@@ -116,7 +117,7 @@ func (l *lane) serve() {
 		}
 		l.reported.Store(noPack)
 		each := time.Since(l.began) / time.Duration(len(l.jobs))
-		k.pace = min(2*k.pace, packCalls, max(1, int(packTime/max(1, each))))
+		k.pace = min(2*k.pace, message.MostCalls, max(1, int(packTime/max(1, each))))
 	}
 }
 

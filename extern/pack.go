@@ -2,15 +2,13 @@ package extern
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/message"
 	"math"
-	"time"
 	"unsafe"
 
 	"headrace/sample"
-	"headrace/tensor"
 	"headrace/wire"
 )
 
@@ -19,72 +17,7 @@ const (
 	inlineMost = 4 << 10
 	copyMost   = 16 << 10 // so much is copied into the message where it does not lie in shared memory; more is copied into the heap
 	roomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
-	mostDims   = 64
 )
-
-// The flags of PACK.
-const (
-	withRandom = 1 << iota
-	withIndex
-	asStream
-	asFlush
-	withState
-	ownShared // what is passed by its place is the sample's own, and can be changed: it must not be done again
-	asFresh
-)
-
-// The flags of RESULTS.
-const (
-	lastResults = 1 << iota
-	withFields
-)
-
-// How a column is written.
-const (
-	general = iota // a place and extents for each sample
-	rows           // one place and extents: the samples lie one behind the other
-	allSame        // RESULTS: all are the input of that number
-	shared  = 4    // PACK, added to general: each is the sample's own memory
-)
-
-// Where a value of RESULTS lies.
-const (
-	inData  = iota // at that offset of the data
-	inRoom         // in the memory that it was given
-	isSame         // it is the input of that number
-	inWhole        // at that offset of the memory for all arrays
-)
-
-// The states of a sample in RESULTS. Above their bits is how long the worker worked for it, in nanoseconds.
-const (
-	itemDone = iota
-	itemFailed
-	itemDropped
-
-	tookShift = 2
-	mostTook  = 1 << 50 // two weeks
-)
-
-const (
-	packHead    = 8 // words
-	resultsHead = 6
-)
-
-// fields is a schema as messages have it.
-func fields(s sample.Schema) []field {
-	if s == nil {
-		return nil
-	}
-	all := []field{}
-	for _, f := range s {
-		one := field{Name: f.Name, Kind: f.Type.Kind.String()}
-		if f.Type.Kind == sample.Tensor {
-			one.DType, one.Shape = f.Type.DType.String(), append([]int{}, f.Type.Shape...)
-		}
-		all = append(all, one)
-	}
-	return all
-}
 
 // pack is what one worker has at a time, on its way there and back.
 type pack struct {
@@ -154,31 +87,31 @@ func (k *pack) begin(number uint32) {
 
 	flags := uint64(0)
 	if has.random {
-		flags |= withRandom
+		flags |= message.WithRandom
 	}
 	if p.o.Kind == Index || p.o.Kind == Iterate {
-		flags |= withIndex
+		flags |= message.WithIndex
 	}
 	if k.jobs[0].yield != nil {
-		flags |= asStream
+		flags |= message.AsStream
 	}
 	if first.Flush {
-		flags |= asFlush
+		flags |= message.AsFlush
 	}
 	if first.Begin {
-		flags |= asFresh
+		flags |= message.AsFresh
 	}
 	if first.State != nil {
-		flags |= withState
+		flags |= message.WithState
 	}
 
-	k.ints = append(k.ints, make([]byte, packHead*8)...)
-	if flags&withRandom != 0 {
+	k.ints = append(k.ints, make([]byte, message.PackHead*8)...)
+	if flags&message.WithRandom != 0 {
 		for _, j := range k.jobs {
 			k.ints = word(word(k.ints, j.call.Random[0]), j.call.Random[1])
 		}
 	}
-	if flags&withIndex != 0 {
+	if flags&message.WithIndex != 0 {
 		for _, j := range k.jobs {
 			k.ints = word(k.ints, uint64(j.call.ID.Index))
 		}
@@ -193,13 +126,13 @@ func (k *pack) begin(number uint32) {
 	if !first.Flush {
 		for f := range p.o.In {
 			if k.column(f, items) {
-				flags |= ownShared
+				flags |= message.OwnShared
 			}
 		}
 	}
 
 	rooms := k.offer()
-	saved := k.save(flags&ownShared != 0)
+	saved := k.save(flags&message.OwnShared != 0)
 
 	// The data lies behind the words; what is aligned in it must be so in the message.
 	for len(k.ints)%16 != 0 {
@@ -249,7 +182,7 @@ func (k *pack) column(f, items int) (own bool) {
 
 	if alike && items > 0 {
 		k.align(16)
-		k.ints = word(word(k.ints, rows), uint64(len(k.data)))
+		k.ints = word(word(k.ints, message.InRows), uint64(len(k.data)))
 		for _, n := range k.value(0, f).Shape {
 			k.ints = word(k.ints, uint64(n))
 		}
@@ -260,7 +193,7 @@ func (k *pack) column(f, items int) (own bool) {
 	}
 
 	mode := len(k.ints)
-	k.ints = word(k.ints, general)
+	k.ints = word(k.ints, message.Apart)
 	for i := range items {
 		v := k.value(i, f)
 		if kind == sample.Text {
@@ -271,7 +204,7 @@ func (k *pack) column(f, items int) (own bool) {
 		}
 
 		at, shared := k.place(v.Data)
-		if at>>placeBits != 0 && kind != sample.Bytes {
+		if at>>message.PlaceBits != 0 && kind != sample.Bytes {
 			one := keeping{item: i, size: len(v.Data)}
 			if shared {
 				one.own = v.Data
@@ -291,7 +224,7 @@ func (k *pack) column(f, items int) (own bool) {
 	}
 
 	if all {
-		k.ints[mode] |= shared
+		k.ints[mode] |= message.OwnMemory
 	}
 	return own
 }
@@ -327,7 +260,7 @@ func (k *pack) save(own bool) (at uint64) {
 	if k.safe {
 		return 0
 	}
-	var sizes [packCalls]int
+	var sizes [message.MostCalls]int
 	for _, v := range k.kept {
 		sizes[k.keeper(v)] += aligned(v.size)
 	}
@@ -480,7 +413,7 @@ func (k *pack) grant(payload []byte) error {
 	}
 	item, field, n := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:]), binary.LittleEndian.Uint64(payload[16:])
 	heap := k.pool().heap
-	if item > math.MaxUint32 || field >= mostFields || n == 0 || n > uint64(len(heap.memory)/4) || len(k.grants) >= 4*packCalls {
+	if item > math.MaxUint32 || field >= message.MostFields || n == 0 || n > uint64(len(heap.memory)/4) || len(k.grants) >= 4*message.MostCalls {
 		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
 	}
 	memory := heap.Take(int(n))
@@ -492,53 +425,50 @@ func (k *pack) grant(payload []byte) error {
 	return k.lane.conn.Send(wire.KindRoom, 0, word(nil, at))
 }
 
-// mostFields is how many fields a sample may have.
-const mostFields = 4096
-
 // results takes what the worker has sent: it completes calls, or hands a stream's samples on.
 func (k *pack) results(payload []byte) (last bool, err error) {
 	p := k.pool()
-	r, err := parseResults(payload, p.o.Gives)
+	r, err := message.ParseResults(payload, p.o.Gives)
 	if err != nil {
 		return false, err
 	}
 
 	if k.single {
-		return r.last, k.stream(r)
+		return r.Last, k.stream(r)
 	}
-	if r.first != int(k.lane.reported.Load()) || r.n > len(k.jobs)-r.first || r.last != (r.first+r.n == len(k.jobs)) {
-		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.first, r.first+r.n, len(k.jobs))
+	if r.First != int(k.lane.reported.Load()) || r.N > len(k.jobs)-r.First || r.Last != (r.First+r.N == len(k.jobs)) {
+		return false, fmt.Errorf("%w: RESULTS of samples %d to %d of %d", wire.ErrProtocol, r.First, r.First+r.N, len(k.jobs))
 	}
 
-	for i := range r.n {
-		j := k.jobs[r.first+i]
-		err := k.result(r, i, r.first+i, j.call)
+	for i := range r.N {
+		j := k.jobs[r.First+i]
+		err := k.result(r, i, r.First+i, j.call)
 		if errors.Is(err, wire.ErrProtocol) {
 			return false, err
 		}
-		j.call.Took = r.took(i)
+		j.call.Took = r.Took(i)
 
 		// From here on the sample is not the pack's any more.
 		k.lane.reported.Add(1)
 		k.lane.process.worked.Store(true)
-		if r.last && i == r.n-1 {
+		if r.Last && i == r.N-1 {
 			k.release()
 		}
 		p.workers.queue.complete(j, err)
 	}
-	return r.last, nil
+	return r.Last, nil
 }
 
 // result makes a call's results of what has come for it.
-func (k *pack) result(r *results, i, item int, c *Call) error {
-	switch r.status(i) {
-	case itemFailed:
-		e := r.failure(item)
+func (k *pack) result(r *message.Results, i, item int, c *Call) error {
+	switch r.Status(i) {
+	case message.ItemFailed:
+		e := r.Failure(item)
 		if e == nil {
 			return fmt.Errorf("%w: a sample has failed without a reason", wire.ErrProtocol)
 		}
-		return e
-	case itemDropped:
+		return (*CallError)(e)
+	case message.ItemDropped:
 		if k.pool().o.Kind != Filter {
 			return fmt.Errorf("%w: a sample was dropped by what is no filter", wire.ErrProtocol)
 		}
@@ -548,11 +478,11 @@ func (k *pack) result(r *results, i, item int, c *Call) error {
 
 	c.Keep = true
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
-	c.Names = r.names
+	c.Names = r.Names
 	k.filled = 0
 	var out int64
 
-	for f := range r.fields {
+	for f := range r.Schema {
 		v, same, err := k.output(r, f, i, item, c)
 		if err != nil {
 			k.forfeit(c)
@@ -586,10 +516,10 @@ func within(memory, b []byte) bool {
 }
 
 // output is one value. Text is copied, what came with the message too.
-func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, err error) {
+func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, same int, err error) {
 	p := k.pool()
-	t := r.fields[f].Type
-	where, at, shape, bytes := r.value(f, i)
+	t := r.Schema[f].Type
+	where, at, shape, bytes := r.Value(f, i)
 
 	var given []byte
 	if f < len(c.Room) {
@@ -602,13 +532,13 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 	}
 
 	switch where {
-	case isSame:
+	case message.IsSame:
 		if at < 0 || at >= int64(len(c.In)) || p.o.Kind == Collate { // flush() has none, and a batch is no sample's value
 			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
 		}
 		v = c.In[at]
-		if v.Kind != t.Kind || v.DType != t.DType || !fits(v.Shape, t.Shape) {
-			return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, r.fields[f].Name)
+		if v.Kind != t.Kind || v.DType != t.DType || !message.Fits(v.Shape, t.Shape) {
+			return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, r.Schema[f].Name)
 		}
 
 		for _, other := range c.Same {
@@ -622,17 +552,17 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		}
 		if given != nil {
 			if len(v.Data) > len(given) {
-				return Value{}, -1, tooLarge(r.fields[f], len(v.Data), len(given))
+				return Value{}, -1, tooLarge(r.Schema[f], len(v.Data), len(given))
 			}
 			n := copy(given, v.Data)
 			v.Data = given[:n]
 			return v, -1, nil
 		}
 		return v, int(at), nil
-	case inRoom:
+	case message.InRoom:
 		memory := k.taken(item, f)
 		if memory == nil || bytes > int64(len(memory)) {
-			return Value{}, -1, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, r.fields[f].Name)
+			return Value{}, -1, fmt.Errorf("%w: field %q was written where there is no room for it", wire.ErrProtocol, r.Schema[f].Name)
 		}
 
 		k.note(f, bytes)
@@ -641,7 +571,7 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 		if given != nil && unsafe.SliceData(memory) != unsafe.SliceData(given) { // the worker was not offered it: it is small, or lies where no worker can write
 			defer p.heap.Give(memory)
 			if bytes > int64(len(given)) {
-				return Value{}, -1, tooLarge(r.fields[f], int(bytes), len(given))
+				return Value{}, -1, tooLarge(r.Schema[f], int(bytes), len(given))
 			}
 			v.Data = given[:copy(given, v.Data)]
 			return v, -1, nil
@@ -653,22 +583,22 @@ func (k *pack) output(r *results, f, i, item int, c *Call) (v Value, same int, e
 			v.Data = nil
 		}
 		return v, -1, nil
-	case inWhole:
+	case message.InWhole:
 		if t.Kind != sample.Tensor || at != k.filled || at > int64(len(k.whole)) || bytes > int64(len(k.whole))-at || k.whole == nil {
-			return Value{}, -1, fmt.Errorf("%w: field %q was written where it does not belong", wire.ErrProtocol, r.fields[f].Name)
+			return Value{}, -1, fmt.Errorf("%w: field %q was written where it does not belong", wire.ErrProtocol, r.Schema[f].Name)
 		}
 		v.Data = k.whole[at:][:bytes:bytes]
 		return v, -1, nil
 	}
 
 	k.note(f, bytes)
-	data := r.data[at:][:bytes]
+	data := r.Data[at:][:bytes]
 	switch {
 	case t.Kind == sample.Text:
 		v.Text = string(data)
 	case given != nil:
 		if len(data) > len(given) {
-			return Value{}, -1, tooLarge(r.fields[f], len(data), len(given))
+			return Value{}, -1, tooLarge(r.Schema[f], len(data), len(given))
 		}
 		v.Data = given[:copy(given, data)]
 	default:
@@ -713,20 +643,20 @@ func (k *pack) taken(item, f int) []byte {
 }
 
 // stream hands a stream's samples on, or completes a call of several samples.
-func (k *pack) stream(r *results) error {
+func (k *pack) stream(r *message.Results) error {
 	p := k.pool()
 	j := k.jobs[0]
 
 	if j.yield == nil { // Collate
-		if r.first != 0 || r.n != 1 || !r.last {
-			return fmt.Errorf("%w: RESULTS of %d samples, where there is one", wire.ErrProtocol, r.n)
+		if r.First != 0 || r.N != 1 || !r.Last {
+			return fmt.Errorf("%w: RESULTS of %d samples, where there is one", wire.ErrProtocol, r.N)
 		}
 		err := k.result(r, 0, 0, j.call)
 		if errors.Is(err, wire.ErrProtocol) {
 			return err
 		}
 
-		j.call.Took = r.took(0)
+		j.call.Took = r.Took(0)
 		k.lane.process.worked.Store(true)
 		k.release()
 		p.workers.queue.complete(j, err)
@@ -734,13 +664,13 @@ func (k *pack) stream(r *results) error {
 	}
 
 	k.lane.process.worked.Store(true)
-	for i := range r.n {
+	for i := range r.N {
 		if j.err != nil {
 			break
 		}
 
 		c := Call{In: j.call.In, Out: k.values[:0]}
-		if err := k.result(r, i, r.first+i, &c); err != nil {
+		if err := k.result(r, i, r.First+i, &c); err != nil {
 			if errors.Is(err, wire.ErrProtocol) {
 				return err
 			}
@@ -765,17 +695,17 @@ func (k *pack) stream(r *results) error {
 		k.began = true
 		j.given++
 		j.call.Names = c.Names
-		j.call.Took += r.took(i)
+		j.call.Took += r.Took(i)
 		j.err = j.yield(c.Out)
 	}
 
-	j.call.Took += r.rest
-	if r.state != nil {
-		j.call.State = r.state
+	j.call.Took += r.Rest
+	if r.State != nil {
+		j.call.State = r.State
 	}
-	k.lane.reported.Add(int64(r.n))
+	k.lane.reported.Add(int64(r.N))
 
-	if r.last {
+	if r.Last {
 		err := j.err
 		k.release()
 		p.workers.queue.complete(j, err)
@@ -790,288 +720,4 @@ func (k *pack) stream(r *results) error {
 		}
 	}
 	return k.lane.conn.Send(wire.KindPull, 0, word(nil, stop))
-}
-
-// fits tells whether an array's shape is of a type's.
-func fits(shape, of tensor.Shape) bool {
-	if len(shape) != len(of) {
-		return false
-	}
-	for axis, n := range of {
-		if n != tensor.Unknown && shape[axis] != n {
-			return false
-		}
-	}
-	return true
-}
-
-// results is a RESULTS message that was looked through: every place in it is within the message.
-type results struct {
-	first, n int
-	last     bool
-	words    []byte
-	data     []byte
-	fields   sample.Schema
-	names    []string // where the message itself says what the fields are
-	columns  []resultColumn
-	failures []failure
-	state    []byte
-	rest     time.Duration // of work for no sample of the message
-}
-
-type resultColumn struct {
-	mode   int
-	at     int // word where it begins, behind its mode
-	stride int // words for each sample
-}
-
-type failure struct {
-	Item int `json:"item"`
-	CallError
-}
-
-type tail struct {
-	Failures []failure `json:"failures"`
-	Fields   []field   `json:"fields"`
-	State    *string   `json:"state"`
-}
-
-func (r *results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
-
-func (r *results) status(i int) int64 { return r.word(resultsHead+i) & (1<<tookShift - 1) }
-
-func (r *results) took(i int) time.Duration {
-	return time.Duration(r.word(resultsHead+i) >> tookShift)
-}
-
-func (r *results) failure(item int) error {
-	for i := range r.failures {
-		if r.failures[i].Item == item {
-			return &r.failures[i].CallError
-		}
-	}
-	return nil
-}
-
-// value says where the i-th value of a field is, and how large.
-func (r *results) value(f, i int) (where int, at int64, shape tensor.Shape, bytes int64) {
-	t, c := r.fields[f].Type, r.columns[f]
-	if c.mode == allSame {
-		return isSame, r.word(c.at), nil, 0
-	}
-
-	record := c.at
-	if c.mode == general {
-		record += i * c.stride
-	}
-	place := uint64(r.word(record))
-	where, at = int(place>>placeBits), int64(place&placeOffset)
-
-	if t.Kind != sample.Tensor {
-		return where, at, nil, r.word(record + 1)
-	}
-	shape = t.Shape
-	if !t.Fixed() {
-		shape = make(tensor.Shape, len(t.Shape))
-		for axis := range shape {
-			shape[axis] = int(r.word(record + 1 + axis))
-		}
-	}
-
-	bytes, _ = shape.Bytes(t.DType)
-	if c.mode == rows {
-		at += int64(i) * bytes
-	}
-	return where, at, shape, bytes
-}
-
-// parseResults looks through a message from a worker. Errors are [wire.ErrProtocol].
-func parseResults(payload []byte, gives sample.Schema) (*results, error) {
-	bad := func(format string, args ...any) (*results, error) {
-		return nil, fmt.Errorf("%w: RESULTS %s", wire.ErrProtocol, fmt.Sprintf(format, args...))
-	}
-
-	if len(payload) < 8*resultsHead {
-		return bad("of %d bytes", len(payload))
-	}
-
-	r := &results{words: payload, fields: gives}
-	first, n, flags, tailBytes, dataAt := r.word(0), r.word(1), r.word(2), r.word(3), r.word(4)
-	r.rest = time.Duration(r.word(5))
-
-	if first < 0 || first > math.MaxUint32 || n < 0 || n > 4*packCalls || flags < 0 || flags > lastResults|withFields {
-		return bad("with %d samples from %d on, flags %#x", n, first, flags)
-	}
-	if r.rest < 0 || r.rest > mostTook {
-		return bad("of %v of work", r.rest)
-	}
-	if dataAt < 8*resultsHead || tailBytes < 0 || dataAt > int64(len(payload)) || tailBytes > int64(len(payload))-dataAt || dataAt%8 != 0 {
-		return bad("whose parts do not lie in it")
-	}
-
-	r.first, r.n, r.last = int(first), int(n), flags&lastResults != 0
-	r.words, r.data = payload[:dataAt], payload[dataAt:int64(len(payload))-tailBytes]
-
-	if text := payload[int64(len(payload))-tailBytes:]; len(text) > 0 {
-		var t tail
-		if err := json.Unmarshal(text, &t); err != nil {
-			return bad("with a tail that is not JSON: %v", err)
-		}
-		r.failures = t.Failures
-		if t.State != nil {
-			r.state = []byte(*t.State)
-		}
-		if flags&withFields != 0 {
-			var err error
-			if r.fields, err = schema(t.Fields); err != nil {
-				return bad("with fields that are none: %v", err)
-			}
-			r.names = r.fields.Names()
-		}
-	}
-
-	left := int(dataAt)/8 - resultsHead
-	at := resultsHead
-	take := func(words int) bool {
-		if words < 0 || words > left {
-			return false
-		}
-		left -= words
-		at += words
-		return true
-	}
-
-	if !take(r.n) {
-		return bad("with %d samples in %d bytes", n, len(payload))
-	}
-	for i := range r.n {
-		if s := r.status(i); s > itemDropped {
-			return bad("with a sample of state %d", s)
-		}
-		if d := r.took(i); d < 0 || d > mostTook {
-			return bad("with a sample that took %v", d)
-		}
-	}
-
-	if r.n == 0 {
-		return r, nil
-	}
-	for f, one := range r.fields {
-		if !take(1) {
-			return bad("without field %d", f)
-		}
-
-		c := resultColumn{mode: int(r.word(at - 1)), at: at, stride: 2}
-		if one.Type.Kind == sample.Tensor {
-			c.stride = 1 + len(one.Type.Shape)
-		}
-
-		words := c.stride
-		switch c.mode {
-		case general:
-			words *= r.n
-		case rows:
-			if one.Type.Kind != sample.Tensor {
-				return bad("with rows of %v", one.Type)
-			}
-		case allSame:
-			words = 1
-		default:
-			return bad("with a column of mode %d", c.mode)
-		}
-
-		if !take(words) {
-			return bad("whose field %d ends too soon", f)
-		}
-		r.columns = append(r.columns, c)
-		if err := r.checkColumn(f); err != nil {
-			return bad("whose field %q %v", one.Name, err)
-		}
-	}
-	return r, nil
-}
-
-func (r *results) checkColumn(f int) error {
-	t, c := r.fields[f].Type, r.columns[f]
-	if c.mode == allSame {
-		return nil
-	}
-
-	for i := range r.n {
-		if c.mode == rows && i > 0 {
-			break
-		}
-		if c.mode == general && r.status(i) != itemDone {
-			continue
-		}
-
-		record := c.at
-		if c.mode == general {
-			record += i * c.stride
-		}
-		place := uint64(r.word(record))
-		where, at := place>>placeBits, place&placeOffset
-		if where == isSame && c.mode == general {
-			continue
-		}
-		if where > inWhole || where != inData && c.mode == rows {
-			return fmt.Errorf("lies at %#x", place)
-		}
-
-		bytes := r.word(record + 1*min(1, c.stride-1))
-		if t.Kind == sample.Tensor {
-			shape := make(tensor.Shape, 0, 8)
-			for axis, want := range t.Shape {
-				n := r.word(record + 1 + axis)
-				if n < 0 || want != tensor.Unknown && n != int64(want) {
-					return fmt.Errorf("has extent %d on axis %d and is %v", n, axis, t)
-				}
-				shape = append(shape, int(n))
-			}
-			var err error
-			if bytes, err = shape.Bytes(t.DType); err != nil {
-				return err
-			}
-		}
-
-		if bytes < 0 {
-			return fmt.Errorf("has %d bytes", bytes)
-		}
-		if c.mode == rows {
-			if bytes > int64(len(r.data)) {
-				return fmt.Errorf("has %d bytes for each sample, in %d", bytes, len(r.data))
-			}
-			bytes *= int64(r.n)
-		}
-		if where == inData && (at > uint64(len(r.data)) || uint64(bytes) > uint64(len(r.data))-at) {
-			return fmt.Errorf("has %d bytes at %d, in %d", bytes, at, len(r.data))
-		}
-	}
-	return nil
-}
-
-// schema is what a worker says of fields that it has found.
-func schema(all []field) (sample.Schema, error) {
-	if len(all) > mostFields {
-		return nil, fmt.Errorf("%d of them", len(all))
-	}
-	s := sample.Schema{}
-	for _, f := range all {
-		t := sample.Type{}
-		if err := t.Kind.UnmarshalText([]byte(f.Kind)); err != nil {
-			return nil, err
-		}
-		if t.Kind == sample.Tensor {
-			if len(f.Shape) > mostDims {
-				return nil, fmt.Errorf("%q has %d axes", f.Name, len(f.Shape))
-			}
-			d, err := tensor.ParseDType(f.DType)
-			if err != nil {
-				return nil, err
-			}
-			t.DType, t.Shape = d, append(tensor.Shape{}, f.Shape...)
-		}
-		s = append(s, sample.Field{Name: f.Name, Type: t})
-	}
-	return s, s.Check()
 }

@@ -2,6 +2,7 @@ package extern
 
 import (
 	"encoding/binary"
+	"headrace/extern/internal/message"
 	"testing"
 
 	"headrace/sample"
@@ -54,7 +55,7 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 			l.pack.reset(l)
 			l.pack.begin(1)
 			defer l.pack.release()
-			if own := binary.LittleEndian.Uint64(l.pack.ints[8:])&ownShared != 0; own != c.own {
+			if own := binary.LittleEndian.Uint64(l.pack.ints[8:])&message.OwnShared != 0; own != c.own {
 				t.Errorf("results go back before the next sample: %v", own)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/message"
 	"io"
 	"strings"
 	"sync"
@@ -314,7 +315,7 @@ func (p *Pool) check(c *Call) error {
 		fit := v.Kind == f.Type.Kind
 		if fit && v.Kind == sample.Tensor {
 			n, err := v.Shape.Bytes(v.DType)
-			fit = err == nil && v.DType == f.Type.DType && fits(v.Shape, f.Type.Shape) && n == int64(len(v.Data))
+			fit = err == nil && v.DType == f.Type.DType && message.Fits(v.Shape, f.Type.Shape) && n == int64(len(v.Data))
 		}
 		if !fit {
 			is := sample.Type{Kind: v.Kind, DType: v.DType, Shape: v.Shape}

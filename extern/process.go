@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/message"
 	"io"
 	"math"
 	"os"
@@ -249,39 +250,32 @@ func (w *Workers) start(k *keeper) (*process, error) {
 
 // setup tells a worker of a function. The first one is the first message of all.
 type setup struct {
-	Number     int      `json:"number"` // that packs name it by
-	Stage      string   `json:"stage"`
-	Function   string   `json:"function"`
-	Kind       Kind     `json:"kind"`
-	Heap       int64    `json:"heap"`
-	Pickle     *[2]int  `json:"pickle"` // where it lies in the heap, and its length
-	Keys       string   `json:"keys"`   // empty: samples have no names
-	KeysPickle *[2]int  `json:"keys_pickle"`
-	Cells      []int64  `json:"cells"` // by lane
-	In         []field  `json:"in"`
-	Positional bool     `json:"positional"`
-	To         []string `json:"to"`
-	Gives      []field  `json:"gives"` // null: to be found out
-	Seed       []string `json:"seed"`
-	Copy       bool     `json:"copy"`
-	States     bool     `json:"states"`
-	Rank       int      `json:"rank"`
-	World      int      `json:"world"`
-	InlineMost int      `json:"inline_most"` // bytes of a result that travels with the message
-	PackCalls  int      `json:"pack_calls"`
-}
-
-type field struct {
-	Name  string `json:"name"`
-	Kind  string `json:"kind"`
-	DType string `json:"dtype,omitempty"`
-	Shape []int  `json:"shape,omitempty"`
+	Number     int             `json:"number"` // that packs name it by
+	Stage      string          `json:"stage"`
+	Function   string          `json:"function"`
+	Kind       Kind            `json:"kind"`
+	Heap       int64           `json:"heap"`
+	Pickle     *[2]int         `json:"pickle"` // where it lies in the heap, and its length
+	Keys       string          `json:"keys"`   // empty: samples have no names
+	KeysPickle *[2]int         `json:"keys_pickle"`
+	Cells      []int64         `json:"cells"` // by lane
+	In         []message.Field `json:"in"`
+	Positional bool            `json:"positional"`
+	To         []string        `json:"to"`
+	Gives      []message.Field `json:"gives"` // null: to be found out
+	Seed       []string        `json:"seed"`
+	Copy       bool            `json:"copy"`
+	States     bool            `json:"states"`
+	Rank       int             `json:"rank"`
+	World      int             `json:"world"`
+	InlineMost int             `json:"inline_most"` // bytes of a result that travels with the message
+	PackCalls  int             `json:"pack_calls"`
 }
 
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
-	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: fields(o.In), Positional: o.Positional, To: o.To,
-		Gives: fields(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: packCalls}
+	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: message.FieldsOf(o.In), Positional: o.Positional, To: o.To,
+		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls}
 
 	for _, pickle := range []struct {
 		data []byte

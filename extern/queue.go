@@ -2,6 +2,7 @@ package extern
 
 import (
 	"context"
+	"headrace/extern/internal/message"
 	"slices"
 	"sync"
 )
@@ -71,7 +72,6 @@ func (q *queue) why(l *line) error {
 }
 
 const (
-	packCalls = 64
 	packBytes = 256 << 10 // of small values
 )
 
@@ -228,7 +228,7 @@ func (q *queue) take(into []*job, lane *lane) []*job {
 
 	n := len(l.waiting) - l.head
 	lanes := l.end - l.first
-	n = min((n+lanes-1)/lanes, lane.most(l.waiting[l.head].pool), packCalls)
+	n = min((n+lanes-1)/lanes, lane.most(l.waiting[l.head].pool), message.MostCalls)
 	bytes := 0
 	for len(into) < n {
 		j := l.waiting[l.head]

@@ -2,6 +2,7 @@ package extern
 
 import (
 	"fmt"
+	"headrace/extern/internal/message"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -25,10 +26,8 @@ type spaces struct {
 }
 
 const (
-	heapSpace   = 1
-	placeBits   = 48
-	mostSpaces  = 1 << 15
-	placeOffset = 1<<placeBits - 1
+	heapSpace  = 1
+	mostSpaces = 1 << 15
 )
 
 func (s *spaces) init(h *Heap) {
@@ -90,7 +89,7 @@ func (s *spaces) find(b []byte) (at uint64, in *space) {
 	for i := range all {
 		offset := begin - uintptr(unsafe.Pointer(unsafe.SliceData(all[i].memory)))
 		if offset < uintptr(len(all[i].memory)) && offset+uintptr(len(b)) <= uintptr(len(all[i].memory)) {
-			return all[i].number<<placeBits | uint64(offset), &all[i]
+			return all[i].number<<message.PlaceBits | uint64(offset), &all[i]
 		}
 	}
 	return 0, nil

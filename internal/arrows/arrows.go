@@ -235,6 +235,10 @@ var arrows = []arrow{
 	{"internal/survey", "sample", "identities, schemas"},
 	{"internal/survey", "tensor", "dtypes and shapes"},
 
+	{"extern/internal/message", "sample", "identities, schemas"},
+	{"extern/internal/message", "tensor", "dtypes and shapes"},
+	{"extern/internal/message", "wire", "errors of the protocol"},
+
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
@@ -277,6 +281,7 @@ var arrows = []arrow{
 	{"serve", "wire", "it speaks the protocol"},
 	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
+	{"extern", "extern/internal/message", "what packs and results look like"},
 	{"extern", "tensor", "what functions are given and return are arrays"},
 	{"extern", "sample", "in the fields of samples"},
 	{"extern", "wire", "workers are spoken to in its frames"},

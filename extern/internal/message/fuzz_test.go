@@ -1,4 +1,4 @@
-package extern
+package message
 
 import (
 	"encoding/binary"
@@ -31,38 +31,38 @@ var fuzzed = sample.Schema{
 // Whatever a worker sends, what the parser lets through lies within the message.
 func FuzzParseResults(f *testing.F) {
 	f.Add(message([]int64{0, 1, 1, 0, 8 * 28, 0, 0,
-		general, 0, 1, 1, 3, // image
-		rows, 16, 2, // vector
-		rows, 32, // label
-		general, 48, 4, // text
-		general, 2 << placeBits, 0, // raw
-		general, 32, 16, 0, 0, 0}, make([]byte, 64), nil))
-	f.Add(message([]int64{0, 1, 3, 17, 8 * 10, 0, 0, general, 0, 0}, nil, []byte(`{"fields":[]}    `)))
+		Apart, 0, 1, 1, 3, // image
+		InRows, 16, 2, // vector
+		InRows, 32, // label
+		Apart, 48, 4, // text
+		Apart, 2 << PlaceBits, 0, // raw
+		Apart, 32, 16, 0, 0, 0}, make([]byte, 64), nil))
+	f.Add(message([]int64{0, 1, 3, 17, 8 * 10, 0, 0, Apart, 0, 0}, nil, []byte(`{"fields":[]}    `)))
 	f.Add(message([]int64{3, 2, 0, 46, 8 * 8, 0, 1, 1}, nil, []byte(`{"failures":[{"item":3,"message":"no such crop"}]}`)))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		for _, gives := range []sample.Schema{fuzzed, nil, {}} {
-			r, err := parseResults(payload, gives)
+			r, err := ParseResults(payload, gives)
 			if err != nil {
 				if !errors.Is(err, wire.ErrProtocol) {
 					t.Fatal(err)
 				}
 				continue
 			}
-			for i := range r.n {
-				r.failure(r.first + i)
-				if r.status(i) != itemDone {
+			for i := range r.N {
+				r.Failure(r.First + i)
+				if r.Status(i) != itemDone {
 					continue
 				}
-				for f := range r.fields {
-					where, at, shape, bytes := r.value(f, i)
-					if where == isSame {
+				for f := range r.Schema {
+					where, at, shape, bytes := r.Value(f, i)
+					if where == IsSame {
 						continue
 					}
 					if where == inData {
-						_ = r.data[at:][:bytes]
+						_ = r.Data[at:][:bytes]
 					}
-					if r.fields[f].Type.Kind == sample.Tensor && !fits(shape, r.fields[f].Type.Shape) {
-						t.Fatalf("%v is no %v", shape, r.fields[f].Type)
+					if r.Schema[f].Type.Kind == sample.Tensor && !Fits(shape, r.Schema[f].Type.Shape) {
+						t.Fatalf("%v is no %v", shape, r.Schema[f].Type)
 					}
 					if bytes < 0 {
 						t.Fatalf("%d bytes", bytes)
@@ -75,8 +75,8 @@ func FuzzParseResults(f *testing.F) {
 
 func TestParseResultsRefuses(t *testing.T) {
 	one := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32, tensor.Unknown)}}
-	good := func() []int64 { return []int64{0, 1, 1, 0, 8 * 10, 0, 0, general, 0, 2} }
-	if _, err := parseResults(message(good(), make([]byte, 8), nil), one); err != nil {
+	good := func() []int64 { return []int64{0, 1, 1, 0, 8 * 10, 0, 0, Apart, 0, 2} }
+	if _, err := ParseResults(message(good(), make([]byte, 8), nil), one); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func([]int64) []int64{
@@ -93,20 +93,20 @@ func TestParseResultsRefuses(t *testing.T) {
 		"a rest that took less than nothing":   func(w []int64) []int64 { w[5] = -1; return w },
 		"an unknown mode":                      func(w []int64) []int64 { w[7] = 3; return w },
 		"a place beyond the data":              func(w []int64) []int64 { w[8] = 4; return w },
-		"an unknown kind of place":             func(w []int64) []int64 { w[8] = 4 << placeBits; return w },
-		"rows in the memory for all arrays":    func(w []int64) []int64 { w[7], w[8] = rows, inWhole<<placeBits; return w },
+		"an unknown kind of place":             func(w []int64) []int64 { w[8] = 4 << PlaceBits; return w },
+		"rows in the memory for all arrays":    func(w []int64) []int64 { w[7], w[8] = InRows, InWhole<<PlaceBits; return w },
 		"an extent that is too large":          func(w []int64) []int64 { w[9] = 3; return w },
 		"an extent that is negative":           func(w []int64) []int64 { w[9] = -1; return w },
 		"an extent that overflows":             func(w []int64) []int64 { w[9] = 1 << 62; return w },
-		"rows that are too large":              func(w []int64) []int64 { w[7], w[9] = rows, 1<<61; return w },
+		"rows that are too large":              func(w []int64) []int64 { w[7], w[9] = InRows, 1<<61; return w },
 		"a missing column":                     func(w []int64) []int64 { w[4] = 8 * 7; return w[:7] },
 		"half a column":                        func(w []int64) []int64 { w[4] = 8 * 9; return w[:9] },
 	} {
-		if _, err := parseResults(message(change(good()), make([]byte, 8), nil), one); !errors.Is(err, wire.ErrProtocol) {
+		if _, err := ParseResults(message(change(good()), make([]byte, 8), nil), one); !errors.Is(err, wire.ErrProtocol) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := parseResults(message([]int64{0, 0, 1, 1, 48, 0}, nil, []byte("{")), one); !errors.Is(err, wire.ErrProtocol) {
+	if _, err := ParseResults(message([]int64{0, 0, 1, 1, 48, 0}, nil, []byte("{")), one); !errors.Is(err, wire.ErrProtocol) {
 		t.Error(err)
 	}
 }
