@@ -156,8 +156,10 @@ type tail struct {
 
 func (r *Results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
 
+// Status is that of the i-th sample.
 func (r *Results) Status(i int) int64 { return r.word(resultsHead+i) & (1<<tookShift - 1) }
 
+// Took is how long a worker worked for the i-th sample.
 func (r *Results) Took(i int) time.Duration {
 	return time.Duration(r.word(resultsHead+i) >> tookShift)
 }
