@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 from PIL import Image
@@ -38,7 +39,15 @@ def pytest_configure() -> None:
         pytest.exit(f"no engine at {program}: run scripts/build.sh first", returncode=3)
 
 
+BY_REFERENCE = {"test_functions_builder", "test_objects"}  # they are about how things are pickled
+
+
 def pytest_collection_finish() -> None:
+    # Workers that import the module of a test import pytest with it, which takes them longer than all else. What they import
+    # by name is in functions.py.
+    for name, module in sys.modules.items():
+        if name.startswith("test_") and name not in BY_REFERENCE:
+            cloudpickle.register_pickle_by_value(module)
     gc.collect()
     gc.freeze()  # PyTorch's modules need not be searched before and after each test
 
@@ -83,6 +92,16 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_photos(tmp_path: Path) -> Path:
     """A tree that the test may damage."""
     return make_photos(tmp_path / "photos", 16)
+
+
+@pytest.fixture(scope="module")
+def one_engine() -> Iterator[None]:
+    """An engine that all loaders of a module share, as they do where one is always open: starting one takes as long as many a test."""
+    from headrace._client.engine import manager
+
+    connection = manager.connect()
+    yield
+    connection.close()
 
 
 def files_of(folder: Path) -> list[str]:

@@ -23,10 +23,6 @@ def noisy(image, rng):
     return np.clip(image + rng.integers(-20, 20, image.shape), 0, 255).astype(np.uint8)
 
 
-def mean_of(image):
-    return float(image.mean())
-
-
 def is_dark(image):
     return image.mean() < 100
 

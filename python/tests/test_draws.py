@@ -30,8 +30,8 @@ def drawing(sample, rng):
     return {"n": sample["n"], "view": sample["view"], "drawn": float(rng.random())}
 
 
-def seeded(sample):
-    return {**sample, "python": random.random(), "numpy": float(np.random.random())}
+def seeded(sample, rng):
+    return {**drawing(sample, rng), "python": random.random(), "numpy": float(np.random.random())}
 
 
 class Windows:
@@ -59,20 +59,19 @@ class Windows:
         self.held = state["held"]
 
 
-def flat(workers=1, seed=5):
-    return hr.source(NUMBERS, seed=seed).shuffle().flat_map(views, gives=VIEW, workers=workers)
+def flat():
+    return hr.source(NUMBERS, seed=5).shuffle().flat_map(views, gives=VIEW, workers=1)
 
 
-def nested(workers=1):
-    return flat(workers).flat_map(halves, gives=VIEW, workers=workers)
+def nested():
+    return flat().flat_map(halves, gives=VIEW, workers=1)
 
 
-def gathered(workers=1):
-    return nested(workers).aggregate(Windows, gives=VIEW)
+def gathered():
+    return nested().aggregate(Windows, gives=VIEW)
 
 
-def random_steps(pipeline, workers=1, where="process"):
-    pipeline = pipeline.map(drawing, gives=DRAWN, workers=workers, where=where)
+def random_steps(pipeline, workers=1):
     return pipeline.map(seeded, seed=("random", "numpy"), gives={**DRAWN, "python": float, "numpy": float}, workers=workers)
 
 
@@ -90,10 +89,10 @@ def test_each_output_draws_its_own_and_the_same_wherever_it_is_made(kind):
         for column in list(zip(*want))[2:]:
             assert len(set(column)) == len(want) > 25
         inside = [at for at, state in enumerate(states) if state["parts"]]
-        for at in (inside[1], inside[len(inside) // 2]):  # in the middle of what was made of one
-            loader.load_state_dict(json.loads(json.dumps(states[at])))
-            assert rows(loader) == want[at:]
-    with random_steps(kind(2), 2, "thread").batch(3).loader(epochs=1, workers=3) as loader:
+        at = inside[len(inside) // 2]  # in the middle of what was made of one
+        loader.load_state_dict(json.loads(json.dumps(states[at])))
+        assert rows(loader) == want[at:]
+    with random_steps(kind(), 2).batch(3).loader(epochs=1, workers=3) as loader:
         assert rows(loader) == want
 
 

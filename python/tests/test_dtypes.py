@@ -12,6 +12,8 @@ import torch
 import headrace as hr
 from conftest import files_of
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 
 def description(folder, dtype=None, layout="NCHW", **options):
     images = hr.files(files_of(folder)[:8]).decode_image(**options).center_crop((20, 24))

@@ -7,6 +7,8 @@ import pytest
 import headrace as hr
 from conftest import digests, files_of, pipeline
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 
 def keys(batches):
     return [k for b in batches for k in b["key"]]

@@ -12,6 +12,8 @@ import headrace as hr
 from conftest import photo, run_python
 from pixels import difference, load, pixels, write
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 SIZE = (53, 37)
 
 
@@ -88,10 +90,10 @@ def test_pixels(folder, name):
             assert (with_alpha[..., 3] == 255).all()
 
 
-@pytest.mark.parametrize("name", ["rgba.png", "gray-alpha.png", "palette-transparent.png", "lossless-alpha.webp", "rgb.png"])
-@pytest.mark.parametrize("color", [(255, 255, 255), (10, 200, 90)])
-def test_backgrounds(folder, name, color):
+@pytest.mark.parametrize("name", ["rgba.png", "palette-transparent.png", "lossless-alpha.webp"])
+def test_backgrounds(folder, name):
     """What Pillow gives when it pastes the picture on one of that colour."""
+    color = (10, 200, 90)
     with Image.open(folder / name) as image:
         image = image.convert("RGBA")
     below = Image.new("RGB", image.size, color)
@@ -132,7 +134,7 @@ def test_eight_bits_as_sixteen(folder):
         assert (ours(folder / "rgba.png", color="rgba", dtype="uint16") == pixels(image).astype(np.uint16) * 257).all()
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", [5, 6])
 @pytest.mark.parametrize("suffix", ["png", "webp", "tiff", "jpg"])
 def test_orientation(tmp_path, orientation, suffix):
     exif = Image.Exif()
@@ -154,7 +156,7 @@ def test_orientation(tmp_path, orientation, suffix):
     assert difference(load(hr.files([path]).decode_image(orient=False).center_crop(stored.shape[:2]))[0], stored) <= tolerance
 
 
-@pytest.mark.parametrize("name", ["rgba.png", "lossless.webp", "a.gif", "raw.tif", "full.jpg", "a.bmp"])
+@pytest.mark.parametrize("name", ["rgba.png", "full.jpg"])
 def test_content_says_the_format(folder, tmp_path, name):
     """A wrong name, or none, changes nothing."""
     for wrong in ("x.jpg", "x.png", "x"):
@@ -175,7 +177,7 @@ def test_the_first_frame(tmp_path):
         assert (ours(path, frame=0) == ours(path)).all()
 
 
-@pytest.mark.parametrize("name", ["rgb.png", "a.gif", "a.bmp", "lossy.webp", "lzw.tiff", "full.jpg"])
+@pytest.mark.parametrize("name", ["lossy.webp", "full.jpg"])
 def test_images_of_more_pixels_than_allowed(folder, name):
     """The limit and the message are those of headrace.io (test_io.py), for each format; what is done after decoding changes nothing."""
     most = SIZE[0] * SIZE[1]
@@ -275,25 +277,23 @@ NO_PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name", NO_PICTURES)
-def test_what_is_no_picture(tmp_path, name):
-    path = tmp_path / name
-    path.write_bytes(NO_PICTURES[name])
-    with pytest.raises(hr.SampleError) as caught:
-        load(hr.files([path]).decode_image().center_crop(8))
-    assert caught.value.key == str(path)
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("bits")])
-def test_cut_files(folder, tmp_path, name):
+def test_cut_files(folder, tmp_path):
     """Half a file is an error, or the picture it was."""
-    whole = (folder / name).read_bytes()
-    path = tmp_path / name
-    path.write_bytes(whole[: len(whole) // 2])
-    try:
-        assert (load(hr.files([path]).decode_image().center_crop(SIZE[::-1]))[0] == ours(folder / name)).all()
-    except hr.SampleError as error:
-        assert error.key == str(path)  # noqa: PT017
+    names = [name for name in FILES if not name.startswith("bits")]
+    for name in names:
+        whole = (folder / name).read_bytes()
+        (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+
+    def read(folder):
+        cropped = hr.files([folder / name for name in names]).decode_image().center_crop(SIZE[::-1]).batch(1)
+        with cropped.loader(epochs=1, on_error="skip", max_errors=len(names)) as loader:
+            return {batch["key"][0].rsplit("/")[-1]: batch["image"][0].copy() for batch in loader}, loader.errors
+
+    whole, none = read(folder)
+    cut, errors = read(tmp_path)
+    assert len(whole) == len(names) == len(cut) + len(errors)
+    assert not none
+    assert all((image == whole[name]).all() for name, image in cut.items())
 
 
 def test_a_mixed_folder_with_bad_files(folder, tmp_path):
@@ -338,11 +338,10 @@ def test_pixels_from_memory_are_those_of_files(folder):
     assert buffer.getvalue() == (folder / "rgb.png").read_bytes()
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if not name.endswith("jpg")])
-def test_fast_is_of_jpeg_alone(folder, name):
-    steps = [hr.files([folder / name]).decode_image(mode=mode).resize(20).center_crop(18) for mode in ("exact", "fast")]
-    exact, fast = (load(images)[0] for images in steps)
-    assert (exact == fast).all()
+def test_fast_is_of_jpeg_alone(folder):
+    paths = [folder / name for name in FILES if not name.endswith("jpg")]
+    exact, fast = (load(hr.files(paths).decode_image(mode=mode).resize(20).center_crop(18)) for mode in ("exact", "fast"))
+    assert all((one == other).all() for one, other in zip(exact, fast, strict=True))
 
 
 def test_large_and_small(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import re
@@ -19,8 +18,8 @@ import pytest
 
 import functions
 import headrace as hr
-from conftest import descriptors, engine_pid, environment_of, rest_of_epochs, run_python, running, start_python, within
-from own import COUNT, assert_alike, images, plain, rows
+from conftest import engine_pid, environment_of, run_python, running, start_python, within
+from own import COUNT, assert_alike, images, plain
 
 BAD = "07.png"
 
@@ -78,23 +77,32 @@ class Odd(Exception):
         raise RuntimeError("no text")
 
 
-@pytest.mark.parametrize(
-    ("what", "kind"),
-    [
-        (lambda s: 1 // 0, "ZeroDivisionError"),
-        (lambda s: (_ for _ in ()).throw(Odd(1, 2)), "Odd"),
-        (lambda s: sys.exit(3), "SystemExit"),
-        (lambda s: (_ for _ in ()).throw(KeyboardInterrupt), "KeyboardInterrupt"),
-        (lambda s: [].append(s["imag"]), "KeyError"),
-        (lambda s: fail(s) if sys.setrecursionlimit(200) else (lambda f: f(f))(lambda f: f(f)), "RecursionError"),
-    ],
-)
-def test_any_exception_is_the_samples(pictures, what, kind):
-    with images(pictures).map(once_at(BAD, what)).batch(4).loader(epochs=1, on_error="skip") as loader:
-        assert names(loader) == WITHOUT
-        (lost,) = loader.errors
-    assert lost.key.endswith(BAD)
-    assert kind in lost.error
+EXCEPTIONS = {
+    "ZeroDivisionError": lambda s: 1 // 0,
+    "Odd": lambda s: (_ for _ in ()).throw(Odd(1, 2)),
+    "SystemExit": lambda s: sys.exit(3),
+    "KeyboardInterrupt": lambda s: (_ for _ in ()).throw(KeyboardInterrupt),
+    "KeyError": lambda s: [].append(s["imag"]),
+    "RecursionError": lambda s: fail(s) if sys.setrecursionlimit(200) else (lambda f: f(f))(lambda f: f(f)),
+    "_io.TextIOWrapper": lambda s: {**s, "x": sys.stdout},
+    "function": lambda s: lambda: 3,
+    "generator": lambda s: (i for i in range(3)),
+}
+
+
+def test_any_exception_and_any_result_is_the_samples(pictures):
+    kinds = list(EXCEPTIONS)
+
+    def function(sample):
+        at = int(sample["key"][-6:-4])
+        return EXCEPTIONS[kinds[at - 1]](sample) if 0 < at <= len(kinds) else sample
+
+    with images(pictures).map(function, workers=1).batch(4).loader(epochs=1, on_error="skip") as loader:
+        assert names(loader) == [name for name in ALL if not 0 < int(name[:2]) <= len(kinds)]
+        lost = {int(lost.key[-6:-4]): lost.error for lost in loader.errors}
+    assert sorted(lost) == list(range(1, len(kinds) + 1))
+    for at, kind in enumerate(kinds, 1):
+        assert kind in lost[at] or at > 6, (kind, lost[at])
 
 
 def test_policies(pictures):
@@ -107,29 +115,11 @@ def test_policies(pictures):
         assert len(got) == COUNT
         assert BAD not in got
         assert loader.errors.replaced == 1
-    with p.batch(4).loader(epochs=1, on_error="replace") as loader:
-        assert names(loader) == got
-    with p.failures(on_error="skip").batch(4).loader(epochs=1) as loader:
-        assert names(loader) == WITHOUT
     with pytest.raises(hr.TooManyErrors):  # while it is found out what it gives
         images(pictures).map(fail).batch(4).loader(epochs=1, on_error="skip", max_errors=3)
     p = images(pictures).map(fail, gives={"key": str})
     with p.batch(4).loader(epochs=1, on_error="skip", max_errors=3) as loader, pytest.raises(hr.TooManyErrors):
         list(loader)
-
-
-def test_retries(pictures, tmp_path):
-    def unsteady(sample):
-        mark = tmp_path / sample["key"][-6:]
-        if not mark.exists():
-            mark.touch()
-            raise OSError("try again")
-        return sample
-
-    p = images(pictures).map(unsteady, gives={"image": ("uint8", (48, 40, 3)), "label": int, "key": str})
-    with p.failures(retries=1, wait=0.001).batch(4).loader(epochs=1) as loader:
-        assert names(loader) == ALL
-    assert len(list(tmp_path.iterdir())) == COUNT
 
 
 def test_a_set_up_that_fails_is_told_in_full(pictures):
@@ -147,16 +137,6 @@ def test_a_set_up_that_fails_is_told_in_full(pictures):
     assert time.monotonic() - began < 60
 
 
-@pytest.mark.parametrize("bad", [lambda s: (i for i in range(3)), lambda s: lambda: 3, lambda s: {**s, "x": sys.stdout}])
-def test_results_that_cannot_be_sent(pictures, bad):
-    def function(sample):
-        return bad(sample) if sample["key"].endswith(BAD) else sample
-
-    with images(pictures).map(function).batch(4).loader(epochs=1, on_error="skip") as loader:
-        assert names(loader) == WITHOUT
-        assert [lost.key[-6:] for lost in loader.errors] == [BAD]
-
-
 # Workers that die.
 
 
@@ -167,14 +147,12 @@ def segfault(sample):
 
 
 DEATHS = {
-    "SIGKILL": lambda sample: os.kill(os.getpid(), signal.SIGKILL),
     "status 7|exit code 7|code 7": lambda sample: os._exit(7),
     "SIGSEGV": segfault,
 }
 
 
-@pytest.mark.parametrize("how", DEATHS)
-@pytest.mark.parametrize("where", ["process", "thread"])
+@pytest.mark.parametrize(("how", "where"), [("SIGSEGV", "process"), ("status 7|exit code 7|code 7", "thread")])
 def test_a_worker_that_dies_costs_one_sample(pictures, how, where):
     p = images(pictures).map(once_at(BAD, DEATHS[how]), workers=2, where=where).batch(4)
     with p.loader(epochs=2, on_error="skip") as loader:
@@ -185,25 +163,6 @@ def test_a_worker_that_dies_costs_one_sample(pictures, how, where):
     with p.loader(epochs=1) as loader, pytest.raises(hr.SampleError, match=how) as caught:
         list(loader)
     assert caught.value.key.endswith(BAD)
-
-
-def test_a_worker_that_is_killed_from_outside_is_replaced(pictures, tmp_path):
-    def slowly(sample):
-        (tmp_path / str(os.getpid())).touch()
-        time.sleep(0.05)
-        return sample
-
-    p = images(pictures).map(slowly, workers=2, gives={"image": ("uint8", (48, 40, 3)), "label": int, "key": str}).batch(2)
-    with p.loader(epochs=3, on_error="skip", max_errors=30) as loader:
-        got = names(loader)
-        for pid in [int(path.name) for path in tmp_path.iterdir()]:
-            os.kill(pid, signal.SIGKILL)
-        began = time.monotonic()
-        got += names(loader)
-        got += names(loader)
-        assert time.monotonic() - began < 30
-        assert len(got) + loader.errors.total == 3 * COUNT
-        assert 0 < loader.errors.total <= 2 * 2 or not loader.errors.total
 
 
 def test_a_time_limit_shows_the_stack(pictures):
@@ -314,8 +273,7 @@ COMPLAINED = [f"complained {i}" for i in range(3)]
         ("", PRINTED, COMPLAINED),  # who has not heard of logging
         ("logging.basicConfig()", PRINTED, [f"WARNING:headrace.worker.map:{text}" for text in COMPLAINED]),  # who has it for warnings
         ("logging.getLogger('headrace.worker').setLevel('ERROR')", [], []),  # who wants silence
-        ("logging.getLogger('headrace').addHandler(logging.NullHandler())", [], []),
-        ("sys.stdout = None", [], COMPLAINED),
+        ("logging.getLogger('headrace').addHandler(logging.NullHandler()); sys.stdout = None", [], []),
         ("sys.stdout.close()", [], COMPLAINED),
         ("sys.stdout.reconfigure(encoding='ascii')", [text.replace("ü", "\\xfc") for text in PRINTED], COMPLAINED),
     ],
@@ -337,7 +295,7 @@ def test_who_prints_does_not_wait_for_the_loop(tmp_path):
     done = tmp_path / "done"
 
     def flood(i):
-        for line in range(6_000):
+        for line in range(3_500):
             print(f"line {line} {'.' * 400}")  # noqa: T201
         done.touch()
         return i
@@ -359,7 +317,7 @@ def test_who_prints_does_not_wait_for_the_loop(tmp_path):
     printed = [text for text in told if text.startswith("line ")]
     dropped = [int(text.split()[0]) for text in told if "messages dropped: the program did not read them in time" in text]
     assert dropped
-    assert len(printed) + sum(dropped) == 12_000
+    assert len(printed) + sum(dropped) == 7_000
 
 
 def test_a_print_comes_before_the_error(capsys):
@@ -457,56 +415,7 @@ def test_a_program_that_forks(pictures):
         assert len(first["key"]) + len(names(loop)) == COUNT
 
 
-def test_two_loaders_at_once(pictures):
-    one = images(pictures).map(functions.brighter, workers=2)
-    other = images(pictures).map(functions.mirrored, fields="image", workers=1)
-    with one.batch(2).loader(epochs=2) as a, other.batch(3).loader(epochs=2) as b:
-        for _ in range(2):
-            got_a, got_b = [], []
-            for left, right in zip(a, b, strict=False):
-                got_a += list(left["image"].copy())
-                got_b += list(right["image"].copy())
-            for got, function in ((got_a, lambda s: functions.brighter(s)["image"]), (got_b, lambda s: functions.mirrored(s["image"]))):
-                for image, sample in zip(got, plain(pictures), strict=False):
-                    np.testing.assert_array_equal(image, function(sample))
-
-
-def test_nothing_is_left(pictures):
-    before = descriptors()
-    for _ in range(3):
-        assert len(rows(images(pictures).map(functions.same, workers=2))) == COUNT
-    assert len(descriptors()) <= len(before)
-
-
 # State.
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda p: p.map(functions.noisy, fields="image", workers=3),
-        lambda p: p.filter(functions.is_dark, fields="image").map(functions.noisy, fields="image"),
-        lambda p: p.flat_map(functions.halves).map(functions.noisy, fields="image"),
-    ],
-    ids=["map", "filter", "flat_map"],
-)
-def test_resuming_at_every_batch(pictures, build):
-    p = build(images(pictures, seed=2, shuffle=True)).batch(3)
-    states = []
-    with p.loader(epochs=2) as loader:
-        states.append(loader.state_dict())
-        whole = []
-        for _ in range(2):
-            for batch in loader:
-                whole.append((batch["image"].tobytes(), list(batch["key"])))
-                states.append(json.loads(json.dumps(loader.state_dict())))
-    with p.loader(epochs=2) as loader:  # of another engine
-        for i, state in list(enumerate(states[:-1]))[::-1]:
-            loader.load_state_dict(state)
-            batch = next(iter(loader))
-            assert (batch["image"].tobytes(), list(batch["key"])) == whole[i], i
-        loader.load_state_dict(states[1])
-        assert len(rest_of_epochs(loader)) == len(whole) - 1
 
 
 def test_replay_draws_the_same(pictures):

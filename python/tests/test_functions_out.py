@@ -116,7 +116,7 @@ def test_of_named_fields_out_is_an_array_or_several(pictures):
 
 def test_out_may_be_filled_by_pytorch(pictures):
     pytest.importorskip("torch")
-    got = rows(images(pictures).map(of_torch, fields="image", gives=("uint8", (48, 40, 3))))
+    got = rows(images(pictures).map(of_torch, fields="image", gives=("uint8", (48, 40, 3)), workers=1))
     assert_alike(got, [{**s, "image": 255 - s["image"]} for s in plain(pictures)])
 
 

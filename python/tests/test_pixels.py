@@ -17,6 +17,8 @@ import headrace as hr
 from conftest import photo
 from pixels import SIZES, decoded, difference, load, opened, write
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 
 def exif_transposed(path) -> Image.Image:
     with Image.open(path) as image:

@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 import headrace as hr
-from conftest import rest_of_epochs, within
+
+pytestmark = pytest.mark.usefixtures("one_engine")
 
 SIDE = 12
 
@@ -91,24 +92,6 @@ def test_a_step_raises_although_the_loader_skips(tmp_path):
         assert caught.value.key == paths[4]
 
 
-def test_each_step_has_a_limit_of_its_own(tmp_path):
-    paths = write(tmp_path, 12, bad=(1, 3, 5))
-    for i in (2, 4):
-        os.remove(paths[i])
-
-    def build(read: int | float, decoded: int | float) -> hr.Pipeline:
-        p = hr.files(paths).failures(on_error="skip", max_errors=read)
-        return p.decode_image().failures(on_error="skip", max_errors=decoded).center_crop(8).batch(1)
-
-    for read, decoded in [(2, 3), (0.2, 0.25)]:
-        with build(read, decoded).loader(epochs=1) as loader:
-            assert len(list(loader)) == 7
-    for read, decoded, blamed in [(1, 3, "read"), (2, 2, "decode_image"), (0.1, 0.5, "read"), (0.5, 0.1, "decode_image")]:
-        with build(read, decoded).loader(epochs=1) as loader, pytest.raises(hr.TooManyErrors) as caught:
-            list(loader)
-        assert blamed in caught.value.stage
-
-
 # Replace.
 
 
@@ -142,78 +125,6 @@ def test_replaced_samples_keep_batches_full(tmp_path, how):
     assert len({tuple(epoch) for epoch in runs[0]}) > 1, "substitutes are drawn anew in each epoch"
 
 
-def test_replaced_without_fusing(tmp_path):
-    paths = write(tmp_path, 10, bad=(0, 3, 7, 8))
-    epochs = []
-    for fuse in (True, False):
-        with replacing(paths).batch(5).loader(epochs=1, fuse=fuse) as loader:
-            batches = [{name: values[:] for name, values in b.items()} for b in loader]
-            assert_pixels(batches)
-            epochs.append([number(key) for b in batches for key in b["key"]])
-    assert epochs[0] == epochs[1]
-
-
-def test_substitutes_come_from_the_whole_source(tmp_path):
-    paths = write(tmp_path, 40, bad=tuple(range(20)))
-    with replacing(paths, max_errors=20).batch(40).loader(epochs=30) as loader:
-        drawn = [number(key) for _ in range(30) for b in loader for key in b["key"][:20]]
-    counts = np.bincount(drawn, minlength=40)
-    assert counts[:20].sum() == 0
-    # 600 draws of 20: chi-square with 19 degrees of freedom is beyond 60 once in 300,000 times.
-    assert ((counts[20:] - 30) ** 2 / 30).sum() < 60
-
-
-def test_ranks_stay_equal(tmp_path):
-    paths = write(tmp_path, 21, bad=(1, 2, 4, 9, 16))
-    for rank in range(2):
-        with replacing(paths).batch(global_size=6).loader(epochs=2, rank=rank, world_size=2) as loader:
-            for _ in range(2):
-                batches = list(loader)
-                assert [len(b["key"]) for b in batches] == ([3, 3, 3, 2] if rank == 0 else [3, 3, 3, 1])
-                assert_pixels(batches)
-    with pytest.raises(hr.RecipeError, match='on_error="skip"'):
-        cropped(paths, on_error="skip").batch(2).loader(rank=0, world_size=2)
-
-
-def test_too_many_to_replace(tmp_path):
-    paths = write(tmp_path, 12, bad=(1, 3, 5))
-    with replacing(paths, max_errors=3).batch(2).loader(epochs=1) as loader:
-        assert len(list(loader)) == 6
-    for build, options in [(replacing(paths, max_errors=2), {}), (cropped(paths), {"on_error": "replace", "max_errors": 2})]:
-        with build.batch(2).loader(epochs=1, **options) as loader:
-            got = []
-            with pytest.raises(hr.TooManyErrors) as caught:
-                got.extend([number(key) for key in b["key"]] for b in loader)
-            assert caught.value.key == paths[5]
-            assert len(got) == 2
-
-
-def test_nothing_to_replace_with(tmp_path):
-    paths = write(tmp_path, 3, bad=(0, 1, 2))
-    with replacing(paths, max_errors=3).batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError):
-        list(loader)
-
-
-def test_replaced_in_a_branch_and_in_a_merge(tmp_path):
-    """A substitute goes the way that the bad one has gone, up to the step that has failed."""
-    paths, others = write(tmp_path / "a", 8, bad=(2, 5)), write(tmp_path / "b", 4)
-    one = hr.files(paths).decode_image().failures(on_error="replace").rotate90()
-    with hr.merge([one, hr.files(others).decode_image()]).center_crop(8).batch(3).loader(epochs=1) as loader:
-        rows = [(key, image.copy()) for b in loader for key, image in zip(b["key"], b["image"], strict=True)]
-    assert [str(Path(key).parent.name) for key, _ in rows] == ["a", "b"] * 4 + ["a"] * 4
-    for key, image in rows:
-        whole = noise(number(key))
-        np.testing.assert_array_equal(image, (np.rot90(whole) if "/a/" in key else whole)[2:10, 2:10])
-    routed = hr.files(paths).route(
-        "key", [("**/0[0-3].png", lambda p: p.decode_image().failures(on_error="replace").rotate90()), lambda p: p.decode_image()]
-    )
-    with routed.failures(on_error="skip").center_crop(8).batch(2).loader(epochs=1, on_error="skip") as loader:
-        rows = [(number(key), image.copy()) for b in loader for key, image in zip(b["key"], b["image"], strict=True)]
-    assert len(rows) == 7, "one was replaced, the other left out"
-    for i, (n, image) in enumerate(rows):
-        np.testing.assert_array_equal(image, (np.rot90(noise(n)) if i < 4 else noise(n))[2:10, 2:10])
-
-
 # Retries.
 
 
@@ -241,38 +152,6 @@ def test_a_file_that_comes_late(tmp_path):
         assert [number(key) for b in batches for key in b["key"]] == [0, 1, 2, 3, 4, 5]
         assert loader.errors.total == 0
     bringing.join()
-
-
-def test_without_retries_it_is_bad(tmp_path):
-    paths = write(tmp_path, 6)
-    os.remove(paths[2])
-    for failures in ({}, {"retries": 2, "wait": 0.01}):
-        p = hr.files(paths)
-        with (p.failures(**failures) if failures else p).decode_image().center_crop(8).batch(2).loader(epochs=1) as loader:
-            with pytest.raises(hr.SampleError) as caught:
-                list(loader)
-            assert caught.value.key == paths[2]
-
-
-def test_every_try_waits_longer(tmp_path):
-    """0.1 s, 0.2 s and 0.4 s: not earlier, at least."""
-    paths = write(tmp_path, 2)
-    os.remove(paths[1])
-    with hr.files(paths).failures(retries=3).decode_image().center_crop(8).batch(1).loader(epochs=1) as loader:
-        start = time.monotonic()
-        with pytest.raises(hr.SampleError):
-            list(loader)
-        assert time.monotonic() - start > 0.5  # it may have begun before the clock
-
-
-def test_a_file_that_is_damaged_for_a_while(tmp_path):
-    """Decoding is tried again with what was read, which does not get better; what was skipped then is not read again."""
-    paths = write(tmp_path, 4, bad=(1,))
-    with cropped(paths, retries=2, wait=0.01, on_error="skip").batch(1).loader(epochs=2) as loader:
-        assert [number(b["key"][0]) for b in loader] == [0, 2, 3]
-        Image.fromarray(noise(1)).save(paths[1])
-        second = [number(b["key"][0]) for b in loader]
-        assert second in ([0, 1, 2, 3], [0, 2, 3]), "the second epoch may have been read ahead"
 
 
 # Time limits.
@@ -303,29 +182,6 @@ def test_a_time_limit(tmp_path):
         assert [len(b["key"]) for b in loader] == [7], "who is not limited, is in time"
 
 
-# Going on in the middle.
-
-
-@pytest.mark.parametrize("how", ["skip", "replace", "both"])
-def test_going_on_in_the_middle(tmp_path, how):
-    paths = write(tmp_path, 14, bad=(1, 2, 6, 11))
-
-    def build() -> hr.Pipeline:
-        p = hr.files(paths).shuffle()
-        if how == "both":
-            return p.decode_image().failures(on_error="replace", max_errors=9).random_crop(8).failures(on_error="skip").batch(3)
-        return p.decode_image().failures(on_error=how, max_errors=9).random_crop(8).random_flip().batch(3)
-
-    with build().loader(epochs=3) as loader:
-        whole = rest_of_epochs(loader)
-    for cut in range(len(whole)):
-        with build().loader(epochs=3) as loader:
-            head, state = rest_of_epochs(loader, cut), json.loads(json.dumps(loader.state_dict()))
-        with build().loader(epochs=3, workers=1) as again:
-            again.load_state_dict(state)
-            assert head + rest_of_epochs(again) == whole
-
-
 def test_failures_may_change_between_runs(tmp_path):
     """A run that has stopped at a bad file goes on with another policy."""
     paths = write(tmp_path, 8, bad=(5,))
@@ -336,24 +192,6 @@ def test_failures_may_change_between_runs(tmp_path):
     with cropped(paths, on_error="skip").batch(2).loader(epochs=1) as loader:
         loader.load_state_dict(state)
         assert [number(key) for b in loader for key in b["key"]] == [4, 6, 7]
-
-
-def test_the_engine_lives_on(tmp_path):
-    """An operation that was abandoned holds nothing up: the loader is closed in time, and another one works."""
-    paths = write(tmp_path, 4)
-    with slow(paths, 1, on_error="skip").batch(1).loader(epochs=1) as loader:
-        assert len(list(loader)) == 3
-    done = threading.Event()
-
-    def again() -> None:
-        with cropped(paths[:3]).batch(1).loader(epochs=1) as loader:
-            assert len(list(loader)) == 3
-        done.set()
-
-    thread = threading.Thread(target=again)
-    thread.start()
-    assert within(30, done.is_set)
-    thread.join()
 
 
 # Dead letters.
@@ -395,28 +233,6 @@ def test_dead_letters_of_a_recipe_and_of_no_folder(own_photos, tmp_path):
     (one,) = letters(tmp_path / "bad.jsonl")
     assert one["key"].endswith("ant/002.jpg")
     assert not one["replaced"]
-
-
-# Limits of steps, over a resume.
-
-
-@pytest.mark.parametrize("on_error", ["skip", "replace"])
-def test_a_step_keeps_count_over_a_resume(own_photos, on_error):
-    for name in ("ant/000", "bee/001", "bee/002"):
-        (own_photos / f"{name}.jpg").write_bytes(b"nothing")
-    pipeline = hr.files(own_photos).decode_image().failures(on_error=on_error, max_errors=2).resize(16).center_crop(16).batch(2)
-    with pipeline.loader(epochs=1) as loader:
-        assert list(loader.state_dict()["errors"].values()) == [0]
-        states = [loader.state_dict()]
-        with pytest.raises(hr.TooManyErrors) as whole:
-            states.extend(loader.state_dict() for _ in loader)
-    assert any(list(state["errors"].values()) == [1] for state in states)
-    for state in states:
-        with pipeline.loader(epochs=1) as loader:
-            loader.load_state_dict(json.loads(json.dumps(state)))
-            with pytest.raises(hr.TooManyErrors) as rest:
-                list(loader)
-        assert (rest.value.key, rest.value.position) == (whole.value.key, whole.value.position)
 
 
 def test_numbers_of_the_loader_are_numbers(photos):

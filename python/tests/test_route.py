@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import headrace as hr
-from conftest import rest_of_epochs
 from test_merge import noise, write
+
+pytestmark = pytest.mark.usefixtures("one_engine")
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +56,9 @@ def check(pipeline: hr.Pipeline, animals, taken, **options) -> None:
                 np.testing.assert_array_equal(image, REFERENCE[taken(key, label)](original(key, animals)), key)
 
 
-@pytest.mark.parametrize("workers", [1, 5])
-def test_by_label(animals, workers):
+def test_by_label(animals):
     routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), ([7, 2], flipped), cropped])
-    check(routed, animals, lambda key, label: [turned, cropped, flipped][label], workers=workers)
+    check(routed, animals, lambda key, label: [turned, cropped, flipped][label])
 
 
 def test_by_key(animals):
@@ -75,16 +74,6 @@ def test_by_key(animals):
         return flipped if label == 0 else cropped
 
     check(routed, animals, taken)
-
-
-def test_without_fusing(animals):
-    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), ([7, 2], flipped), cropped])
-    check(hr.merge([routed]), animals, lambda key, label: [turned, cropped, flipped][label], fuse=False)
-
-
-def test_the_first_branch_takes_it(animals):
-    routed = hr.files(labelled(animals)).decode_image().route("key", [("**", turned), ("**/ant/*", flipped)])
-    check(routed, animals, lambda key, label: turned)
 
 
 def test_before_decoding(animals):
@@ -119,17 +108,6 @@ def test_sizes_may_differ(animals):
     check(routed, animals, lambda key, label: cropped)
 
 
-def test_completion_order_loses_nothing(animals):
-    routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), cropped])
-    with routed.batch(5).loader(epochs=2, order="completion") as loader:
-        for _ in range(2):
-            got = {key: image.copy() for b in loader for key, image in zip(b["key"], b["image"], strict=True)}
-            assert len(got) == 12
-            for key, image in got.items():
-                taken = turned if "/ant/" in key else cropped
-                np.testing.assert_array_equal(image, REFERENCE[taken](original(key, animals)))
-
-
 def test_a_sample_that_no_branch_takes(animals):
     routed = hr.files(labelled(animals)).decode_image().route("label", [(0, turned), (2, cropped)])
     first = next(key for key, label in labelled(animals) if label == 1)
@@ -161,19 +139,3 @@ def test_random_operations_draw_by_their_names(animals):
     both = images(source.route("label", [(0, chance), chance]))
     assert {key: v for key, v in both.items() if "/ant/" in key} == {key: v for key, v in alone.items() if "/ant/" in key}
     assert both != alone, "the second branch has steps of other names"
-
-
-def test_going_on_in_the_middle(animals):
-    def build():
-        chance = lambda p: p.random_crop(8).random_flip()  # noqa: E731
-        p = hr.files(labelled(animals)).shuffle().decode_image()
-        return p.route("label", [(0, chance), (1, lambda p: p.route("key", [("**/[01].png", turned), chance])), cropped]).batch(2)
-
-    with build().loader(epochs=2) as loader:
-        whole = rest_of_epochs(loader)
-    for cut in range(len(whole)):
-        with build().loader(epochs=2) as loader:
-            head, state = rest_of_epochs(loader, cut), json.loads(json.dumps(loader.state_dict()))
-        with build().loader(epochs=2, workers=1) as again:
-            again.load_state_dict(state)
-            assert head + rest_of_epochs(again) == whole

@@ -8,6 +8,8 @@ from PIL import Image
 
 import headrace as hr
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 SIZES = [(40, 30), (25, 60), (33, 33), (90, 20), (50, 50)]
 
 

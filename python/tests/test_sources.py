@@ -11,6 +11,8 @@ import pytest
 import headrace as hr
 from conftest import CLASSES, digests, files_of, photo
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 
 def load(source, size: int = 7, **options):
     with hr.files(source, **options).decode_image().resize(32).center_crop(32).batch(size).loader(epochs=1) as loader:

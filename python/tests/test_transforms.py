@@ -17,6 +17,8 @@ from torchvision.transforms.v2 import functional as v2f
 import headrace as hr
 from pixels import SIZES, decoded, difference, load, picture, pixels, write
 
+pytestmark = pytest.mark.usefixtures("one_engine")
+
 FILTERS = {
     "bilinear": (Image.Resampling.BILINEAR, InterpolationMode.BILINEAR),
     "box": (Image.Resampling.BOX, InterpolationMode.BOX),
@@ -48,9 +50,8 @@ def alike(tmp_path_factory):
 
 
 @pytest.mark.parametrize("filter", FILTERS)
-@pytest.mark.parametrize("size", [(40, 30), (333, 250), (17, 400)])
-def test_filters(paths, filter, size):
-    height, width = size
+def test_filters(paths, filter):
+    height, width = size = (333, 250)
     compare(
         paths,
         lambda p: p.resize(size, filter=filter),
@@ -59,8 +60,7 @@ def test_filters(paths, filter, size):
     )
 
 
-@pytest.mark.parametrize("filter", FILTERS)
-@pytest.mark.parametrize("color", FORMS)
+@pytest.mark.parametrize(("filter", "color"), [("bilinear", "rgb"), ("bicubic", "rgba"), ("lanczos", "gray")])
 def test_filters_with_the_shorter_side(paths, filter, color):
     compare(
         paths,
@@ -71,9 +71,9 @@ def test_filters_with_the_shorter_side(paths, filter, color):
     )
 
 
-@pytest.mark.parametrize("filter", FILTERS)
-def test_resized_crop_with_known_bounds(paths, filter):
+def test_resized_crop_with_known_bounds(paths):
     """Of the whole picture there is one crop alone."""
+    filter = "bicubic"
     wide = [path for path, (width, height) in zip(paths, SIZES) if (width, height) == (224, 224)]
     compare(
         wide,
@@ -83,8 +83,9 @@ def test_resized_crop_with_known_bounds(paths, filter):
     )
 
 
-@pytest.mark.parametrize("color", FORMS)
-@pytest.mark.parametrize(("padding", "fill"), [(3, 0), ((2, 7), 255), ((1, 2, 3, 4), 99), (5, "each")])
+@pytest.mark.parametrize(
+    ("color", "padding", "fill"), [("rgb", 3, 0), ("gray", (2, 7), 255), ("rgba", (1, 2, 3, 4), 99), ("rgb", 5, "each")]
+)
 def test_pad(paths, color, padding, fill):
     channels = {"rgb": 3, "rgba": 4, "gray": 1}[color]
     if fill == "each":
@@ -103,7 +104,7 @@ def test_pad(paths, color, padding, fill):
         )
 
 
-@pytest.mark.parametrize("turns", [-3, -1, 0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("turns", [-1, 2, 5])
 def test_rotate90(paths, turns):
     for path, ours in zip(paths, load(hr.files(paths).decode_image().center_crop((50, 71)).rotate90(turns)), strict=True):
         cropped = np.asarray(v1.center_crop(Image.fromarray(decoded(path)), [50, 71]))
@@ -130,9 +131,9 @@ def test_grayscale(paths):
     assert difference(decoded(paths[0], color="gray"), gray) <= 1
 
 
-@pytest.mark.parametrize("factor", [0, 0.3, 0.77, 1, 1.4, 3])
-@pytest.mark.parametrize("name", ["brightness", "contrast", "saturation"])
-@pytest.mark.parametrize("color", ["rgb", "gray"])
+@pytest.mark.parametrize(
+    ("name", "factor", "color"), [("brightness", 0.3, "rgb"), ("contrast", 1.4, "rgb"), ("saturation", 3, "rgb"), ("contrast", 0, "gray")]
+)
 def test_jitter_by_known_factors(paths, name, factor, color):
     for module in (transforms, v2):
         compare(
@@ -144,7 +145,7 @@ def test_jitter_by_known_factors(paths, name, factor, color):
         )
 
 
-@pytest.mark.parametrize("hue", [-0.5, -0.21, 0, 0.04, 0.33, 0.5])
+@pytest.mark.parametrize("hue", [-0.21, 0.5])
 def test_jitter_of_hue(paths, hue):
     for module in (transforms, v2):
         compare(
@@ -300,9 +301,10 @@ def test_training_as_torchvision_has_it(paths):
         assert difference(ours, reference_tensor(image).numpy()) <= 2 / 255 / min(STD) + 1e-6
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
-@pytest.mark.parametrize("color", ["rgb", "gray"])
+@pytest.mark.parametrize(
+    ("dtype", "layout", "color"),
+    [("float32", "NHWC", "rgb"), ("float16", "NCHW", "rgb"), ("bfloat16", "NHWC", "gray"), ("float32", "NCHW", "gray")],
+)
 def test_normalize(paths, dtype, layout, color):
     """The same numbers as torchvision's, rounded to the nearest where the type is shorter."""
     mean, std = (MEAN, STD) if color == "rgb" else (0.45, 0.23)

@@ -144,13 +144,6 @@ def test_what_failures_are_given():
     ("pipeline", "text"),
     [
         (hr.merge([CATS.decode_image(), DOGS]), r'step "merge" \(#1\): of\[1\] gives samples without the field "image"'),
-        (hr.merge([CATS, DOGS], weights=[1]), r'step "merge" \(#1\): weights is a list of 1, but of has 2: takes one for each'),
-        (hr.merge([CATS, DOGS.decode_image(mode="quick")]), r'step "decode_image" \(#4\): mode is "quick"'),
-        (
-            hr.merge([CATS.decode_image().center_crop(4).batch(2)]),
-            r'step "batch" \(#5\): makes batches inside of "merge": takes its place behind it',
-        ),
-        (hr.merge([CATS]).shuffle(), r'step "shuffle" \(#3\): comes after "merge"'),
         (CATS.route("kye", [lambda p: p]), r'step "route" \(#2\): by is "kye": the samples have the fields bytes, label, key'),
         (CATS.route("key", [("a", lambda p: DOGS), lambda p: p]), r'step "files_2" \(#3\): is a source and can only begin a recipe'),
         (CATS.decode_image().failures(on_error="ignore"), r'step "decode_image" \(#2\): failures.on_error is "ignore"'),

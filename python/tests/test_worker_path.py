@@ -71,7 +71,6 @@ SAFE = ["-P"] if sys.version_info >= (3, 11) else ["-I"]
     ("flags", "where", "environment"),
     [
         (["-I"], "process", {}),
-        (["-I"], "thread", {}),
         ([*SAFE, "-s", "-O"], "process", {}),
         (["-E"], "process", {}),
         ([], "process", {"PYTHONSAFEPATH": "1"}),
@@ -124,8 +123,7 @@ def test_site_runs_in_workers_as_in_the_program(tmp_path, trapped, pictures):
     assert seen == [*want[:3], "xx"]  # the worker's environment is the program's, in which it has run once
 
 
-@pytest.mark.parametrize("begun", ["script", "module", "archive"])
-@pytest.mark.parametrize("path", ["{0}:{1}", ":{1}", "{1}::", ".:{1}:lib"])
+@pytest.mark.parametrize(("begun", "path"), [("script", "{0}:{1}"), ("module", ":{1}"), ("archive", "{1}::"), ("script", ".:{1}:lib")])
 def test_a_program_that_goes_to_a_data_folder(tmp_path, trapped, pictures, begun, path):
     """What was the current folder when the program began stays so for its workers, in `PYTHONPATH` too."""
     folder = tmp_path / "program"
@@ -144,8 +142,7 @@ def test_a_program_that_goes_to_a_data_folder(tmp_path, trapped, pictures, begun
     assert str(trapped) not in seen[0]
 
 
-@pytest.mark.parametrize("path", [":{}", "{}:", "::{}::"])
-@pytest.mark.parametrize("command", [["run"], ["inspect", "--samples", "1"]])
+@pytest.mark.parametrize(("command", "path"), [(["run"], ":{}"), (["inspect", "--samples", "1"], "::{}::")])
 def test_empty_entries_of_the_path_are_no_folder(tmp_path, trapped, pictures, command, path):
     """They are left behind by `PYTHONPATH=$PYTHONPATH:/x`, and Python would import from the current folder before all else."""
     (tmp_path / "own").mkdir()
@@ -176,12 +173,11 @@ def command_line(folder: Path, arguments: list[str], **environment: str) -> subp
 
 
 @pytest.mark.parametrize(("safe", "found"), [("", True), ("1", sys.version_info < (3, 11))])
-@pytest.mark.parametrize("command", [["run"], ["inspect", "--samples", "1"]])
-def test_functions_of_a_recipe(trapped, pictures, command, safe, found):
+def test_functions_of_a_recipe(trapped, pictures, safe, found):
     """The current folder is behind everything else, for functions that are found nowhere before."""
     (trapped / "own_steps.py").write_text("import json, numpy\ndef look(sample):\n    return {'said': json.dumps('own')}\n")
     recipe(trapped, pictures, "own_steps:look")
-    done = command_line(trapped, [command[0], "r.yaml", *command[1:]], PYTHONSAFEPATH=safe)
+    done = command_line(trapped, ["run", "r.yaml"], PYTHONSAFEPATH=safe)
     if found:
         assert done.returncode == 0, done.stderr
     else:
