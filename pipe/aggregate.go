@@ -11,18 +11,20 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// An Aggregator puts the items of one epoch together: Add is given every item, in order, and Flush ends the epoch. Both hand on
-// what is complete with Emit, or several outputs of the same items with Open. Neither is called twice at once.
+// An Aggregator puts the items of one epoch together: Add is given every item, in order,
+// and Flush ends the epoch. Both hand on what is complete with Emit, or several outputs
+// of the same items with Open. Neither is called twice at once.
 //
-// When Add returns an error its item has failed, and the others are still held; the error Skip drops it. An error of Flush is the
-// failure of everything that is held.
+// When Add returns an error its item has failed, and the others are still held; the error
+// Skip drops it. An error of Flush is the failure of everything that is held.
 type Aggregator[In, Out any] interface {
 	Add(ctx context.Context, v Held[In], e *Emitter[In, Out]) error
 	Flush(ctx context.Context, e *Emitter[In, Out]) error
 }
 
-// Held is an item in an aggregator's hands. It is held until it is given to Emit or Drop, which tells what an output was made
-// of: a state counts the items whose output was handed on, and the others come again after a resume, in order.
+// Held is an item in an aggregator's hands. It is held until it is given to Emit or Drop,
+// which tells what an output was made of: a state counts the items whose output was
+// handed on, and the others come again after a resume, in order.
 type Held[T any] struct {
 	Value  T
 	number int64
@@ -36,12 +38,13 @@ type AggregateOpts struct {
 	Failures *Policy // nil: the run's
 }
 
-// Aggregate puts items together as an aggregator wants them: by size, by length, whatever. Each epoch has an aggregator of its own, which
-// begin makes. A resumed run yields what the uninterrupted one would have if the outputs depend on nothing but the items
-// that are held, in order, or the aggregator is a [Resumer].
+// Aggregate puts items together as an aggregator wants them: by size, by length,
+// whatever. Each epoch has an aggregator of its own, which begin makes. A resumed run
+// yields what the uninterrupted one would have if the outputs depend on nothing but the
+// items that are held, in order, or the aggregator is a [Resumer].
 //
-// What is still held after Flush is dropped. Items that are given to Emit are the aggregator's; all others are disposed of as
-// Discard says.
+// What is still held after Flush is dropped. Items that are given to Emit are the
+// aggregator's; all others are disposed of as Discard says.
 func Aggregate[In, Out any](in Flow[In], begin func() Aggregator[In, Out], o AggregateOpts) Flow[Out] {
 	n := &node{name: o.Name, kind: kindAggregate, joins: true, makes: true, workers: 1, buffer: o.Buffer, ordered: true, policy: o.Failures, ups: []*node{in.node}}
 	n.settle()
@@ -88,7 +91,8 @@ func (s *aggregateStage[In, Out]) start(e *Emitter[In, Out], epoch int, fail fun
 	return agg, err
 }
 
-// work is the life of the stage's worker. It has a free place whenever it takes an item, as a batch has.
+// work is the life of the stage's worker. It has a free place whenever it takes an item,
+// as a batch has.
 func (s *aggregateStage[In, Out]) work(w *worker.Worker) {
 	e := &Emitter[In, Out]{stage: s, worker: w}
 	defer e.dropAll()
@@ -165,7 +169,8 @@ func (s *aggregateStage[In, Out]) work(w *worker.Worker) {
 	}
 }
 
-// missing is an error at the end of the epoch in which the run was resumed, where an item did not come again of which outputs were finished.
+// missing is an error at the end of the epoch in which the run was resumed, where an item
+// did not come again of which outputs were finished.
 func (s *aggregateStage[In, Out]) missing(epoch int) error {
 	if s.saved == nil || epoch > 0 || s.cutShort(epoch) {
 		return nil
@@ -173,7 +178,8 @@ func (s *aggregateStage[In, Out]) missing(epoch int) error {
 	return s.saved.Missing()
 }
 
-// An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what is held.
+// An Emitter is what an aggregator hands its outputs to. It is the stage's memory of what
+// is held.
 type Emitter[In, Out any] struct {
 	stage   *aggregateStage[In, Out]
 	worker  *worker.Worker
@@ -299,7 +305,8 @@ func (e *Emitter[In, Out]) fail(k queue.Kind, t progress.Lineage, err error) {
 	e.over = e.over || k == queue.Fatal || e.stage.raises
 }
 
-// place reserves a place of the queue, if there is none yet. It returns false when nothing more is needed.
+// place reserves a place of the queue, if there is none yet. It returns false when
+// nothing more is needed.
 func (e *Emitter[In, Out]) place() bool {
 	e.placed = !e.over && (e.placed || e.stage.out.Reserve(e.worker))
 	e.over = !e.placed
@@ -316,7 +323,8 @@ func (e *Emitter[In, Out]) send(m queue.Message[Out]) bool {
 	return true
 }
 
-// tellLosses tells of items that are lost and came into no output. All that is held is finished with them: an aggregator that is resumed is given all of it or nothing.
+// tellLosses tells of items that are lost and came into no output. All that is held is
+// finished with them: an aggregator that is resumed is given all of it or nothing.
 func (e *Emitter[In, Out]) tellLosses() {
 	var all progress.Lineage
 	e.held.each(func(h holding[In]) { all.Add(h.told()) })

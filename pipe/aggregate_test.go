@@ -14,7 +14,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// budget puts numbers together as long as their sum is at most limit; a number beyond it stands alone, a zero is left out.
+// budget puts numbers together as long as their sum is at most limit; a number beyond it
+// stands alone, a zero is left out.
 type budget struct {
 	limit, sum int
 	held       []pipe.Held[int]
@@ -61,7 +62,8 @@ func valuesOf(held []pipe.Held[int]) (all []int) {
 	return all
 }
 
-// buckets gathers pairs of numbers with the same remainder: what it emits is not what came first.
+// buckets gathers pairs of numbers with the same remainder: what it emits is not what
+// came first.
 type buckets struct{ held [3][]pipe.Held[int] }
 
 func (b *buckets) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int, []int]) error {
@@ -112,7 +114,8 @@ func TestE20CustomAggregators(t *testing.T) {
 	}
 }
 
-// A run that is cut at any output goes on with the same groups, although an aggregator holds items that others have overtaken.
+// A run that is cut at any output goes on with the same groups, although an aggregator
+// holds items that others have overtaken.
 func TestE20AggregatesResume(t *testing.T) {
 	begin := func() pipe.Aggregator[int, []int] { return new(buckets) }
 	for _, source := range []pipe.Flow[int]{
@@ -127,8 +130,9 @@ func TestE20AggregatesResume(t *testing.T) {
 	}
 }
 
-// An aggregator that fails has failed for its item, under the policy of the stage or the run, and the others it holds stay. In
-// SPDL its exception ends the run, whatever failures are tolerated.
+// An aggregator that fails has failed for its item, under the policy of the stage or the
+// run, and the others it holds stay. In SPDL its exception ends the run, whatever
+// failures are tolerated.
 func TestE21AggregatorErrorsFollowThePolicy(t *testing.T) {
 	failing := func(bad error) func() pipe.Aggregator[int, []int] {
 		return func() pipe.Aggregator[int, []int] {
@@ -278,7 +282,8 @@ func (lingers) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int, [
 
 func (lingers) Flush(context.Context, *pipe.Emitter[int, []int]) error { return nil }
 
-// What an aggregator takes for an item is all of it, and not what came behind its last output.
+// What an aggregator takes for an item is all of it, and not what came behind its last
+// output.
 func TestTimesOfAggregators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := pipe.From("numbers", pipetest.Numbers{N: 20})

@@ -9,8 +9,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// What an item costs on its way is time, which the benchmarks tell, and no memory. A batch costs its slice, and where items overtake each
-// other a list of their positions.
+// What an item costs on its way is time, which the benchmarks tell, and no memory. A
+// batch costs its slice, and where items overtake each other a list of their positions.
 func TestE18ItemsCostNoMemory(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: -1})
 	for name, c := range map[string]struct {

@@ -16,15 +16,17 @@ type BatchOpts struct {
 	Buffer   int    // batches kept ready beyond the one in the making; 0: DefaultBatchBuffer
 	DropLast bool   // leave out the last batch of an epoch when it is not full
 
-	// Within has a batch handed on when so long has passed since the stage took its first item, with what is there by then; 0: only when it is full.
+	// Within has a batch handed on when so long has passed since the stage took its first
+	// item, with what is there by then; 0: only when it is full.
 	Within time.Duration
 }
 
-// Batch gathers n items after the other into a slice of their own. An epoch's last batch may be shorter; no batch crosses an
-// epoch.
+// Batch gathers n items after the other into a slice of their own. An epoch's last batch
+// may be shorter; no batch crosses an epoch.
 //
-// With Within no item waits for others for long. Which items are together depends on time then, so another run has other batches: a state
-// has every item exactly once, as where no order is kept, and one in the middle of what was made of a batch is refused.
+// With Within no item waits for others for long. Which items are together depends on time
+// then, so another run has other batches: a state has every item exactly once, as where
+// no order is kept, and one in the middle of what was made of a batch is refused.
 //
 // A batch that nobody takes is disposed of item by item, unless Discard says otherwise.
 func Batch[T any](in Flow[T], n int, o BatchOpts) Flow[[]T] {
@@ -71,11 +73,13 @@ type batchStage[T any] struct {
 	late   func() bool   // whether it is time
 }
 
-// firstRoom is how many items there is room for when a run's first batch begins. It grows with what comes, so that a greatest size that is never reached costs
-// nothing; later batches have room for as many as the one before.
+// firstRoom is how many items there is room for when a run's first batch begins. It grows
+// with what comes, so that a greatest size that is never reached costs nothing; later
+// batches have room for as many as the one before.
 const firstRoom = 64
 
-// work holds a free place whenever it takes items, so that a batch can leave when it is full.
+// work holds a free place whenever it takes items, so that a batch can leave when it is
+// full.
 func (b *batchStage[T]) work(w *worker.Worker) {
 	defer b.discardBatch()
 	defer b.unset()
@@ -86,7 +90,8 @@ func (b *batchStage[T]) work(w *worker.Worker) {
 			return
 		}
 
-		// A run does not reach beyond the batch: what is behind it stays where it is counted.
+		// A run does not reach beyond the batch: what is behind it stays where it is
+		// counted.
 		h, late := b.take(w, inputs[:min(worker.MaxRun, b.n-len(b.batch))])
 		if late {
 			b.emit(w)
@@ -115,7 +120,8 @@ func (b *batchStage[T]) work(w *worker.Worker) {
 	}
 }
 
-// take waits for items. late is true when none is there and the batch in the making is due.
+// take waits for items. late is true when none is there and the batch in the making is
+// due.
 func (b *batchStage[T]) take(w *worker.Worker, buf []queue.Message[T]) (h queue.Run[T], late bool) {
 	if b.within == 0 || len(b.batch) == 0 {
 		return b.in.Take(w, buf), false
@@ -140,7 +146,8 @@ func (b *batchStage[T]) unset() {
 	}
 }
 
-// accept deals with one message. It reports whether the place that it was given is still free.
+// accept deals with one message. It reports whether the place that it was given is still
+// free.
 func (b *batchStage[T]) accept(w *worker.Worker, m *queue.Message[T]) (placed bool) {
 	switch m.Kind {
 	case queue.Item:

@@ -66,7 +66,8 @@ func BenchmarkStages(b *testing.B) {
 	}
 }
 
-// A thousand items through three stages, from Start to the end of Close: ns/op is for all of it.
+// A thousand items through three stages, from Start to the end of Close: ns/op is for all
+// of it.
 func BenchmarkThousandFromStartToClose(b *testing.B) {
 	f := pipe.From("numbers", pipetest.Numbers{N: 1000})
 	for _, name := range []string{"one", "two", "three"} {

@@ -6,7 +6,8 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// WaitBlocked calls f, which waits within an operation for room for what this makes: until others behind it give some back. That is no time of the operation's, but one in
+// WaitBlocked calls f, which waits within an operation for room for what this makes:
+// until others behind it give some back. That is no time of the operation's, but one in
 // which its stage is blocked. The error is that of f.
 func WaitBlocked(ctx context.Context, f func() error) error {
 	w, inside := worker.Of(ctx)

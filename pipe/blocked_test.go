@@ -25,7 +25,8 @@ func (f gathersOne) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[i
 
 func (f gathersOne) Flush(context.Context, *pipe.Emitter[int, int]) error { return nil }
 
-// An operation that waits for room is not busy meanwhile, here or elsewhere, and takes no longer for it: its stage is blocked.
+// An operation that waits for room is not busy meanwhile, here or elsewhere, and takes no
+// longer for it: its stage is blocked.
 func TestWaitBlocked(t *testing.T) {
 	const items, works, waits = 50, 10 * time.Millisecond, 30 * time.Millisecond
 	type op = func(context.Context, int) (int, error)

@@ -23,7 +23,8 @@ func (n *node) boundBatch(size int, of string) {
 	}
 }
 
-// operations returns how many operations so many workers run at once. ok is false where that is more than a stage may.
+// operations returns how many operations so many workers run at once. ok is false where
+// that is more than a stage may.
 func operations(workers, hands int) (n int, ok bool) {
 	hands = max(1, hands)
 	if workers > MaxWorkers/hands {

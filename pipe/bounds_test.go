@@ -12,7 +12,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Settings that no run can have are mistakes in the description, which Start and Check return with the stage, the value and what is allowed.
+// Settings that no run can have are mistakes in the description, which Start and Check
+// return with the stage, the value and what is allowed.
 func TestSettingsHaveBounds(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 1})
 	double := func(_ context.Context, v int) (int, error) { return v, nil }
@@ -79,7 +80,8 @@ func TestSettingsHaveBounds(t *testing.T) {
 	}
 }
 
-// The greatest settings work, and cost what comes: memory is for the items of a run and not for those that there could be.
+// The greatest settings work, and cost what comes: memory is for the items of a run and
+// not for those that there could be.
 func TestTheGreatestSettingsCostNothing(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 1000})
 	same := func(_ context.Context, v int) (int, error) { return v, nil }

@@ -10,9 +10,10 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A lot is a batch that the store has given for a slot. It is the slot's until an operation in it is abandoned, which may still write into its row: then
-// nothing is moved into the lot, and it is not handed on. Its rows go into another lot that the slot is given, and it is dropped
-// when the operation has returned.
+// A lot is a batch that the store has given for a slot. It is the slot's until an
+// operation in it is abandoned, which may still write into its row: then nothing is moved
+// into the lot, and it is not handed on. Its rows go into another lot that the slot is
+// given, and it is dropped when the operation has returned.
 type buffer[B any] struct {
 	b             B
 	abandonedRows []int // rows of operations that were abandoned and have not returned
@@ -47,7 +48,8 @@ func (f *filler[In, B]) stick(at rowRef[B]) {
 	at.buffer.abandonedRows = append(at.buffer.abandonedRows, at.row)
 }
 
-// unstick notes that it has returned. Its row may be given out again where no order is kept, if the slot still has this lot.
+// unstick notes that it has returned. Its row may be given out again where no order is
+// kept, if the slot still has this lot.
 func (f *filler[In, B]) unstick(at rowRef[B]) {
 	f.mu.Lock()
 	at.buffer.abandonedRows = without(at.buffer.abandonedRows, at.row)
@@ -72,7 +74,8 @@ func without(rows []int, row int) []int {
 	return slices.DeleteFunc(rows, func(r int) bool { return r == row })
 }
 
-// renew gives a slot another lot. Rows that are written, or being written, lie where they are until they are moved.
+// renew gives a slot another lot. Rows that are written, or being written, lie where they
+// are until they are moved.
 func (s *openBatch[B]) renew(fresh *buffer[B]) {
 	s.before = append(s.before, s.buffer)
 	s.buffer = fresh
@@ -80,8 +83,9 @@ func (s *openBatch[B]) renew(fresh *buffer[B]) {
 	s.lostRows = nil
 }
 
-// refit gives a slot another lot if somebody may still write into its own. It waits until there is one, or the operation has returned. It
-// returns false when the stage has been stopped. The lock is held, and given up meanwhile.
+// refit gives a slot another lot if somebody may still write into its own. It waits until
+// there is one, or the operation has returned. It returns false when the stage has been
+// stopped. The lock is held, and given up meanwhile.
 func (f *filler[In, B]) refit(w *worker.Worker, s *openBatch[B]) bool {
 	f.owed = true
 	for !f.halted && len(s.buffer.abandonedRows) > 0 && len(f.spareBuffers) == 0 {
@@ -113,8 +117,9 @@ func (f *filler[In, B]) refit(w *worker.Worker, s *openBatch[B]) bool {
 	return !f.halted
 }
 
-// ask gets a lot from the store, without the lock; where that ends the goroutine, fail is called with it. When an operation returns that was abandoned, it may not be needed any more: then it ends
-// with errReturned.
+// ask gets a lot from the store, without the lock; where that ends the goroutine, fail is
+// called with it. When an operation returns that was abandoned, it may not be needed any
+// more: then it ends with errReturned.
 func (f *filler[In, B]) ask(w *worker.Worker, fail func(error)) error {
 	ctx := w.Ctx
 	if f.limited {
@@ -163,7 +168,8 @@ func (f *filler[In, B]) takeSpare() *buffer[B] {
 // lots are all of a slot.
 func (s *openBatch[B]) buffers() []*buffer[B] { return append(s.before, s.buffer) }
 
-// vacate drops the lots of a slot whose rows nobody needs, or leaves them to those who may still write there. The lock is held, and given up meanwhile.
+// vacate drops the lots of a slot whose rows nobody needs, or leaves them to those who
+// may still write there. The lock is held, and given up meanwhile.
 func (f *filler[In, B]) vacate(lots ...*buffer[B]) {
 	var drop []*buffer[B]
 	for _, l := range lots {

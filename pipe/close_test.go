@@ -15,8 +15,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Whenever a run is closed or cancelled, and whatever its order and number of workers, everything ends at once, and every item was either
-// handed on or disposed of.
+// Whenever a run is closed or cancelled, and whatever its order and number of workers,
+// everything ends at once, and every item was either handed on or disposed of.
 func TestE40CloseAtAnyTime(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for _, workers := range []int{1, 4} {

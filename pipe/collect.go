@@ -13,7 +13,8 @@ func (e *engine) stats() Stats {
 	return s
 }
 
-// throughSince is when the last stage had nothing left to do; now, as long as there is one that has.
+// throughSince is when the last stage had nothing left to do; now, as long as there is
+// one that has.
 func (e *engine) throughSince() (last time.Duration) {
 	for _, s := range e.stages {
 		over := s.through.Load()

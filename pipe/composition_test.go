@@ -18,7 +18,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// saved is a state as it comes out of a file, after so many items of a flow, whose stages are given other numbers of workers first.
+// saved is a state as it comes out of a file, after so many items of a flow, whose stages
+// are given other numbers of workers first.
 func saved[T any](t testing.TB, f pipe.Flow[T], items int, workers map[string]int) (s pipe.State, all []T) {
 	t.Helper()
 	run := start(t, f, pipe.Config{})
@@ -61,8 +62,9 @@ func late(numbers ...int) func(context.Context, int) (int, error) {
 	}
 }
 
-// A state within a batch is refused by a run that puts the batch together of other items, or of the same in another order, before anything of it is
-// handed on: whether the number of workers was changed in the definition or in the run.
+// A state within a batch is refused by a run that puts the batch together of other items,
+// or of the same in another order, before anything of it is handed on: whether the number
+// of workers was changed in the definition or in the run.
 func TestStateWithinABatchOfOtherOrder(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -88,7 +90,8 @@ func TestStateWithinABatchOfOtherOrder(t *testing.T) {
 	}
 }
 
-// The same for other changes than of an order: what comes in an item that was put together is compared, however that was done.
+// The same for other changes than of an order: what comes in an item that was put
+// together is compared, however that was done.
 func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 24})
 	flat := func(f pipe.Flow[[]int]) pipe.Flow[int] { return pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}) }
@@ -173,7 +176,8 @@ func TestStateWithinWhatIsPutTogetherInAnotherWay(t *testing.T) {
 	}
 }
 
-// A state of an engine that did not say what items were put together of is read where that does not matter, and refused where it does.
+// A state of an engine that did not say what items were put together of is read where
+// that does not matter, and refused where it does.
 func TestStatesThatDoNotSayWhatOf(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 12})
 	batches := pipe.Unbatch(pipe.Batch(numbers, 4, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "flat"})
@@ -226,7 +230,8 @@ func TestFewerOutputsThanBefore(t *testing.T) {
 	})
 }
 
-// A shape is a random flow in which items are put together and taken apart again, with settings that may change between save and resume.
+// A shape is a random flow in which items are put together and taken apart again, with
+// settings that may change between save and resume.
 type shape struct {
 	*rapid.T
 	kinds []string
@@ -244,7 +249,8 @@ func drawShape(rt *rapid.T) shape {
 	return s
 }
 
-// A setting is what may change: how many workers each stage has, whether they keep order, how long operations take, and what is drawn anew of sizes.
+// A setting is what may change: how many workers each stage has, whether they keep order,
+// how long operations take, and what is drawn anew of sizes.
 type setting struct {
 	workers []int
 	ordered []bool
@@ -368,8 +374,9 @@ func (p *opener) Flush(_ context.Context, e *pipe.Emitter[int, int]) error {
 
 func (p *opener) Resume(pipe.Memory) error { return nil }
 
-// Whatever a flow is made of, wherever it is cut, and whatever has changed when it goes on: every item comes once, or the run ends with a reason, and
-// nothing has come twice by then. Where all stages keep order and nothing has changed, it always goes on.
+// Whatever a flow is made of, wherever it is cut, and whatever has changed when it goes
+// on: every item comes once, or the run ends with a reason, and nothing has come twice by
+// then. Where all stages keep order and nothing has changed, it always goes on.
 func TestCutsWithOtherSettings(t *testing.T) {
 	outcomes := make(map[string]int)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -491,8 +498,9 @@ func (slowFrom) Items(ctx context.Context, _ int, pos int64) iter.Seq2[int, erro
 	}
 }
 
-// A merge that ends its epoch cuts what its inputs still make. A batch that is smaller for it, in a run
-// that was resumed within the whole one, is disposed of, and is no reason to refuse the state.
+// A merge that ends its epoch cuts what its inputs still make. A batch that is smaller
+// for it, in a run that was resumed within the whole one, is disposed of, and is no
+// reason to refuse the state.
 func TestStateWithinABatchThatAMergeCuts(t *testing.T) {
 	for _, aggregate := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// draw shows a graph for people: a line per stage, the last one first, below it what feeds it, indented where that is more than one.
+// draw shows a graph for people: a line per stage, the last one first, below it what
+// feeds it, indented where that is more than one.
 func (n *node) draw() string {
 	if n == nil {
 		return "an empty flow\n"

@@ -13,8 +13,9 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// However items were put together and taken apart again, an element that fails is one loss, of the source item that it was made of: for the policy, the hook,
-// the state, and the error that ends the run.
+// However items were put together and taken apart again, an element that fails is one
+// loss, of the source item that it was made of: for the policy, the hook, the state, and
+// the error that ends the run.
 func TestALostElementIsOneLoss(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 12})
 	flat := func(f pipe.Flow[[]int]) pipe.Flow[int] { return pipe.Unbatch(f, pipe.UnbatchOpts{Name: "flat"}) }
@@ -91,7 +92,8 @@ func (r *reverser) Add(_ context.Context, v pipe.Held[int], e *pipe.Emitter[int,
 
 func (r *reverser) Flush(context.Context, *pipe.Emitter[int, []int]) error { return nil }
 
-// What is put together again of elements and lost as a whole is all of these, and no others; what a sequence does not come to is lost with its end.
+// What is put together again of elements and lost as a whole is all of these, and no
+// others; what a sequence does not come to is lost with its end.
 func TestALostBatchOfElementsIsTheseElements(t *testing.T) {
 	flat := pipe.Unbatch(pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: 12}), 6, pipe.BatchOpts{Name: "batch"}), pipe.UnbatchOpts{Name: "flat"})
 	pairs := pipe.Batch(flat, 2, pipe.BatchOpts{Name: "pairs"})

@@ -41,8 +41,9 @@ func newEngine(ctx context.Context, hooks Hooks, watched bool) *engine {
 	return e
 }
 
-// endFailed notes that the hook at a stage's end has panicked. It ends nothing: the stage has done all that it had to do, and what it
-// has made, or the failure that it was stopped for, is on its way to the consumer.
+// endFailed notes that the hook at a stage's end has panicked. It ends nothing: the stage
+// has done all that it had to do, and what it has made, or the failure that it was
+// stopped for, is on its way to the consumer.
 func (e *engine) endFailed(s *stage, why error) {
 	e.Complain(s.wrong("%w", why))
 	e.unsound.CompareAndSwap(nil, &StageError{Stage: s.name, Epoch: -1, Pos: -1, Err: why})
@@ -101,8 +102,8 @@ func (e *engine) halt() {
 	e.stages[len(e.stages)-1].halt()
 }
 
-// close stops everything, waits until it has stopped, but not longer than ctx, and discards what is left. Operations that still run
-// dispose of their results themselves.
+// close stops everything, waits until it has stopped, but not longer than ctx, and
+// discards what is left. Operations that still run dispose of their results themselves.
 func (e *engine) close(ctx context.Context) error {
 	e.halt()
 	e.unhook()

@@ -15,7 +15,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Epochs never mix, in either order: each yields exactly its items, and its last batch is its own.
+// Epochs never mix, in either order: each yields exactly its items, and its last batch is
+// its own.
 func TestE47EpochsNeverMix(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for _, dropLast := range []bool{false, true} {
@@ -70,7 +71,8 @@ func fourEpochs(t *testing.T, ordered, dropLast bool, items int, rest time.Durat
 	}
 }
 
-// The next epoch is worked on while the consumer rests between epochs, and no stage stands still at the boundary.
+// The next epoch is worked on while the consumer rests between epochs, and no stage
+// stands still at the boundary.
 func TestE48NextEpochIsPrefetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var second atomic.Int64
@@ -94,7 +96,8 @@ func TestE48NextEpochIsPrefetched(t *testing.T) {
 	})
 }
 
-// E51, E19: empty epochs end, one after the other, and a source of nothing that runs for ever does no harm.
+// E51, E19: empty epochs end, one after the other, and a source of nothing that runs for
+// ever does no harm.
 func TestE51OneItemEpochs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Batch(pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 1}), restless, pipe.Opts{Name: "map", Workers: 3}), 3, pipe.BatchOpts{Name: "batch"})
@@ -123,7 +126,8 @@ func TestE51EmptyEpochs(t *testing.T) {
 	})
 }
 
-// One description can be run any number of times, also at once, and the runs know nothing of each other. E8.
+// One description can be run any number of times, also at once, and the runs know nothing
+// of each other. E8.
 func TestE8RunsAreIndependent(t *testing.T) {
 	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20}), failing(3), pipe.Opts{Name: "map", Workers: 2})
 	c := pipe.Config{Failures: pipe.Policy{Skip: true, Count: 1}}
@@ -183,7 +187,8 @@ func TestResumeEverywhere(t *testing.T) {
 	}
 }
 
-// Positions that a state calls finished are not tried again: also those that were lost, and those that somebody else has put there.
+// Positions that a state calls finished are not tried again: also those that were lost,
+// and those that somebody else has put there.
 func TestResumeDoesNotTryAgain(t *testing.T) {
 	var tried []int
 	note := func(_ context.Context, v int) (int, error) {

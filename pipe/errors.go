@@ -17,7 +17,8 @@ var (
 	// ErrClosed is returned by Next after Close.
 	ErrClosed = errors.New("pipe: the run is closed")
 
-	// ErrBusy is returned by Next while another goroutine is in it: a run has one consumer.
+	// ErrBusy is returned by Next while another goroutine is in it: a run has one
+	// consumer.
 	ErrBusy = errors.New("pipe: Next is called by two goroutines at once")
 )
 

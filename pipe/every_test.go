@@ -40,7 +40,8 @@ type construct struct {
 	branches [][]construct // of a route
 }
 
-// A draft draws a definition. Whether all stages so far yield the same items in the same order is known as it goes on.
+// A draft draws a definition. Whether all stages so far yield the same items in the same
+// order is known as it goes on.
 type draft struct {
 	*rapid.T
 	count int
@@ -131,7 +132,8 @@ func (c construct) fate(v int) int {
 	return int(h >> 40)
 }
 
-// becomes is the model of an operation: what a number becomes, and whether it is lost or dropped.
+// becomes is the model of an operation: what a number becomes, and whether it is lost or
+// dropped.
 func (c construct) becomes(v int) (out int, err error) {
 	switch f := c.fate(v) % 12; {
 	case f == 0:
@@ -411,7 +413,8 @@ func (p *pairs) Flush(_ context.Context, e *pipe.Emitter[int, []int]) error {
 	return nil
 }
 
-// A sorter is an aggregator that holds numbers in buckets by their fate, and drops or refuses some.
+// A sorter is an aggregator that holds numbers in buckets by their fate, and drops or
+// refuses some.
 type sorter struct {
 	construct
 	e    *every

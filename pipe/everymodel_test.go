@@ -19,14 +19,16 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A note is a message of the model: a number, or the loss of one, and the source items that it was made of.
+// A note is a message of the model: a number, or the loss of one, and the source items
+// that it was made of.
 type note struct {
 	v    int
 	from []string
 	lost string // the stage
 }
 
-// expect is the model: what a chain yields in an epoch, worked out one item after the other.
+// expect is the model: what a chain yields in an epoch, worked out one item after the
+// other.
 func (c chain) expect(epoch int) []note {
 	var all []note
 	if c.inputs == nil {
@@ -183,7 +185,8 @@ func (c construct) made(v int) ([]int, error) {
 	return []int{out}, nil
 }
 
-// expectLists lets f make something of each batch. What is lost is all of it, and every other number is that of its element.
+// expectLists lets f make something of each batch. What is lost is all of it, and every
+// other number is that of its element.
 func (c construct) expectLists(in []note, make func([]note) []note) (out []note) {
 	var list []note
 	f := func(list []note) (all []note) {
@@ -266,7 +269,8 @@ func (c construct) expectRoute(in []note) (out []note) {
 	return out
 }
 
-// An account is what a consumer was given, epoch by epoch, and what it was told to be lost.
+// An account is what a consumer was given, epoch by epoch, and what it was told to be
+// lost.
 type account struct {
 	yields [][]int
 	lost   map[string]bool
@@ -288,7 +292,8 @@ func (c chain) account(epochs int) account {
 	return a
 }
 
-// diff compares. Of groups that are not finished when a loose epoch ends, losses need not be told.
+// diff compares. Of groups that are not finished when a loose epoch ends, losses need not
+// be told.
 func (a account) diff(got account, exact, loose bool) string {
 	for epoch := range a.yields {
 		want, have := slices.Clone(a.yields[epoch]), slices.Clone(got.yields[epoch])
@@ -361,7 +366,8 @@ func (e *every) read(t testing.TB, f pipe.Flow[int], at pipe.State, epochs, item
 	return run.State(), epoch == epochs
 }
 
-// changeWorkers changes numbers of workers until it is stopped, or enough is enough: then a run that stands still is noticed.
+// changeWorkers changes numbers of workers until it is stopped, or enough is enough: then
+// a run that stands still is noticed.
 func (e *every) changeWorkers(ctx context.Context, t testing.TB, run *pipe.Run[int]) {
 	random := rand.New(rand.NewPCG(e.seed, uint64(len(e.changeable))))
 	for range 300 {
@@ -375,7 +381,8 @@ func (e *every) changeWorkers(ctx context.Context, t testing.TB, run *pipe.Run[i
 	}
 }
 
-// changeable are the stages whose number of workers may change without a change of what the model says.
+// changeable are the stages whose number of workers may change without a change of what
+// the model says.
 func (c chain) changeable() (names []string) {
 	for _, in := range c.inputs {
 		names = append(names, in.changeable()...)
@@ -398,9 +405,10 @@ func changeable(steps []construct) (names []string) {
 	return names
 }
 
-// Random definitions of all constructs yield what a sequential model says, each item once and in its order where that is kept, tell each
-// loss with its stage and source items, and leave nothing, wherever they are cut; resumed there, as often as it takes, they yield the
-// rest.
+// Random definitions of all constructs yield what a sequential model says, each item once
+// and in its order where that is kept, tell each loss with its stage and source items,
+// and leave nothing, wherever they are cut; resumed there, as often as it takes, they
+// yield the rest.
 func TestAllConstructsFollowTheModel(t *testing.T) {
 	for round := range modelRounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { followTheModel(t, rt, false) }) })
@@ -451,8 +459,9 @@ func followTheModel(t *testing.T, rt *rapid.T, changing bool) {
 	}
 }
 
-// Random definitions of all constructs go on in the same way wherever they are cut: restored at every item of a run they yield what it yielded behind
-// that, with the same losses, or, where no order is kept, every item that had not come once.
+// Random definitions of all constructs go on in the same way wherever they are cut:
+// restored at every item of a run they yield what it yielded behind that, with the same
+// losses, or, where no order is kept, every item that had not come once.
 func TestAllConstructsResumeAnywhere(t *testing.T) {
 	for round := range 1 + modelRounds/10 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) { rapid.Check(t, func(rt *rapid.T) { resumeAnywhere(t, rt) }) })
@@ -503,7 +512,8 @@ func (e *every) ending(f pipe.Flow[int], c construct) pipe.Flow[[]int] {
 	return pipe.Discard(pipe.Map(f, func(_ context.Context, v int) ([]int, error) { return []int{v}, nil }, pipe.Opts{Name: "end"}), e.list)
 }
 
-// findings is a testing.TB that keeps the first message, so that the definition can be made smaller.
+// findings is a testing.TB that keeps the first message, so that the definition can be
+// made smaller.
 type findings struct {
 	testing.TB
 	mu      sync.Mutex

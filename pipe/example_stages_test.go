@@ -281,7 +281,8 @@ func ExampleProfile() {
 	// Output: slow is the slowest, best with 4 workers
 }
 
-// Batches end where the caller says: here behind every number that divides by three. Rows are written where the store has reserved them.
+// Batches end where the caller says: here behind every number that divides by three. Rows
+// are written where the store has reserved them.
 func ExampleFillGroups() {
 	write := func(_ context.Context, v int, b *page, row int) error { b.rows[row] = 10 * v; return nil }
 	ends := func(v int) bool { return v%3 == 0 }

@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Haste draws after how many fast operations a worker counts as fast, so that short models see what long runs do. The func that it returns
-// restores what was. Queues begin with few places, too.
+// Haste draws after how many fast operations a worker counts as fast, so that short
+// models see what long runs do. The func that it returns restores what was. Queues begin
+// with few places, too.
 func Haste(t *rapid.T) (restore func()) {
 	streak, places := worker.FastStreak, queue.InitialCapacity
 	worker.FastStreak = rapid.SampledFrom([]int{1, 5, streak}).Draw(t, "fast from")

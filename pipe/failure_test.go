@@ -43,7 +43,8 @@ func drain[T any](run *pipe.Run[T]) (all []T, err error) {
 	}
 }
 
-// After a failure at position p all outputs before p come, and then the failure, for ever.
+// After a failure at position p all outputs before p come, and then the failure, for
+// ever.
 func TestE33FailureComesOutOfTheLoop(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		for _, bad := range []int{0, 1, 13, 29} {
@@ -146,7 +147,8 @@ func TestE29Count(t *testing.T) {
 	}
 }
 
-// Ten failures in a hundred: the share is judged at the hundredth item, also when it does not fail, and all good items come.
+// Ten failures in a hundred: the share is judged at the hundredth item, also when it does
+// not fail, and all good items come.
 func TestE30RateIsJudgedAfterAWarmUp(t *testing.T) {
 	bad := []int{1, 2, 3, 30, 31, 32, 50, 60, 70, 80}
 	for _, own := range []bool{false, true} {
@@ -199,8 +201,9 @@ func TestPoliciesCountPerEpoch(t *testing.T) {
 	}
 }
 
-// What fails because the run was cancelled has not failed: it is neither told nor counted. Here operations cancel the run and return
-// at once, so that they are sooner than whatever else the end of the context sets off.
+// What fails because the run was cancelled has not failed: it is neither told nor
+// counted. Here operations cancel the run and return at once, so that they are sooner
+// than whatever else the end of the context sets off.
 func TestCancelIsNoLoss(t *testing.T) {
 	for i := range 600 {
 		ctx, stop := context.WithCancel(context.Background())
@@ -230,8 +233,8 @@ func TestCancelIsNoLoss(t *testing.T) {
 	}
 }
 
-// Results do not wait for an operation that is stuck, and items that a worker has taken with one that fails, or cancels the run, are
-// disposed of.
+// Results do not wait for an operation that is stuck, and items that a worker has taken
+// with one that fails, or cancels the run, are disposed of.
 func TestRunOfItemsIsDisposedOf(t *testing.T) {
 	for _, cancels := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -283,7 +286,8 @@ func TestRunOfItemsIsDisposedOf(t *testing.T) {
 	}
 }
 
-// A stage's own policy neither spends the run's nor is spent by other stages, and only the guilty stage is blamed.
+// A stage's own policy neither spends the run's nor is spent by other stages, and only
+// the guilty stage is blamed.
 func TestE31PoliciesOfStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tolerant := pipe.Policy{Skip: true, Count: -1}
@@ -303,7 +307,8 @@ func TestE31PoliciesOfStages(t *testing.T) {
 	})
 }
 
-// Upstream of a failure everything is cancelled, downstream all that was made before comes through.
+// Upstream of a failure everything is cancelled, downstream all that was made before
+// comes through.
 func TestE35UpstreamStopsDownstreamDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cancelled atomic.Int64
@@ -447,7 +452,8 @@ func stageErrors(t *testing.T, err error) (all []pipe.StageError) {
 	return all
 }
 
-// Three stages of a chain have failed when the run ends: all are reported, with stage, item and cause; first the one that ended the run.
+// Three stages of a chain have failed when the run ends: all are reported, with stage,
+// item and cause; first the one that ended the run.
 func TestE34AllFailuresAreReported(t *testing.T) {
 	errSource, errFirst, errSecond := errors.New("source"), errors.New("first"), errors.New("second")
 	fails := func(after time.Duration, err error, bad ...int) func(context.Context, int) (int, error) {
@@ -494,7 +500,8 @@ func TestE34AllFailuresAreReported(t *testing.T) {
 	}
 }
 
-// What fails because of a failure is not reported, and a failure that a policy tolerates is a loss.
+// What fails because of a failure is not reported, and a failure that a policy tolerates
+// is a loss.
 func TestE34OnlyFailuresAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: -1}), failing(9), pipe.Opts{Name: "tolerant", Workers: 3, Ordered: true, Failures: &pipe.Policy{Skip: true, Count: -1}})
@@ -515,8 +522,9 @@ func TestE34OnlyFailuresAreReported(t *testing.T) {
 	})
 }
 
-// In SPDL an exception of the loop's body is replaced by the pipeline's. Here the run's failure comes out of Next and nowhere else: Close,
-// which is deferred, does not bring it up.
+// In SPDL an exception of the loop's body is replaced by the pipeline's. Here the run's
+// failure comes out of Next and nowhere else: Close, which is deferred, does not bring it
+// up.
 func TestE36ConsumersErrorIsItsOwn(t *testing.T) {
 	errOwn := errors.New("the consumer's")
 	train := func(t *testing.T) (err error) {

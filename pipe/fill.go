@@ -8,12 +8,14 @@ import (
 	"headrace/pipe/internal/queue"
 )
 
-// A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves rows, and seals a batch when its rows
-// are written. Reserve may wait, until ctx ends; the others should not. One goroutine at a time is in Reserve, and one in Move
-// or Seal; Drop may be called by anyone at any time. Operations write other rows meanwhile.
+// A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves
+// rows, and seals a batch when its rows are written. Reserve may wait, until ctx ends;
+// the others should not. One goroutine at a time is in Reserve, and one in Move or Seal;
+// Drop may be called by anyone at any time. Operations write other rows meanwhile.
 //
-// A batch that was reserved is sealed or dropped, exactly once; one whose Seal returns an error is dropped. A sealed batch that
-// nobody takes is dropped too, unless Discard says otherwise. An error stops the run.
+// A batch that was reserved is sealed or dropped, exactly once; one whose Seal returns an
+// error is dropped. A sealed batch that nobody takes is dropped too, unless Discard says
+// otherwise. An error stops the run.
 type Store[B any] interface {
 	Reserve(ctx context.Context) (B, error)
 	Move(dst B, to int, src B, from int) // copies a row that is written
@@ -36,31 +38,43 @@ type FillOpts struct {
 	OnResize          func(workers int) // as in Opts
 }
 
-// Fill is Map and Batch in one, without a copy: op writes an item into its row of a batch that store has reserved. Every batch
-// has n rows but an epoch's last, and no batch crosses an epoch. An op that returns an error, or Skip, leaves a hole;
-// holes are closed by other items, so the rows of a batch are known only when it is sealed.
+// Fill is Map and Batch in one, without a copy: op writes an item into its row of a batch
+// that store has reserved. Every batch has n rows but an epoch's last, and no batch
+// crosses an epoch. An op that returns an error, or Skip, leaves a hole; holes are closed
+// by other items, so the rows of a batch are known only when it is sealed.
 //
-// At most Workers operations run at once. Two batches are being filled at a time, or more where n is smaller than Workers.
+// At most Workers operations run at once. Two batches are being filled at a time, or more
+// where n is smaller than Workers.
 //
-// With a Limit, the context of op ends after that time, and an op that does not return within a tenth more is abandoned; in both cases the
-// item has failed, with a *LimitError. An abandoned op goes on until it returns, and may write into its row. The batch
-// with that row is not handed on: its other rows are moved to another one that store reserves, and it is dropped when op returns, which may
-// be after Close. A store with few batches needs one for each of these besides, and one to move to; while it has none, the stage waits for it
-// or for op. When more operations are abandoned at a time than Workers, the run stops, whatever the policy.
+// With a Limit, the context of op ends after that time, and an op that does not return
+// within a tenth more is abandoned; in both cases the item has failed, with a
+// *LimitError. An abandoned op goes on until it returns, and may write into its row. The
+// batch with that row is not handed on: its other rows are moved to another one that
+// store reserves, and it is dropped when op returns, which may be after Close. A store
+// with few batches needs one for each of these besides, and one to move to; while it has
+// none, the stage waits for it or for op. When more operations are abandoned at a time
+// than Workers, the run stops, whatever the policy.
 func Fill[In, B any](in Flow[In], n int, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
 	return fill(in, n, nil, store, op, o)
 }
 
-// FillGroups is Fill for batches that have an end of their own: behind every item for which last returns true, also if that item is lost or dropped, and at the
-// end of an epoch. Their items come in the order of the input, whatever Ordered says. Holes close within the batch, and a batch of which
-// all items are lost or dropped is not handed on. A batch has at most n rows: n items without an end, and one more, stop the run. There is no DropLast.
+// FillGroups is Fill for batches that have an end of their own: behind every item for
+// which last returns true, also if that item is lost or dropped, and at the end of an
+// epoch. Their items come in the order of the input, whatever Ordered says. Holes close
+// within the batch, and a batch of which all items are lost or dropped is not handed on.
+// A batch has at most n rows: n items without an end, and one more, stop the run. There
+// is no DropLast.
 //
-// A batch and what was lost of it are finished together, so that a resumed run makes it of the same items again: Hooks.Lost is called when the batch
-// is handed on. Where the policy does not tolerate a loss, that batch still comes, unless the policy is the stage's own.
+// A batch and what was lost of it are finished together, so that a resumed run makes it
+// of the same items again: Hooks.Lost is called when the batch is handed on. Where the
+// policy does not tolerate a loss, that batch still comes, unless the policy is the
+// stage's own.
 //
-// Each batch lies in one that store has reserved for n rows. At most Workers+1 of these are being filled at a time, and no more than two where the batches
-// are as large as Workers. last is asked once for each item, in order, by one worker at a time; it should be quick. Stages between the one that decides
-// where batches end and this one may not lose or drop items, or the end is lost with them.
+// Each batch lies in one that store has reserved for n rows. At most Workers+1 of these
+// are being filled at a time, and no more than two where the batches are as large as
+// Workers. last is asked once for each item, in order, by one worker at a time; it should
+// be quick. Stages between the one that decides where batches end and this one may not
+// lose or drop items, or the end is lost with them.
 func FillGroups[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op func(ctx context.Context, in In, b B, row int) error, o FillOpts) Flow[B] {
 	o.Ordered = true
 	f := fill(in, n, last, store, op, o)

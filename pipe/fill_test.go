@@ -83,8 +83,9 @@ func spyFill(s *spyStore, items int, op func(context.Context, int, []int, int) e
 	}, o)
 }
 
-// A loss that is known before the next batch is begun costs only the moves around it: the batch behind takes just the missing row, and
-// later batches are written where they belong.
+// A loss that is known before the next batch is begun costs only the moves around it: the
+// batch behind takes just the missing row, and later batches are written where they
+// belong.
 func TestFillMovesOnlyAroundALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spyStore{n: 4}
@@ -98,7 +99,8 @@ func TestFillMovesOnlyAroundALoss(t *testing.T) {
 		if want := [][]int{{0, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}, {13, 14, 15, 16}}; !reflect.DeepEqual(got, want) {
 			t.Errorf("%v", got)
 		}
-		// One worker has nothing under way when rows run out, so they close up in place, and the last row is free again.
+		// One worker has nothing under way when rows run out, so they close up in place,
+		// and the last row is free again.
 		if log := strings.Join(s.log, ", "); !strings.HasPrefix(log, "0:2→0:1, 0:3→0:2, seal 0:4, seal 1:4") {
 			t.Errorf("the store saw %s", log)
 		}
@@ -108,7 +110,8 @@ func TestFillMovesOnlyAroundALoss(t *testing.T) {
 	})
 }
 
-// While a row of the first batch is still being written, the batch behind takes just the rows that the first is known to lack.
+// While a row of the first batch is still being written, the batch behind takes just the
+// rows that the first is known to lack.
 func TestFillReservesAShortBatchAfterALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spyStore{n: 4}
@@ -138,7 +141,8 @@ func TestFillReservesAShortBatchAfterALoss(t *testing.T) {
 	})
 }
 
-// A batch with a slow row holds up the others in input order, and does not in completion order.
+// A batch with a slow row holds up the others in input order, and does not in completion
+// order.
 func TestFillInCompletionOrderOvertakes(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -163,7 +167,8 @@ func TestFillInCompletionOrderOvertakes(t *testing.T) {
 	}
 }
 
-// Reserve may wait: meanwhile rows of batches that are there are written, and Close cancels it.
+// Reserve may wait: meanwhile rows of batches that are there are written, and Close
+// cancels it.
 func TestFillReserveMayBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := false

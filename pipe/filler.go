@@ -12,11 +12,12 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A filler is a running Fill: here is what its workers do; what happens at the head of the line is in closer.go.
+// A filler is a running Fill: here is what its workers do; what happens at the head of
+// the line is in closer.go.
 //
-// Workers take their items themselves. Under the lock, an item gets the next row of the newest slot, and an entry in the line,
-// which has the order of the input; then its worker writes the row, alone. The store and the queues are waited for
-// without the lock.
+// Workers take their items themselves. Under the lock, an item gets the next row of the
+// newest slot, and an entry in the line, which has the order of the input; then its
+// worker writes the row, alone. The store and the queues are waited for without the lock.
 type filler[In, B any] struct {
 	*stage
 	in       *queue.Ring[In]
@@ -85,7 +86,8 @@ func (f *filler[In, B]) fit(workers int) {
 // lineSlack is how many entries without a row may stand in the line, besides.
 const pendingSlack = 64
 
-// work is the life of one worker: a row and an item for it, the operation, and the head of the line if that is settled by it.
+// work is the life of one worker: a row and an item for it, the operation, and the head
+// of the line if that is settled by it.
 func (f *filler[In, B]) work(w *worker.Worker) {
 	var buf [1]queue.Message[In]
 	for {
@@ -104,14 +106,15 @@ func (f *filler[In, B]) work(w *worker.Worker) {
 	}
 }
 
-// A placing is what a worker knows of its item. In completion order it comes into the line only when it is settled, and has no
-// number before.
+// A placing is what a worker knows of its item. In completion order it comes into the
+// line only when it is settled, and has no number before.
 type placing[B any] struct {
 	pendingRow[B]
 	number int64
 }
 
-// next waits for a row and an item, in this order: the item stays where it is counted until there is a row for it.
+// next waits for a row and an item, in this order: the item stays where it is counted
+// until there is a row for it.
 func (f *filler[In, B]) next(w *worker.Worker, buf []queue.Message[In]) (in In, at placing[B], ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +165,9 @@ func (f *filler[In, B]) leaves() bool {
 	return false
 }
 
-// kept is how many of those too many must not leave now. Where one worker stays, it is not the one that waits for the store: when rows
-// come back meanwhile, somebody has to fill them, or the store never has anything.
+// kept is how many of those too many must not leave now. Where one worker stays, it is
+// not the one that waits for the store: when rows come back meanwhile, somebody has to
+// fill them, or the store never has anything.
 func (f *filler[In, B]) kept() int64 {
 	if f.reserving && f.Number.Load() == 1 {
 		return 1
@@ -207,9 +211,9 @@ func (f *filler[In, B]) crowded() bool {
 	return f.waiting > f.ahead || f.ends != nil && len(f.batches) > int(f.Number.Load())
 }
 
-// hasRow tells whether a slot has a row to give. The newest gives none any more as soon as the rows that may yet survive make
-// whole batches: after a loss, that is a slot with just the rows that are missing, so that those behind it need not be
-// moved.
+// hasRow tells whether a slot has a row to give. The newest gives none any more as soon
+// as the rows that may yet survive make whole batches: after a loss, that is a slot with
+// just the rows that are missing, so that those behind it need not be moved.
 func (f *filler[In, B]) hasRow() bool {
 	if !f.ordered {
 		return f.roomySlot() != nil
@@ -286,7 +290,8 @@ func (f *filler[In, B]) pass(w *worker.Worker, e pendingRow[B]) {
 	f.close(w)
 }
 
-// endSeats begins the rows of the next epoch. A slot that nobody has a row of goes with it.
+// endSeats begins the rows of the next epoch. A slot that nobody has a row of goes with
+// it.
 func (f *filler[In, B]) endSeats() {
 	for _, s := range f.batches {
 		s.closed = s.closed || s.next > 0

@@ -28,7 +28,8 @@ func multipleOf(n int) func(int) bool { return func(v int) bool { return v%n == 
 
 func rowsPrinted(b *numbered) []string { return printAll(b.rows) }
 
-// A batch ends behind its last item, also when that is lost or dropped, and with the epoch; a batch of which nothing is left does not come.
+// A batch ends behind its last item, also when that is lost or dropped, and with the
+// epoch; a batch of which nothing is left does not come.
 func TestFillGroupsEndBehindTheLast(t *testing.T) {
 	for _, workers := range []int{1, 2, 5} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestFillGroupsEndBehindTheLast(t *testing.T) {
 	}
 }
 
-// Batches as large as the store's are fine. One item more without an end is the end of the run, which blames that item.
+// Batches as large as the store's are fine. One item more without an end is the end of
+// the run, which blames that item.
 func TestFillGroupsWithoutAnEnd(t *testing.T) {
 	for items, fine := range map[int]bool{4: true, 5: false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -119,7 +121,8 @@ func TestFillGroupsPanicOfLast(t *testing.T) {
 	})
 }
 
-// What comes behind an item that ends the run does not pass it, however long it takes to dispose of the item.
+// What comes behind an item that ends the run does not pass it, however long it takes to
+// dispose of the item.
 func TestFillGroupsEndBeforeWhatFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		numbers := pipe.Discard(pipe.From("numbers", pipetest.Numbers{N: 4}), func(int) { <-time.After(time.Second) })
@@ -150,8 +153,8 @@ func TestFillGroupsMistakes(t *testing.T) {
 	}
 }
 
-// However small batches are, as many operations run at once as there are workers, and batches are reserved for no more than one more,
-// beside one that is being sealed.
+// However small batches are, as many operations run at once as there are workers, and
+// batches are reserved for no more than one more, beside one that is being sealed.
 func TestFillGroupsInWorkAtOnce(t *testing.T) {
 	for _, size := range []int{1, 2, 7} {
 		synctest.Test(t, func(t *testing.T) {
@@ -182,8 +185,9 @@ func TestFillGroupsInWorkAtOnce(t *testing.T) {
 	}
 }
 
-// A batch and its losses are one step: the hook is told when the batch comes, and not again when the batch is lost behind it, and a run that is cut
-// anywhere makes the same batches again, although the stage before puts items together as it holds them.
+// A batch and its losses are one step: the hook is told when the batch comes, and not
+// again when the batch is lost behind it, and a run that is cut anywhere makes the same
+// batches again, although the stage before puts items together as it holds them.
 func TestFillGroupsResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := construct{kind: "groups", salt: 3, n: 3}
@@ -216,7 +220,8 @@ func TestFillGroupsResume(t *testing.T) {
 	})
 }
 
-// One loss more than the run tolerates ends it behind the batch; one more than the stage tolerates, before.
+// One loss more than the run tolerates ends it behind the batch; one more than the stage
+// tolerates, before.
 func TestFillGroupsPolicies(t *testing.T) {
 	two := &pipe.Policy{Skip: true, Count: 2}
 	for _, own := range []bool{false, true} {
@@ -246,7 +251,8 @@ func TestFillGroupsPolicies(t *testing.T) {
 	}
 }
 
-// A row that is stuck while the only batch waits for more: the others are written into another batch, and so is what had been written.
+// A row that is stuck while the only batch waits for more: the others are written into
+// another batch, and so is what had been written.
 func TestFillMovesOutOfAStuckBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &spyStore{n: 3}
@@ -346,7 +352,8 @@ func TestFillTooManyAbandoned(t *testing.T) {
 	}
 }
 
-// A store that fails when another batch is wanted for the rows beside a stuck one stops the run.
+// A store that fails when another batch is wanted for the rows beside a stuck one stops
+// the run.
 func TestFillStoreFailsBesideAStuckRow(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

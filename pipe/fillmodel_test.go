@@ -18,7 +18,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A filling is a random Fill, or FillGroups: what becomes of each number in which row, and how its store behaves.
+// A filling is a random Fill, or FillGroups: what becomes of each number in which row,
+// and how its store behaves.
 type filling struct {
 	items, n int
 	groups   bool
@@ -113,7 +114,8 @@ type crate struct {
 	ended  int // how often it was sealed or dropped
 }
 
-// A cellar is a store that finds faults: batches that end twice or never, rows that are written into batches that have left, calls at once.
+// A cellar is a store that finds faults: batches that end twice or never, rows that are
+// written into batches that have left, calls at once.
 type cellar struct {
 	n    int
 	room chan struct{} // nil: any number
@@ -264,8 +266,9 @@ func (m filling) flow(c *cellar, free chan struct{}) pipe.Flow[*crate] {
 	return pipe.Fill(numbers, m.n, c, op, m.o)
 }
 
-// Whatever fails, is skipped, takes too long or never returns, batches are those of a sequential model, every batch that was reserved is sealed or
-// dropped once, and nothing is written into one that has left.
+// Whatever fails, is skipped, takes too long or never returns, batches are those of a
+// sequential model, every batch that was reserved is sealed or dropped once, and nothing
+// is written into one that has left.
 func TestFillsFollowTheModel(t *testing.T) {
 	for round := range modelRounds {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {

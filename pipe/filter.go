@@ -6,8 +6,9 @@ import (
 	"headrace/pipe/internal/failure"
 )
 
-// Filter keeps the items for which keep is true. The others are dropped as if by Skip. keep only looks at its item: one that is dropped, or for which keep
-// fails, is disposed of as Discard says.
+// Filter keeps the items for which keep is true. The others are dropped as if by Skip.
+// keep only looks at its item: one that is dropped, or for which keep fails, is disposed
+// of as Discard says.
 func Filter[T any](in Flow[T], keep func(context.Context, T) (bool, error), o Opts) Flow[T] {
 	f := Map(in, filtered(keep, in.drop), o)
 	f.node.kind = kindFilter

@@ -12,16 +12,19 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// FlatMap makes any number of items of each: f returns their sequence, and every one is handed on when it is yielded, before the
-// next is made. A sequence whose outputs nobody takes waits in its yield. When it yields an error the item has failed: the
-// sequence ends there, and the outputs before are kept. The error Skip ends it quietly.
+// FlatMap makes any number of items of each: f returns their sequence, and every one is
+// handed on when it is yielded, before the next is made. A sequence whose outputs nobody
+// takes waits in its yield. When it yields an error the item has failed: the sequence
+// ends there, and the outputs before are kept. The error Skip ends it quietly.
 //
-// A source item is finished when all that was made of it is. For a state in between, f has to yield the same outputs for
-// the same item in every run: those that are finished are made again after a resume, and dropped.
+// A source item is finished when all that was made of it is. For a state in between, f
+// has to yield the same outputs for the same item in every run: those that are finished
+// are made again after a resume, and dropped.
 //
-// The stage works on Workers items and keeps Buffer outputs ready; where it keeps order, that many of every item whose turn has not
-// come besides. With InFlightPerWorker, more items are in hand; their sequences begin in the order of the items, and no more than Workers are under way. A policy
-// of its own counts outputs, and failures.
+// The stage works on Workers items and keeps Buffer outputs ready; where it keeps order,
+// that many of every item whose turn has not come besides. With InFlightPerWorker, more
+// items are in hand; their sequences begin in the order of the items, and no more than
+// Workers are under way. A policy of its own counts outputs, and failures.
 func FlatMap[In, Out any](in Flow[In], f func(context.Context, In) iter.Seq2[Out, error], o Opts) Flow[Out] {
 	n := &node{name: o.Name, kind: kindFlatMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, makes: true, ups: []*node{in.node}}
 	n.settle()
@@ -124,7 +127,7 @@ func (s *flatStage[In, Out]) expand(w *worker.Worker, at turn, in queue.Message[
 		return s.refuse(w, at, in.Lineage, Fatal(err))
 	}
 
-	brood := progress.FanOut{Stage: s.name, Parent: in.Lineage, Skip: done}
+	fanOut := progress.FanOut{Stage: s.name, Parent: in.Lineage, Skip: done}
 	handOn := func(ctx context.Context, in In) (made int, err error) {
 		for v, err := range s.f(ctx, in) {
 			if err != nil {
@@ -132,11 +135,11 @@ func (s *flatStage[In, Out]) expand(w *worker.Worker, at turn, in queue.Message[
 			}
 			made++
 			w.Sampler.Unread++ // what it took to make is no waiting
-			child, ok := brood.Next()
+			child, ok := fanOut.Next()
 			m := queue.Message[Out]{Kind: queue.Item, Val: v, Lineage: child}
 			if !ok {
 				s.out.DiscardMsg(m)
-			} else if !s.hand(w, at, m) {
+			} else if !s.handOn(w, at, m) {
 				return made, errStopped
 			}
 		}
@@ -145,13 +148,14 @@ func (s *flatStage[In, Out]) expand(w *worker.Worker, at turn, in queue.Message[
 
 	op := watched(s.stage, handOn, s.in.Discard, func(int) {})
 	on := false
-	ended := func(err error) { on = s.ended(w, at, &brood, before, err) }
+	ended := func(err error) { on = s.ended(w, at, &fanOut, before, err) }
 	ended(w.Attempt(func() error { _, err := op(w.Ctx, in.Val); return err }, ended))
 	return on
 }
 
-// ended is what becomes of an item whose sequence has ended. It reports whether the stage goes on.
-func (s *flatStage[In, Out]) ended(w *worker.Worker, at turn, brood *progress.FanOut, before time.Duration, err error) bool {
+// ended is what becomes of an item whose sequence has ended. It reports whether the stage
+// goes on.
+func (s *flatStage[In, Out]) ended(w *worker.Worker, at turn, fanOut *progress.FanOut, before time.Duration, err error) bool {
 	s.sequenceEnded()
 	w.LeaveGate()
 	w.EndItem()
@@ -165,19 +169,19 @@ func (s *flatStage[In, Out]) ended(w *worker.Worker, at turn, brood *progress.Fa
 
 	// Another error is itself a reason for fewer outputs than before the resume.
 	if err == nil || errors.Is(err, failure.Skip) {
-		if bad := brood.Unmade(); bad != nil {
+		if bad := fanOut.Unmade(); bad != nil {
 			err = Fatal(bad)
 		}
 	}
 
-	end := queue.Message[Out]{Kind: queue.Gone, Lineage: brood.End()}
+	end := queue.Message[Out]{Kind: queue.Gone, Lineage: fanOut.End()}
 	switch {
 	case err == nil:
 	case w.Ctx.Err() != nil:
 		return false // what fails because the run was stopped has not failed
 	case errors.Is(err, failure.Skip):
 		w.Skipped.Add(1)
-	case brood.Ended() && !Stops(err): // it was lost before the run was resumed
+	case fanOut.Ended() && !Stops(err): // it was lost before the run was resumed
 	default:
 		end.Kind, end.Failure = queue.Failed, s.NewFailure(err)
 		if s.raises || end.Failure.Stops {
@@ -188,7 +192,8 @@ func (s *flatStage[In, Out]) ended(w *worker.Worker, at turn, brood *progress.Fa
 	return s.pass(w, at, end) && (end.Kind != queue.Failed || !s.raises && !end.Failure.Stops)
 }
 
-// refuse ends the run, because it cannot go on from the state that it was resumed from. It returns false.
+// refuse ends the run, because it cannot go on from the state that it was resumed from.
+// It returns false.
 func (s *flatStage[In, Out]) refuse(w *worker.Worker, at turn, what progress.Lineage, why error) bool {
 	s.haltAbove()
 	s.pass(w, at, queue.Message[Out]{Kind: queue.Fatal, Lineage: what, Failure: s.NewFailure(why)})

@@ -40,7 +40,8 @@ func manyUpTo(n int) (all []int) {
 	return all
 }
 
-// E3: one to many, in both orders, with any number of workers: every output once, those of one item in their order, and epochs apart.
+// E3: one to many, in both orders, with any number of workers: every output once, those
+// of one item in their order, and epochs apart.
 func TestE3FlatMapYieldsEverythingOnce(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for _, workers := range []int{1, 2, 7} {
@@ -65,7 +66,8 @@ func TestE3FlatMapYieldsEverythingOnce(t *testing.T) {
 	}
 }
 
-// What an operation yields is handed on before it returns, and it waits while the queue is full.
+// What an operation yields is handed on before it returns, and it waits while the queue
+// is full.
 func TestE4OutputsAreStreamedAndBlock(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -94,7 +96,8 @@ func TestE4OutputsAreStreamedAndBlock(t *testing.T) {
 	}
 }
 
-// What was made before the failure is kept, also of the item that fails; the item is one loss.
+// What was made before the failure is kept, also of the item that fails; the item is one
+// loss.
 func TestE5OutputsBeforeAFailureAreKept(t *testing.T) {
 	breaks := func(ctx context.Context, v int) iter.Seq2[int, error] {
 		return func(yield func(int, error) bool) {
@@ -137,7 +140,8 @@ func TestE5OutputsBeforeAFailureAreKept(t *testing.T) {
 	}
 }
 
-// A source item is finished when all its outputs are; what some of them stand in is told in the state, and not made twice.
+// A source item is finished when all its outputs are; what some of them stand in is told
+// in the state, and not made twice.
 func TestE5PartsOfAnItemAreFinishedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 6}), upwards, pipe.Opts{Name: "many", Workers: 3, Ordered: true})
@@ -149,7 +153,8 @@ func TestE5PartsOfAnItemAreFinishedAlone(t *testing.T) {
 	})
 }
 
-// A state whose half finished items do not come again is refused at the end of the epoch, and not forgotten.
+// A state whose half finished items do not come again is refused at the end of the epoch,
+// and not forgotten.
 func TestResumeRefusesOtherItems(t *testing.T) {
 	f := pipe.FlatMap(pipe.From("numbers", pipetest.Numbers{N: 6}), upwards, pipe.Opts{Name: "many"})
 	saved := pipe.State{Version: 1, Sources: map[string]pipe.SourceState{"numbers": {Low: 3}}, Parts: []pipe.PartState{
@@ -188,7 +193,8 @@ func printAll(vs []int) (all []string) {
 	return all
 }
 
-// At most Workers sequences run at once, and a gate of one lets two such stages work, although their outputs wait for each other.
+// At most Workers sequences run at once, and a gate of one lets two such stages work,
+// although their outputs wait for each other.
 func TestE12FlatMapWorkers(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -304,7 +310,8 @@ func TestE3Filter(t *testing.T) {
 	}
 }
 
-// Collections are looked up by index or key; what is not there is the item's failure, and the error says which.
+// Collections are looked up by index or key; what is not there is the item's failure, and
+// the error says which.
 func TestE3Lookup(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 4})
 	words := pipe.Map(numbers, pipe.At([]string{"zero", "", "two"}), pipe.Opts{Name: "word", Workers: 2, Ordered: true})
@@ -321,7 +328,8 @@ func TestE3Lookup(t *testing.T) {
 	}
 }
 
-// Something of a batch is lost while the rest of it is on its way: after a resume the same batch comes again, and not one of other items.
+// Something of a batch is lost while the rest of it is on its way: after a resume the
+// same batch comes again, and not one of other items.
 func TestE5LossesInPartsOfABatchResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Unbatch(sixes(20), pipe.UnbatchOpts{Name: "elements"})

@@ -57,7 +57,8 @@ func TestE13GateOfOneOverTwoRuns(t *testing.T) {
 	}
 }
 
-// E14: what is almost finished goes first, so that the first item does not wait for work on later ones.
+// E14: what is almost finished goes first, so that the first item does not wait for work
+// on later ones.
 func TestE14GatePrefersDownstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(1)
@@ -73,7 +74,8 @@ func TestE14GatePrefersDownstream(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// Three seconds of work each, and each time something upstream may have begun just before.
+		// Three seconds of work each, and each time something upstream may have begun
+		// just before.
 		if took := time.Since(began); took > 4*6*time.Second {
 			t.Errorf("four items took %v", took)
 		}
@@ -120,7 +122,8 @@ func TestGateLimitChangesLive(t *testing.T) {
 	})
 }
 
-// A worker that waits at a gate is let go when its run is closed, and its turn goes to another.
+// A worker that waits at a gate is let go when its run is closed, and its turn goes to
+// another.
 func TestGateIsLeftOnClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(1)
@@ -147,7 +150,8 @@ func TestPermitOutsideOfAnOperation(t *testing.T) {
 	pipe.AddBytes(context.Background(), 1)
 }
 
-// Operations of no run pass the same gate, and have numbers that nobody else has meanwhile.
+// Operations of no run pass the same gate, and have numbers that nobody else has
+// meanwhile.
 func TestGateDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(2)

@@ -67,8 +67,9 @@ func endingOf(t *testing.T, f pipe.Flow[int], c pipe.Config, most int, gone func
 	return e, why
 }
 
-// An operation that ends its goroutine is its item's failure, as one that panics, with every verb: what comes before is handed on, and
-// nothing leaks or hangs. It is one that no policy tolerates.
+// An operation that ends its goroutine is its item's failure, as one that panics, with
+// every verb: what comes before is handed on, and nothing leaks or hangs. It is one that
+// no policy tolerates.
 func TestGoexitIsTheItemsFailure(t *testing.T) {
 	for name := range new(purse).verbs(-1, true) {
 		for run := range 12 {
@@ -149,7 +150,8 @@ func (s touchyStore) touch(in string) {
 	}
 }
 
-// doors are flows of which some function, besides operations, calls end at position 5 or behind.
+// doors are flows of which some function, besides operations, calls end at position 5 or
+// behind.
 func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 	at := func(v int) int {
 		if v == 5 {
@@ -307,7 +309,8 @@ func doors(end func()) map[string]func() (pipe.Flow[int], pipe.Hooks) {
 	return all
 }
 
-// What ends its goroutine ends the run as what panics does, in all functions that a run is given.
+// What ends its goroutine ends the run as what panics does, in all functions that a run
+// is given.
 func TestGoexitIsLikeAPanic(t *testing.T) {
 	for name := range doors(func() {}) {
 		t.Run(name, func(t *testing.T) {
@@ -341,7 +344,8 @@ func TestGoexitIsLikeAPanic(t *testing.T) {
 	}
 }
 
-// A consumer whose goroutine its own hook has ended can still be followed by one that closes the run, and nothing leaks.
+// A consumer whose goroutine its own hook has ended can still be followed by one that
+// closes the run, and nothing leaks.
 func TestTheLostHookEndsTheConsumer(t *testing.T) {
 	for _, within := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -8,8 +8,9 @@ import (
 	"headrace/pipe/internal/queue"
 )
 
-// holdings are the items in an aggregator's hands. Any of them may be released next, in a time that hardly grows with their
-// number: there may be thousands in rows that are being packed.
+// holdings are the items in an aggregator's hands. Any of them may be released next, in a
+// time that hardly grows with their number: there may be thousands in rows that are being
+// packed.
 type holdings[In any] struct {
 	all  []holding[In] // in order of their numbers; those that were released stand there until half of them have been
 	left int           // that are held

@@ -5,34 +5,43 @@ import (
 	"time"
 )
 
-// Hooks are told what happens in a run. A nil func is not called, and costs nothing. A hook that panics, or ends its goroutine, stops the run, whatever the
-// policy, with a *HookError: of Task in place of its item's result; of a Stage that ends in place of the io.EOF of the last epoch, behind all items;
-// otherwise at once.
+// Hooks are told what happens in a run. A nil func is not called, and costs nothing. A
+// hook that panics, or ends its goroutine, stops the run, whatever the policy, with a
+// *HookError: of Task in place of its item's result; of a Stage that ends in place of the
+// io.EOF of the last epoch, behind all items; otherwise at once.
 type Hooks struct {
-	// Lost is called for each source item that was lost, by Next, on its caller's goroutine: in the order of the outputs, and
-	// before the output is returned whose state first counts the loss. It is called once for an item, but for one of which
+	// Lost is called for each source item that was lost, by Next, on its caller's
+	// goroutine: in the order of the outputs, and before the output is returned whose
+	// state first counts the loss. It is called once for an item, but for one of which
 	// several outputs were made once for each that is lost.
 	Lost func(Loss)
 
-	// Stage is called by Start for each stage, from the sources on. The func that it returns, which may be nil, is called once, when
-	// the stage has done all that it will do, or was stopped. Next returns the io.EOF of the last epoch when all of them have
-	// returned. Where the run ends otherwise, by a failure or by Close, Close returns the *HookError of one that panics.
+	// Stage is called by Start for each stage, from the sources on. The func that it
+	// returns, which may be nil, is called once, when the stage has done all that it will
+	// do, or was stopped. Next returns the io.EOF of the last epoch when all of them have
+	// returned. Where the run ends otherwise, by a failure or by Close, Close returns the
+	// *HookError of one that panics.
 	Stage func(StageInfo) (end func(StageStats))
 
-	// Task is called for everything that a flow has to do for an item: the operations of Map, Filter, FlatMap and Fill, the pick of a
-	// Route, an aggregator's Add and Flush, and a source that is asked for its next item. It is called before, and what is done
-	// gets the context that it returns, derived from the one that it is given; nil stands for that. The func that it returns,
-	// which may be nil, is called when that has returned, or Limit has abandoned it. Operations run at once, and so do hooks.
+	// Task is called for everything that a flow has to do for an item: the operations of
+	// Map, Filter, FlatMap and Fill, the pick of a Route, an aggregator's Add and Flush,
+	// and a source that is asked for its next item. It is called before, and what is done
+	// gets the context that it returns, derived from the one that it is given; nil stands
+	// for that. The func that it returns, which may be nil, is called when that has
+	// returned, or Limit has abandoned it. Operations run at once, and so do hooks.
 	//
 	// A source has one context for an epoch, which it began with.
 	Task func(context.Context, Task) (inner context.Context, end func(Outcome))
 
-	// Span is called for each part of the life of every worker, and of the consumer, when it is over: by the worker itself, or by Next. Workers
-	// do that at once. Of one worker it is called in order, be it a little later; and for the last time before Close returns.
+	// Span is called for each part of the life of every worker, and of the consumer, when
+	// it is over: by the worker itself, or by Next. Workers do that at once. Of one
+	// worker it is called in order, be it a little later; and for the last time before
+	// Close returns.
 	Span func(Span)
 }
 
-// A Loss is a source item that failed within the policy, or something that was made of it.
+// A Loss is a source item that failed within the policy, or something that was made of
+// it.
 type Loss struct {
 	Stage  string
 	Source string
@@ -57,16 +66,17 @@ type Task struct {
 
 // An Outcome is what became of a Task.
 type Outcome struct {
-	// Out is the result: of a source the item, of a Route's pick the number of the branch, of a FlatMap and of an aggregator how many outputs were
-	// handed on, of a Fill the batch that was written into.
+	// Out is the result: of a source the item, of a Route's pick the number of the
+	// branch, of a FlatMap and of an aggregator how many outputs were handed on, of a
+	// Fill the batch that was written into.
 	Out any
 
 	Err  error // Skip, too; io.EOF of a source that has no more in this epoch, or was stopped
 	Took time.Duration
 }
 
-// Tee makes one of several hooks: they are called in this order, and what they return in the opposite one. It has no more funcs than
-// any of them has.
+// Tee makes one of several hooks: they are called in this order, and what they return in
+// the opposite one. It has no more funcs than any of them has.
 func Tee(all ...Hooks) (t Hooks) {
 	for _, h := range all {
 		t = t.and(h)

@@ -43,8 +43,8 @@ func (l *log) hooks(name string) pipe.Hooks {
 	}
 }
 
-// Hooks see stages begin and end, and of each operation the input, the output, the error and how long it took; the operation gets the
-// hook's context.
+// Hooks see stages begin and end, and of each operation the input, the output, the error
+// and how long it took; the operation gets the hook's context.
 func TestE55HooksSeeEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l log
@@ -215,8 +215,9 @@ func TestE55TasksOfSourcesThatFail(t *testing.T) {
 	}
 }
 
-// In SPDL a hook that fails loses its item in one mode, is counted in another, and ends the stage in a third. Here a hook that panics
-// stops the run, wherever it does: the error says so, no policy tolerates it, and nothing leaks.
+// In SPDL a hook that fails loses its item in one mode, is counted in another, and ends
+// the stage in a third. Here a hook that panics stops the run, wherever it does: the
+// error says so, no policy tolerates it, and nothing leaks.
 func TestE38HooksThatPanic(t *testing.T) {
 	panics := func(when bool) {
 		if when {
@@ -286,7 +287,8 @@ func TestE38HooksThatPanic(t *testing.T) {
 	}
 }
 
-// The same for sources, picks and aggregators: the error names the stage, and nothing of the items leaks.
+// The same for sources, picks and aggregators: the error names the stage, and nothing of
+// the items leaks.
 func TestE38HooksAroundFlowsThatPanic(t *testing.T) {
 	asIs := func(f pipe.Flow[int]) pipe.Flow[int] { return f }
 	lists := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }

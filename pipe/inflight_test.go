@@ -19,7 +19,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A stage whose workers are elsewhere has several items in hand for each of them, whatever its kind; all that is said of workers is said of those.
+// A stage whose workers are elsewhere has several items in hand for each of them,
+// whatever its kind; all that is said of workers is said of those.
 func TestInFlightPerWorker(t *testing.T) {
 	for _, kind := range changeableKinds {
 		if kind.kind == "filter" { // a map
@@ -52,7 +53,8 @@ func TestInFlightPerWorker(t *testing.T) {
 	}
 }
 
-// elsewhere is where workers are that several operations wait for: whoever asks first is served first.
+// elsewhere is where workers are that several operations wait for: whoever asks first is
+// served first.
 type elsewhere struct {
 	mu         sync.Mutex
 	change     sync.Cond
@@ -89,8 +91,10 @@ func (e *elsewhere) give() {
 	e.change.Broadcast()
 }
 
-// Workers elsewhere make sequences that are longer than the queues. One that is under way, and whose outputs have to wait for those of an item before it, would keep a worker that
-// this one needs: so they begin in the order of their items, however late who works on these comes to ask, and however many workers leave meanwhile.
+// Workers elsewhere make sequences that are longer than the queues. One that is under
+// way, and whose outputs have to wait for those of an item before it, would keep a worker
+// that this one needs: so they begin in the order of their items, however late who works
+// on these comes to ask, and however many workers leave meanwhile.
 func TestSequencesBeginInOrder(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		t.Run(fmt.Sprint("ordered ", ordered), func(t *testing.T) {
@@ -149,7 +153,8 @@ func TestSequencesBeginInOrder(t *testing.T) {
 	}
 }
 
-// A stage that waits elsewhere, and computes now and then, does that with a permit of a gate that is not its own.
+// A stage that waits elsewhere, and computes now and then, does that with a permit of a
+// gate that is not its own.
 func TestGated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(2)
@@ -192,7 +197,8 @@ func TestGated(t *testing.T) {
 	}
 }
 
-// An operation that is abandoned while it has a permit of another gate gives that back, and its worker goes on.
+// An operation that is abandoned while it has a permit of another gate gives that back,
+// and its worker goes on.
 func TestGatedOperationsAreAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(1)
@@ -223,7 +229,8 @@ func TestGatedOperationsAreAbandoned(t *testing.T) {
 	})
 }
 
-// What is wrong with an operation ends the run, though failures of items are skipped, retried and replaced.
+// What is wrong with an operation ends the run, though failures of items are skipped,
+// retried and replaced.
 func TestStop(t *testing.T) {
 	wrong := errors.New("wrong with all")
 	calls := 0
@@ -241,7 +248,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// What a stage with workers elsewhere says of itself is about these, and not about the items in hand, most of which wait for one.
+// What a stage with workers elsewhere says of itself is about these, and not about the
+// items in hand, most of which wait for one.
 func TestStatsOfWorkersElsewhere(t *testing.T) {
 	const each = 10 * time.Millisecond
 	for name, c := range map[string]struct {
@@ -303,7 +311,8 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 	}
 }
 
-// A stage that is through long before the others does not limit them, however busy it was while it lived.
+// A stage that is through long before the others does not limit them, however busy it was
+// while it lived.
 func TestSharesOfAStageThatIsThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 10}), takes(time.Second), pipe.Opts{Name: "quick", Buffer: 10})

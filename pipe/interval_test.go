@@ -13,8 +13,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// The intervals of a run add up to its totals, the last one included, which is cut off by Close. In SPDL the last one is never
-// reported.
+// The intervals of a run add up to its totals, the last one included, which is cut off by
+// Close. In SPDL the last one is never reported.
 func TestE54IntervalsSumToTheTotals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), failing(7, 50, 93), pipe.Opts{Name: "map", Workers: 3})

@@ -7,8 +7,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// An orderedJoin takes from the branches of a Route in the order in which they were chosen. Every message that goes into a branch comes out of it
-// as one, so the choices are all it needs to know.
+// An orderedJoin takes from the branches of a Route in the order in which they were
+// chosen. Every message that goes into a branch comes out of it as one, so the choices
+// are all it needs to know.
 type orderedJoin[T any] struct {
 	*mergeStage[T]
 	choices *choices[int]
@@ -69,8 +70,8 @@ func (m *mergeStage[T]) take(w *worker.Worker, in *mergeInput[T]) (v queue.Messa
 	return buf[0], len(h.Msgs) > 0
 }
 
-// Choices are what a router has decided, and the join behind it has not heard of yet. They are no more than messages are in the
-// branches.
+// Choices are what a router has decided, and the join behind it has not heard of yet.
+// They are no more than messages are in the branches.
 type choices[C any] struct {
 	mu      sync.Mutex
 	ready   sync.Cond

@@ -6,8 +6,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A batchJoin puts batches together again. It knows which branches have a part of the next batch, and every part that goes into a branch
-// comes out of it as one message, also one that is dropped or lost: so nothing can slip into another batch.
+// A batchJoin puts batches together again. It knows which branches have a part of the
+// next batch, and every part that goes into a branch comes out of it as one message, also
+// one that is dropped or lost: so nothing can slip into another batch.
 type batchJoin[T any] struct {
 	*mergeStage[[]T]
 	sets *choices[branchSet]

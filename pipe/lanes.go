@@ -8,11 +8,14 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Lanes bring the outputs of inputs that are worked on at once into a queue. Where order is kept, the oldest input's outputs go
-// straight through; of the others, some are held until it is their turn, and their workers wait when these are too many.
-// A worker stays with its input until it is that one's turn to end, so that there is a lane for each worker and no more.
+// Lanes bring the outputs of inputs that are worked on at once into a queue. Where order
+// is kept, the oldest input's outputs go straight through; of the others, some are held
+// until it is their turn, and their workers wait when these are too many. A worker stays
+// with its input until it is that one's turn to end, so that there is a lane for each
+// worker and no more.
 //
-// In completion order all go straight through, but for inputs of the next epoch: they wait until the mark is through.
+// In completion order all go straight through, but for inputs of the next epoch: they
+// wait until the mark is through.
 type lanes[T any] struct {
 	stage *stage
 	out   *queue.Ring[T]
@@ -32,7 +35,7 @@ type lanes[T any] struct {
 	begun         int64 // inputs that have, in their order
 	underWay      int   // sequences that are under way
 	maxUnderWay   int   // that may be
-	resizePending bool  // the staff is to be told so when no more are under way
+	resizePending bool  // onResize is to be called when no more are under way
 }
 
 // A lane is one input's.
@@ -57,8 +60,9 @@ func newLanes[T any](s *stage, out *queue.Ring[T]) *lanes[T] {
 	return l
 }
 
-// resize changes how many sequences may be under way, and tells the staff. Where more are, the staff hears of it when enough of them have ended: a worker that goes
-// before could be the one that the oldest of them needs, for which all others wait.
+// resize changes how many sequences may be under way, and calls onResize. Where more are,
+// it is called when enough of them have ended: a worker that goes before could be the one
+// that the oldest of them needs, for which all others wait.
 func (l *lanes[T]) resize(workers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +78,10 @@ func (l *lanes[T]) tellOnResize() {
 	}
 }
 
-// begin waits until an input may begin, where workers are elsewhere: in the order of the inputs, and when fewer sequences are under way than there are workers. So none
-// of these is kept by a sequence whose outputs wait for those of one that waits for a worker. It returns false when the stage was stopped.
+// begin waits until an input may begin, where workers are elsewhere: in the order of the
+// inputs, and when fewer sequences are under way than there are workers. So none of these
+// is kept by a sequence whose outputs wait for those of one that waits for a worker. It
+// returns false when the stage was stopped.
 func (l *lanes[T]) begin(w *worker.Worker, at turn, sequence bool) bool {
 	if !l.elsewhere {
 		return true
@@ -111,7 +117,8 @@ func (l *lanes[T]) sequenceEnded() {
 	l.turn.Broadcast()
 }
 
-// widen makes lanes for so many workers. They are not taken away: a worker too many is on one until its input is through.
+// widen makes lanes for so many workers. They are not taken away: a worker too many is on
+// one until its input is through.
 func (l *lanes[T]) widen(workers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +158,8 @@ func (l *lanes[T]) pass(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	return !l.stopped
 }
 
-// advance hands on what is held, lane by lane, as far as inputs have ended. The lock is held, and given up meanwhile.
+// advance hands on what is held, lane by lane, as far as inputs have ended. The lock is
+// held, and given up meanwhile.
 func (l *lanes[T]) advance(w *worker.Worker) {
 	for !l.stopped {
 		oldest := l.lane(l.head)
@@ -174,8 +182,8 @@ func (l *lanes[T]) advance(w *worker.Worker) {
 	l.turn.Broadcast()
 }
 
-// hand hands on an output, or holds it. It returns false when the stage was stopped.
-func (l *lanes[T]) hand(w *worker.Worker, at turn, m queue.Message[T]) bool {
+// handOn hands on an output, or holds it. It returns false when the stage was stopped.
+func (l *lanes[T]) handOn(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	if l.several.Load() && !l.admit(w, at, &m) {
 		l.out.DiscardMsg(m)
 		return false
@@ -191,7 +199,8 @@ func (l *lanes[T]) hand(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	return l.deliver(w, m) && (permit < 0 || w.EnterGate())
 }
 
-// admit waits until an output may go into the queue, or takes it into the lane. It returns false when the stage was stopped.
+// admit waits until an output may go into the queue, or takes it into the lane. It
+// returns false when the stage was stopped.
 func (l *lanes[T]) admit(w *worker.Worker, at turn, m *queue.Message[T]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +240,8 @@ func (l *lanes[T]) admit(w *worker.Worker, at turn, m *queue.Message[T]) bool {
 	return true
 }
 
-// passAnywhere is pass in completion order. What ends an epoch, or the run, waits for what came before.
+// passAnywhere is pass in completion order. What ends an epoch, or the run, waits for
+// what came before.
 func (l *lanes[T]) passAnywhere(w *worker.Worker, at turn, m queue.Message[T]) bool {
 	l.mu.Lock()
 	l.wait(w, func() bool {

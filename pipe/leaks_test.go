@@ -15,7 +15,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A purse counts what was made, what was handed on, and what was disposed of, each thing by its number.
+// A purse counts what was made, what was handed on, and what was disposed of, each thing
+// by its number.
 type purse struct {
 	pipetest.Owner[int]
 	mu   sync.Mutex
@@ -43,7 +44,8 @@ func (p *purse) source() pipe.Flow[int] {
 	return pipe.Discard(pipe.From("numbers", pipetest.Numbers{N: 30, Value: func(int, int64) int { return p.coin() }}), p.Gone)
 }
 
-// verbs are flows with each verb, whose operations end what they are given, whatever becomes of it, and make new things.
+// verbs are flows with each verb, whose operations end what they are given, whatever
+// becomes of it, and make new things.
 func (p *purse) verbs(bad int, ordered bool) map[string]pipe.Flow[int] {
 	o := func(name string) pipe.Opts { return pipe.Opts{Name: name, Workers: 3, Ordered: ordered} }
 	pause := func(ctx context.Context, v int) error {
@@ -168,7 +170,8 @@ func (r *refuses) Add(ctx context.Context, v pipe.Held[int], e *pipe.Emitter[int
 	return r.pairs.Add(ctx, v, e)
 }
 
-// Whatever is made is handed on or disposed of, once: with every verb, closed or cancelled at any item, after a failure, and where failures are tolerated.
+// Whatever is made is handed on or disposed of, once: with every verb, closed or
+// cancelled at any item, after a failure, and where failures are tolerated.
 func TestWhatIsMadeIsHandedOnOrDisposedOf(t *testing.T) {
 	for name := range new(purse).verbs(-1, true) {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Every buffer may be 1, and a million items with a consumer that is slow at times take no more memory than a thousand.
+// Every buffer may be 1, and a million items with a consumer that is slow at times take
+// no more memory than a thousand.
 func TestE17MemoryIsFlat(t *testing.T) {
 	var alive, most atomic.Int64
 	made := func(_ context.Context, v int) (*[1000]byte, error) {
@@ -61,8 +62,9 @@ func TestE17MemoryIsFlat(t *testing.T) {
 	}
 }
 
-// A run starts with Start, and reading needs nothing more. Closing twice is no error, reading after it is one, and each Start is a run of
-// its own, also after another was closed.
+// A run starts with Start, and reading needs nothing more. Closing twice is no error,
+// reading after it is one, and each Start is a run of its own, also after another was
+// closed.
 func TestE39StartAndClose(t *testing.T) {
 	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 3}), same, pipe.Opts{Name: "map"})
 	run := start(t, f, pipe.Config{})
@@ -86,7 +88,8 @@ func TestE39StartAndClose(t *testing.T) {
 	}
 }
 
-// The sequence of a source ends exactly once, with its own clean-up, however the run ends.
+// The sequence of a source ends exactly once, with its own clean-up, however the run
+// ends.
 func TestE44SourceIsClosedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		bad  int
@@ -138,8 +141,8 @@ func TestE46ForgottenRun(t *testing.T) {
 	}
 }
 
-// After a break in the middle of an epoch the rest of that epoch comes, and the next one is whole. A consumer that wants the next epoch
-// starts a run there.
+// After a break in the middle of an epoch the rest of that epoch comes, and the next one
+// is whole. A consumer that wants the next epoch starts a run there.
 func TestE50BreakMidEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := pipetest.Numbers{N: 9, Value: func(epoch int, pos int64) int { return 100*epoch + int(pos) }}

@@ -11,12 +11,15 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Limit returns an operation for a Map that takes no longer than most for an item, and a tenth of it more: then the context of f ends, and
-// an f that does not return within that tenth is abandoned. In both cases the item has failed, with a *LimitError.
+// Limit returns an operation for a Map that takes no longer than most for an item, and a
+// tenth of it more: then the context of f ends, and an f that does not return within that
+// tenth is abandoned. In both cases the item has failed, with a *LimitError.
 //
-// An abandoned operation goes on in a goroutine of its own until it returns, holding its item but no place of its Gate, and what it
-// makes is given to discard, which may be nil. When more operations of a stage are abandoned at a time than it has Workers, the run
-// stops, whatever the policy. It is not for operations that share something with the next one of their worker, as with MapWith.
+// An abandoned operation goes on in a goroutine of its own until it returns, holding its
+// item but no place of its Gate, and what it makes is given to discard, which may be nil.
+// When more operations of a stage are abandoned at a time than it has Workers, the run
+// stops, whatever the policy. It is not for operations that share something with the next
+// one of their worker, as with MapWith.
 func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Duration, discard func(Out)) func(context.Context, In) (Out, error) {
 	if f == nil || most <= 0 {
 		return f
@@ -28,8 +31,8 @@ func Limit[In, Out any](f func(context.Context, In) (Out, error), most time.Dura
 	})
 }
 
-// limited is Limit for those who have to know which operations are abandoned: left is called when one is, and after that
-// returned, when such a one has returned.
+// limited is Limit for those who have to know which operations are abandoned: left is
+// called when one is, and after that returned, when such a one has returned.
 func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Duration, left func(In), returned func(In, Out, error)) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		inner, stop := context.WithTimeout(ctx, most)
@@ -67,32 +70,33 @@ func limited[In, Out any](f func(context.Context, In) (Out, error), most time.Du
 	}
 }
 
-// An attempt is a call of an operation with a limit. Whoever settles it first, the operation or the clock, decides.
+// An attempt is a call of an operation with a limit. Whoever settles it first, the
+// operation or the clock, decides.
 type attempt[Out any] struct {
 	settled atomic.Bool
 	over    chan struct{} // closed when it is known who was first
 	out     Out
 	err     error
 	worker  *worker.Worker // whose time it is; nil outside of a run
-	deputy  *worker.Worker // stands in for it in the operation, which may outlive it
+	standIn *worker.Worker // stands in for it in the operation, which may outlive it
 }
 
 // lend gives the operation a worker of its own, with the permit.
 func (t *attempt[Out]) lend(ctx context.Context, w *worker.Worker) context.Context {
 	t.worker = w
-	t.deputy = w.Set.NewWorker()
-	t.deputy.Gate, t.deputy.Permit.Permit, w.Permit.Permit = w.Gate, w.Permit.Permit, -1
-	t.deputy.OnBehalf(ctx)
-	return t.deputy.Ctx
+	t.standIn = w.Set.NewWorker()
+	t.standIn.Gate, t.standIn.Permit.Permit, w.Permit.Permit = w.Gate, w.Permit.Permit, -1
+	t.standIn.OnBehalf(ctx)
+	return t.standIn.Ctx
 }
 
 // giveBack ends the loan after an operation that has returned.
 func (t *attempt[Out]) giveBack() {
 	if t.worker != nil {
-		t.worker.Permit.Permit = t.deputy.Permit.Permit
-		t.worker.AddCounts(t.deputy)
-		if t.deputy.Reported.Load() {
-			t.worker.Worked.Add(t.deputy.Worked.Load())
+		t.worker.Permit.Permit = t.standIn.Permit.Permit
+		t.worker.AddCounts(t.standIn)
+		if t.standIn.Reported.Load() {
+			t.worker.Worked.Add(t.standIn.Worked.Load())
 			t.worker.Reported.Store(true)
 		}
 	}
@@ -105,8 +109,8 @@ func (t *attempt[Out]) abandon(ctx context.Context, most time.Duration) error {
 	}
 	s := t.worker.Set
 	t.worker.Abandoned.Add(1)
-	if t.deputy.Gate != nil {
-		t.deputy.Permit.Abandon(t.deputy.Gate)
+	if t.standIn.Gate != nil {
+		t.standIn.Permit.Abandon(t.standIn.Gate)
 		t.worker.EnterGate() // false when the run was stopped, which the caller sees
 	}
 	return failure.AbandonedAfter(most, s.Abandoned.Add(1) > s.Number.Load())
@@ -124,8 +128,8 @@ func (t *attempt[Out]) end(returned func()) {
 		t.worker.Set.Run.Complain(fmt.Errorf("pipe: stage %s: discarding an item: %w", t.worker.Set.Stage, err))
 	}
 	if t.worker != nil {
-		t.deputy.LeaveGate()
-		t.worker.AddCounts(t.deputy)
+		t.standIn.LeaveGate()
+		t.worker.AddCounts(t.standIn)
 		t.worker.Set.Abandoned.Add(-1)
 	}
 }

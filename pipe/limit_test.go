@@ -16,7 +16,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// stuck is an operation that for some items does not heed its context, and returns when it is let go.
+// stuck is an operation that for some items does not heed its context, and returns when
+// it is let go.
 type stuck struct {
 	on   []int
 	free chan struct{}
@@ -38,8 +39,8 @@ func (s *stuck) do(ctx context.Context, v int) (int, error) {
 
 func newStuck(on ...int) *stuck { return &stuck{on: on, free: make(chan struct{})} }
 
-// Close while an operation is busy returns by its deadline and names the stage, and a later Close succeeds. What the operation makes then
-// is disposed of.
+// Close while an operation is busy returns by its deadline and names the stage, and a
+// later Close succeeds. What the operation makes then is disposed of.
 func TestE43CloseWhileBusy(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -79,8 +80,8 @@ func TestE43CloseWhileBusy(t *testing.T) {
 	}
 }
 
-// An operation that does not return in time is abandoned: its item is lost, the others come, the stage has all its workers, and what it
-// makes in the end is disposed of.
+// An operation that does not return in time is abandoned: its item is lost, the others
+// come, the stage has all its workers, and what it makes in the end is disposed of.
 func TestE43LimitAbandons(t *testing.T) {
 	for _, gate := range []*pipe.Gate{nil, pipe.NewGate(2)} {
 		for _, ordered := range []bool{false, true} {
@@ -121,8 +122,8 @@ func TestE43LimitAbandons(t *testing.T) {
 	}
 }
 
-// As many operations as a stage has workers may be abandoned at a time. One more stops the run, whatever the policy; those that have
-// returned meanwhile do not count.
+// As many operations as a stage has workers may be abandoned at a time. One more stops
+// the run, whatever the policy; those that have returned meanwhile do not count.
 func TestE43TooManyAbandoned(t *testing.T) {
 	for _, returned := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -153,7 +154,8 @@ func TestE43TooManyAbandoned(t *testing.T) {
 	}
 }
 
-// An operation that heeds its context is not abandoned, and what is in time is left alone, with its permit, its bytes, its panic.
+// An operation that heeds its context is not abandoned, and what is in time is left
+// alone, with its permit, its bytes, its panic.
 func TestE43LimitOfHeedfulOperations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var retried atomic.Int64
@@ -197,7 +199,8 @@ func TestE43LimitOfHeedfulOperations(t *testing.T) {
 	})
 }
 
-// A permit's number belongs to one operation, also while abandoned ones keep theirs; a gate lets as many run as before.
+// A permit's number belongs to one operation, also while abandoned ones keep theirs; a
+// gate lets as many run as before.
 func TestE43AbandonedPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(2)
@@ -230,7 +233,8 @@ func TestE43AbandonedPermits(t *testing.T) {
 	})
 }
 
-// What goes wrong with a result that comes too late is told by Close. An operation that ends its goroutine stops the run.
+// What goes wrong with a result that comes too late is told by Close. An operation that
+// ends its goroutine stops the run.
 func TestLimitAndBadManners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStuck(1)

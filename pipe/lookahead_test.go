@@ -15,10 +15,13 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// In a bubble nothing takes time, so that every stage and the consumer are fast, and take many items at once: what follows is about that.
+// In a bubble nothing takes time, so that every stage and the consumer are fast, and take
+// many items at once: what follows is about that.
 
-// A consumer that is fast, and stops anywhere, has not made the source pull more than one that does not read: that is FastSourceBuffer where there was
-// room for the source to become fast, Workers + Buffer of each map, and nothing in the consumer's hand besides. E16.
+// A consumer that is fast, and stops anywhere, has not made the source pull more than one
+// that does not read: that is FastSourceBuffer where there was room for the source to
+// become fast, Workers + Buffer of each map, and nothing in the consumer's hand besides.
+// E16.
 func TestE16FastConsumerBoundsTheSource(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for _, read := range []int{0, 1, 63, 64, 65, 70, 96, 97, 150, 500, 1001} {
@@ -51,7 +54,8 @@ func TestE16FastConsumerBoundsTheSource(t *testing.T) {
 	}
 }
 
-// What lies in the consumer's hand when a run ends, whatever ends it, was not yielded, is not in the state, and is disposed of once.
+// What lies in the consumer's hand when a run ends, whatever ends it, was not yielded, is
+// not in the state, and is disposed of once.
 func TestE40CloseWithItemsAtHand(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		for _, read := range []int{64, 70, 75, 95, 96, 97, 128, 300} {

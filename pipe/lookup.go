@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// At is the operation that looks an item up by its index. A Map with it reads an indexed collection in the order of a source of
-// indexes.
+// At is the operation that looks an item up by its index. A Map with it reads an indexed
+// collection in the order of a source of indexes.
 func At[V any](items []V) func(context.Context, int) (V, error) {
 	return func(_ context.Context, i int) (v V, err error) {
 		if i < 0 || i >= len(items) {

@@ -2,7 +2,8 @@ package pipe
 
 import "time"
 
-// A loop is what the consumer does from its first item on. Before that it waits for stages that have nothing yet, which says nothing about how fast they are; and between
+// A loop is what the consumer does from its first item on. Before that it waits for
+// stages that have nothing yet, which says nothing about how fast they are; and between
 // epochs it does what is none of a loader's business.
 type loop struct {
 	begun bool
@@ -27,7 +28,8 @@ func (l *loop) leave(now time.Duration) {
 	}
 }
 
-// clocks are those of Stats. The consumer has waited that long by now, the wait that goes on included.
+// clocks are those of Stats. The consumer has waited that long by now, the wait that goes
+// on included.
 func (l *loop) clocks(now, waits time.Duration) (start, length, waited time.Duration) {
 	if !l.begun {
 		return waits, 0, 0

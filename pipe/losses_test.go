@@ -15,7 +15,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// countingStages are flows with a stage that tolerates three losses of an epoch: items 2, 5, 8 and so on are bad.
+// countingStages are flows with a stage that tolerates three losses of an epoch: items 2,
+// 5, 8 and so on are bad.
 func countingStages() map[string]pipe.Flow[string] {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 20})
 	policy := &pipe.Policy{Skip: true, Count: 3}
@@ -62,7 +63,8 @@ func countingStages() map[string]pipe.Flow[string] {
 	}
 }
 
-// A stage that tolerates some losses tolerates no more of them in an epoch that was cut and gone on with, wherever that was.
+// A stage that tolerates some losses tolerates no more of them in an epoch that was cut
+// and gone on with, wherever that was.
 func TestStagesCountTheirLossesOverAResume(t *testing.T) {
 	for name, f := range countingStages() {
 		synctest.Test(t, func(t *testing.T) {

@@ -18,15 +18,17 @@ type Opts struct {
 	Gate     *Gate   // a limit on operations at once that is shared with other stages and runs; nil: none
 	Failures *Policy // nil: the run's
 
-	// Workers may stand for workers elsewhere, such as processes, each of which has several items in hand: then so many operations for each of them run at
-	// once, and wait for it. OnResize is called with the number of Workers before they begin, and whenever it changes. The statistics are theirs then: an operation has
-	// to tell with Worked how long one of them worked for it.
+	// Workers may stand for workers elsewhere, such as processes, each of which has
+	// several items in hand: then so many operations for each of them run at once, and
+	// wait for it. OnResize is called with the number of Workers before they begin, and
+	// whenever it changes. The statistics are theirs then: an operation has to tell with
+	// Worked how long one of them worked for it.
 	InFlightPerWorker int // 0: 1
 	OnResize          func(workers int)
 }
 
-// Map applies f to every item. When f returns an error the item has failed, and its result is ignored; the error Skip drops
-// the item quietly.
+// Map applies f to every item. When f returns an error the item has failed, and its
+// result is ignored; the error Skip drops the item quietly.
 func Map[In, Out any](in Flow[In], f func(context.Context, In) (Out, error), o Opts) Flow[Out] {
 	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
 	n.settle()
@@ -81,8 +83,8 @@ func (m *mapStage[In, Out]) work(w *worker.Worker) {
 	}
 }
 
-// operateAll works on a run of inputs. Each result is handed on at once: the operation behind it may wait for what becomes of
-// it. It reports whether the stage goes on.
+// operateAll works on a run of inputs. Each result is handed on at once: the operation
+// behind it may wait for what becomes of it. It reports whether the stage goes on.
 func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h queue.Run[In]) bool {
 	at := -1 // whose operation is under way: as attempt, but once for all inputs
 	defer func() {
@@ -127,7 +129,8 @@ func (m *mapStage[In, Out]) operateAll(w *worker.Worker, h queue.Run[In]) bool {
 	return true
 }
 
-// exited makes the end of a goroutine, which its operation has brought about, the failure of that operation's item: what was made before comes first.
+// exited makes the end of a goroutine, which its operation has brought about, the failure
+// of that operation's item: what was made before comes first.
 func (m *mapStage[In, Out]) exited(w *worker.Worker, h queue.Run[In], at int) {
 	why := w.NoteExit()
 	m.in.DiscardAll(h.Msgs[at+1:])

@@ -9,9 +9,11 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// MapWith is Map for operations that need something of their own for each worker: a handle, a buffer, a model. Every worker calls begin
-// once, before its first item, with a context that lasts as long as the worker, and end when it is through, however that came about;
-// nobody else is in the worker's operation meanwhile. end may be nil. A begin that fails stops the run, whatever the policy.
+// MapWith is Map for operations that need something of their own for each worker: a
+// handle, a buffer, a model. Every worker calls begin once, before its first item, with a
+// context that lasts as long as the worker, and end when it is through, however that came
+// about; nobody else is in the worker's operation meanwhile. end may be nil. A begin that
+// fails stops the run, whatever the policy.
 func MapWith[In, Out any](in Flow[In], begin func(context.Context) (op func(context.Context, In) (Out, error), end func(), err error), o Opts) Flow[Out] {
 	n := &node{name: o.Name, kind: kindMap, workers: o.Workers, buffer: o.Buffer, ordered: o.Ordered, gate: o.Gate, policy: o.Failures, inFlight: o.InFlightPerWorker, onResize: o.OnResize, oneToOne: true, ups: []*node{in.node}}
 	n.settle()

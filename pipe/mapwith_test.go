@@ -13,7 +13,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Each worker begins once and ends once, its operation is nobody else's, and all have ended when Close returns.
+// Each worker begins once and ends once, its operation is nobody else's, and all have
+// ended when Close returns.
 func TestE15EveryWorkerHasItsOwn(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for cut := range 12 {

@@ -19,18 +19,21 @@ type MergeOpts struct {
 	Seed    uint64    // with ByWeight
 	Until   Until     // when an epoch is over; zero: when all inputs' are
 
-	// FailFast has an input that fails end the run when it would be next. Otherwise the others finish the epoch before.
+	// FailFast has an input that fails end the run when it would be next. Otherwise the
+	// others finish the epoch before.
 	FailFast bool
 
-	// Pick says, with ByPick, which input is next; -1 ends the epoch. It has to depend on nothing but its arguments.
+	// Pick says, with ByPick, which input is next; -1 ends the epoch. It has to depend on
+	// nothing but its arguments.
 	Pick func(epoch int, turn int64) int
 }
 
 // Order says which input of a Merge is next.
 type Order int
 
-// The orders of a Merge. In all but Arrival the order depends on nothing but the settings, and a state counts the turns. The turn of an
-// input whose epoch is over goes to the next.
+// The orders of a Merge. In all but Arrival the order depends on nothing but the
+// settings, and a state counts the turns. The turn of an input whose epoch is over goes
+// to the next.
 const (
 	Arrival    Order = iota // who has an item
 	RoundRobin              // one after the other
@@ -48,16 +51,19 @@ func (o Order) String() string {
 // Until says when an epoch of a Merge is over.
 type Until int
 
-// The ends of an epoch. With Shortest, or when Pick ends it, what the other inputs still have of the epoch is disposed of, and their sources go on
-// with the next one: the context of Items ends, and nothing more is read, however much there is. What their stages have taken is still worked on, so the
-// epoch is over when that is through; it is no more than they hold at once.
+// The ends of an epoch. With Shortest, or when Pick ends it, what the other inputs still
+// have of the epoch is disposed of, and their sources go on with the next one: the
+// context of Items ends, and nothing more is read, however much there is. What their
+// stages have taken is still worked on, so the epoch is over when that is through; it is
+// no more than they hold at once.
 const (
 	Longest  Until = iota // the epochs of all inputs are over
 	Shortest              // the first epoch of an input is over
 )
 
-// Merge puts several flows together, whose sources go through their epochs at the same pace. An input that fails is reported
-// when the others have finished the epoch; they are not stopped before, if not asked to be.
+// Merge puts several flows together, whose sources go through their epochs at the same
+// pace. An input that fails is reported when the others have finished the epoch; they are
+// not stopped before, if not asked to be.
 func Merge[T any](flows []Flow[T], o MergeOpts) Flow[T] {
 	n := &node{name: o.Name, kind: kindMerge, buffer: o.Buffer, ordered: true, scheduled: o.Order != Arrival, detail: fmt.Sprintf("of %d, %v", len(flows), o.Order)}
 	if o.Until == Shortest {
@@ -143,7 +149,8 @@ func dropOf[T any](flows []Flow[T]) func(T) {
 	return nil
 }
 
-// A mergeStage is a running Merge: here by arrival, with a worker for each input. At the end of an epoch they wait for each other.
+// A mergeStage is a running Merge: here by arrival, with a worker for each input. At the
+// end of an epoch they wait for each other.
 type mergeStage[T any] struct {
 	*stage
 	out      *queue.Ring[T]
@@ -222,8 +229,8 @@ func (m *mergeStage[T]) forward(w *worker.Worker, in *mergeInput[T]) {
 	}
 }
 
-// arrive notes that an input's epoch is over, and waits for the others. The last one ends the epoch. It reports whether the
-// input goes on.
+// arrive notes that an input's epoch is over, and waits for the others. The last one ends
+// the epoch. It reports whether the input goes on.
 func (m *mergeStage[T]) arrive(w *worker.Worker, in *mergeInput[T], v queue.Message[T]) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -270,8 +277,8 @@ func (m *mergeStage[T]) arrive(w *worker.Worker, in *mergeInput[T], v queue.Mess
 	return !m.stopped && !m.failed
 }
 
-// note records the end of an input's epoch, or of the input. A failure that comes through several branches is one, and what ends
-// because another has failed has no news.
+// note records the end of an input's epoch, or of the input. A failure that comes through
+// several branches is one, and what ends because another has failed has none.
 func (m *mergeStage[T]) note(in *mergeInput[T], v queue.Message[T]) {
 	in.over = true
 	m.arrived++
@@ -288,7 +295,8 @@ func (m *mergeStage[T]) note(in *mergeInput[T], v queue.Message[T]) {
 	}
 }
 
-// endEpoch is the message behind the last item of the epoch. Those inputs that failed are reported now.
+// endEpoch is the message behind the last item of the epoch. Those inputs that failed are
+// reported now.
 func (m *mergeStage[T]) endEpoch() queue.Message[T] {
 	if len(m.broken) > 0 {
 		return queue.JoinFailures(m.broken)

@@ -26,7 +26,8 @@ func slowed(f pipe.Flow[int], name string) pipe.Flow[int] {
 
 var orders = []pipe.MergeOpts{{Order: pipe.Arrival}, {Order: pipe.RoundRobin}, {Order: pipe.ByWeight, Weights: []float64{1, 2, 0.5}, Seed: 7}}
 
-// Everything comes once, in each of the orders; an input that has nothing does no harm; epochs stay apart.
+// Everything comes once, in each of the orders; an input that has nothing does no harm;
+// epochs stay apart.
 func TestE23MergeYieldsEverythingOnce(t *testing.T) {
 	for _, o := range orders {
 		for _, lengths := range [][3]int{{5, 9, 7}, {0, 4, 1}, {3, 0, 0}, {0, 0, 0}} {
@@ -57,8 +58,8 @@ func TestE23MergeYieldsEverythingOnce(t *testing.T) {
 	}
 }
 
-// An input that fails is reported when the others have yielded all they had, and all that have failed are reported, each by its stage
-// and item.
+// An input that fails is reported when the others have yielded all they had, and all that
+// have failed are reported, each by its stage and item.
 func TestE23FailedInputsAreReportedWhenTheOthersAreThrough(t *testing.T) {
 	for _, o := range orders {
 		synctest.Test(t, func(t *testing.T) {
@@ -86,7 +87,8 @@ func TestE23FailedInputsAreReportedWhenTheOthersAreThrough(t *testing.T) {
 	}
 }
 
-// If so asked, a merge ends at the failure of an input: in turns, where the item that has failed would have been.
+// If so asked, a merge ends at the failure of an input: in turns, where the item that has
+// failed would have been.
 func TestE23MergesFailFast(t *testing.T) {
 	for _, o := range orders {
 		synctest.Test(t, func(t *testing.T) {
@@ -155,7 +157,8 @@ func TestE24MergeByArrival(t *testing.T) {
 	})
 }
 
-// Inputs come as often as their weights say, in another order in each epoch and for each seed, and always in the same for the same.
+// Inputs come as often as their weights say, in another order in each epoch and for each
+// seed, and always in the same for the same.
 func TestE24MergeByWeight(t *testing.T) {
 	mixed := func(seed uint64, epochs int) (all [][]int) {
 		flows := []pipe.Flow[int]{hundreds(0, 5000), hundreds(1, 5000), hundreds(2, 5000)}
@@ -185,7 +188,8 @@ func TestE24MergeByWeight(t *testing.T) {
 	}
 }
 
-// An epoch that ends with its shortest input lets the sources of the others go on with the next one, also those that have no end.
+// An epoch that ends with its shortest input lets the sources of the others go on with
+// the next one, also those that have no end.
 func TestE24MergeUntilTheShortestEnds(t *testing.T) {
 	for _, o := range orders {
 		synctest.Test(t, func(t *testing.T) {
@@ -227,7 +231,8 @@ func TestE24MergeUntilTheShortestEnds(t *testing.T) {
 	}
 }
 
-// A failure behind the end of the epoch is none of it: it is reported in the next one, if there is one.
+// A failure behind the end of the epoch is none of it: it is reported in the next one, if
+// there is one.
 func TestE24FailureBehindTheShortest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := pipe.From("bad", pipetest.Numbers{N: 9, Fail: func(_ int, pos int64) error {
@@ -250,7 +255,8 @@ func TestE24FailureBehindTheShortest(t *testing.T) {
 	})
 }
 
-// A merge by turns can be cut anywhere, also where batches behind it hold back what others have overtaken, and where inputs have ended.
+// A merge by turns can be cut anywhere, also where batches behind it hold back what
+// others have overtaken, and where inputs have ended.
 func TestE24MergesResume(t *testing.T) {
 	for i, o := range orders {
 		for _, until := range []pipe.Until{pipe.Longest, pipe.Shortest} {

@@ -9,8 +9,9 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// What a merge takes are items, as of any stage: not the losses and drops of its inputs, which only pass. In is what came in, Out what was handed
-// on, Skipped what a shorter input has cut off.
+// What a merge takes are items, as of any stage: not the losses and drops of its inputs,
+// which only pass. In is what came in, Out what was handed on, Skipped what a shorter
+// input has cut off.
 func TestMergesCountItems(t *testing.T) {
 	odd := func(_ context.Context, v int) (int, error) {
 		switch {
@@ -57,7 +58,8 @@ func TestMergesCountItems(t *testing.T) {
 		}
 	}
 	for _, ordered := range []bool{false, true} {
-		// Of 80 items 40 are left, of which 20 go into each branch, and 20 of the first are lost there.
+		// Of 80 items 40 are left, of which 20 go into each branch, and 20 of the first
+		// are lost there.
 		flows[fmt.Sprint("route, ordered ", ordered)] = struct {
 			flow    pipe.Flow[int]
 			in, out int64

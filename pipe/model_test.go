@@ -7,8 +7,9 @@ import (
 	"headrace/pipe"
 )
 
-// The model is the sequential meaning of a pipeline, written without a thought of how the engine does it: every stage is a
-// function from the whole list of messages of its input to the list of messages of its output.
+// The model is the sequential meaning of a pipeline, written without a thought of how the
+// engine does it: every stage is a function from the whole list of messages of its input
+// to the list of messages of its output.
 
 // A spec is a random pipeline.
 type spec struct {
@@ -48,7 +49,8 @@ const (
 	panics
 )
 
-// fate is what happens to the item that begins with source position id at stage k (the source: -1).
+// fate is what happens to the item that begins with source position id at stage k (the
+// source: -1).
 func (s spec) fate(k, epoch, id int) fate {
 	f := s.faults
 	if k >= 0 {
@@ -81,8 +83,8 @@ func (s spec) name(k int) string {
 	return fmt.Sprint("stage", k)
 }
 
-// An event is what a consumer sees: an item, the end of an epoch, or the failure, with the losses told before it and the state
-// after it.
+// An event is what a consumer sees: an item, the end of an epoch, or the failure, with
+// the losses told before it and the state after it.
 type event struct {
 	kind   string // item, end, error
 	ids    []int
@@ -177,7 +179,8 @@ func (c *count) over() bool {
 	return c.lost > 0 && !byCount && !byRate
 }
 
-// good counts n items and tells whether the share is exceeded just when enough items were seen to judge it.
+// good counts n items and tells whether the share is exceeded just when enough items were
+// seen to judge it.
 func (c *count) good(n int) bool {
 	was := c.seen
 	c.seen += n

@@ -33,7 +33,8 @@ type world struct {
 	changes []change
 }
 
-// A change is a call of SetWorkers: so many milliseconds after the one before, or before so many events were seen.
+// A change is a call of SetWorkers: so many milliseconds after the one before, or before
+// so many events were seen.
 type change struct {
 	before int // events; less than 0: it is made by the clock
 	after  int
@@ -238,7 +239,8 @@ func (w *world) empty() func(context.Context, *block) (*thing, error) {
 	}
 }
 
-// blocks is the store: its pool is bounded, and its methods check that they are called as promised.
+// blocks is the store: its pool is bounded, and its methods check that they are called as
+// promised.
 type blocks struct {
 	*world
 	n         int

@@ -10,8 +10,8 @@ import (
 	"headrace/pipe/internal/progress"
 )
 
-// A node is the plain face of a stage: what is known about it without its types. Nodes make a graph, from the last stage up
-// to the sources.
+// A node is the plain face of a stage: what is known about it without its types. Nodes
+// make a graph, from the last stage up to the sources.
 type node struct {
 	name      string
 	kind      string
@@ -54,19 +54,22 @@ const (
 // joinSuffix is what the name of a join ends with, behind that of its router.
 const joinSuffix = "/join"
 
-// DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer is zero.
-// With fewer, stages of operations that cost little wait for each other longer than they work.
+// DefaultBuffer is how many results a stage keeps ready for the next one when its Buffer
+// is zero. With fewer, stages of operations that cost little wait for each other longer
+// than they work.
 const DefaultBuffer = 16
 
-// DefaultBatchBuffer is that number for stages whose results are made of several items: a Batch,
-// a Fill, an Aggregate, and the stages after them up to an Unbatch or a FlatMap. Such results are
-// large, and so rare that waiting for each costs nothing.
+// DefaultBatchBuffer is that number for stages whose results are made of several items: a
+// Batch, a Fill, an Aggregate, and the stages after them up to an Unbatch or a FlatMap.
+// Such results are large, and so rare that waiting for each costs nothing.
 const DefaultBatchBuffer = 2
 
-// SourceBuffer is how many items a source keeps ready for the first stage, the one that it is making included.
+// SourceBuffer is how many items a source keeps ready for the first stage, the one that
+// it is making included.
 const SourceBuffer = 16
 
-// FastSourceBuffer is how many it keeps ready while both it and the first stage take less than 10 µs for an item.
+// FastSourceBuffer is how many it keeps ready while both it and the first stage take less
+// than 10 µs for an item.
 const FastSourceBuffer = 64
 
 var errEmptyFlow = errors.New("pipe: a flow begins with From, this one is empty")
@@ -86,7 +89,8 @@ func (n *node) label() string {
 	return n.name
 }
 
-// settle fills in defaults and records what is wrong with the settings that all kinds of stages share.
+// settle fills in defaults and records what is wrong with the settings that all kinds of
+// stages share.
 func (n *node) settle() *node {
 	n.at = callSite()
 	if n.name == "" {
@@ -173,7 +177,8 @@ func (n *node) check() error {
 	return errors.Join(all...)
 }
 
-// walk lists the nodes, each once and behind those that feed it. Stages on an empty flow are there, the empty flow is not.
+// walk lists the nodes, each once and behind those that feed it. Stages on an empty flow
+// are there, the empty flow is not.
 func (n *node) walk() (all []*node) {
 	seen := make(map[*node]bool)
 	var visit func(*node)

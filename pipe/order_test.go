@@ -130,8 +130,9 @@ func TestE12NeverMoreThanWorkersAtOnce(t *testing.T) {
 	}
 }
 
-// With a consumer that does not read, a source is pulled a known number of items: SourceBuffer, Workers + Buffer for each map, Buffer
-// + 1 batches for each batch, and for a fill Buffer batches and those that are being filled.
+// With a consumer that does not read, a source is pulled a known number of items:
+// SourceBuffer, Workers + Buffer for each map, Buffer + 1 batches for each batch, and for
+// a fill Buffer batches and those that are being filled.
 func TestE16IdleConsumerBoundsTheSource(t *testing.T) {
 	source := func(pulled *atomic.Int64) pipe.Flow[int] {
 		return pipe.From("numbers", pipetest.Numbers{N: -1, Pulled: func(int, int64) { pulled.Add(1) }})

@@ -5,8 +5,10 @@ import (
 	"headrace/pipe/internal/queue"
 )
 
-// Outputs are several that an aggregator makes of the same items: each is an item of its own, which is handed on at once, and the items are finished when all of them
-// are, behind Close. A state may lie between two: after a resume the items come again, and those that are finished are dropped.
+// Outputs are several that an aggregator makes of the same items: each is an item of its
+// own, which is handed on at once, and the items are finished when all of them are,
+// behind Close. A state may lie between two: after a resume the items come again, and
+// those that are finished are dropped.
 type Outputs[In, Out any] struct {
 	emitter *Emitter[In, Out]
 	fanOut  progress.FanOut
@@ -14,7 +16,8 @@ type Outputs[In, Out any] struct {
 	losses  []progress.LostInput // told with the end
 }
 
-// Open begins outputs that are made of these items together. They need not be closed before others are opened, but before Flush returns.
+// Open begins outputs that are made of these items together. They need not be closed
+// before others are opened, but before Flush returns.
 func (e *Emitter[In, Out]) Open(of ...Held[In]) *Outputs[In, Out] {
 	o := &Outputs[In, Out]{emitter: e}
 	for _, h := range of {
@@ -66,7 +69,8 @@ func (o *Outputs[In, Out]) Close(state string) {
 	o.emitter.send(queue.Message[Out]{Kind: queue.Gone, Lineage: end})
 }
 
-// Fail ends them because of an error, after which more was to come. What was handed on stays, and of each of the items something is lost.
+// Fail ends them because of an error, after which more was to come. What was handed on
+// stays, and of each of the items something is lost.
 func (o *Outputs[In, Out]) Fail(err error) {
 	if o.fanOut.Ended() || o.emitter.over || o.emitter.worker.Ctx.Err() != nil { // it was lost before the run was resumed; or what fails is the end of the run
 		o.Close("")
@@ -76,8 +80,10 @@ func (o *Outputs[In, Out]) Fail(err error) {
 	o.emitter.fail(failureOf(err), o.fanOut.End(), err)
 }
 
-// Lose is for an item that is held and has failed, where the aggregator may remember it all the same: the loss is told with the output that is made of it, with those that are held with it, or at
-// the end of the epoch. A state counts it then, so that a resumed run gives the aggregator that item, too. Where no loss is tolerated, the run ends.
+// Lose is for an item that is held and has failed, where the aggregator may remember it
+// all the same: the loss is told with the output that is made of it, with those that are
+// held with it, or at the end of the epoch. A state counts it then, so that a resumed run
+// gives the aggregator that item, too. Where no loss is tolerated, the run ends.
 func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 	if e.idle(err) {
 		return
@@ -94,7 +100,8 @@ func (e *Emitter[In, Out]) Lose(v Held[In], err error) {
 	}
 }
 
-// Lose is that of the emitter, for the newest of the items that these outputs are made of.
+// Lose is that of the emitter, for the newest of the items that these outputs are made
+// of.
 func (o *Outputs[In, Out]) Lose(err error) {
 	e := o.emitter
 	switch t := o.newest.lineage; {
@@ -112,7 +119,8 @@ func (e *Emitter[In, Out]) idle(err error) bool {
 	return e.over || e.worker.Ctx.Err() != nil
 }
 
-// joinTo makes an item that is used now a member of what is made of it, or notes that it is lost.
+// joinTo makes an item that is used now a member of what is made of it, or notes that it
+// is lost.
 func (h *holding[In]) joinTo(t *progress.Lineage, apart bool) {
 	if h.loss == nil {
 		t.Join(h.lineage, apart)
@@ -132,6 +140,8 @@ func (h *holding[In]) told() progress.Lineage {
 	return t
 }
 
-// A Resumer is an aggregator that remembers something of items of which it has emitted outputs. Resume is called before the first Add of an epoch of which such outputs are finished, in the run before. Outputs are finished in their order here: a
-// state in which later ones were handed on, and not all of the earlier, counts these alone.
+// A Resumer is an aggregator that remembers something of items of which it has emitted
+// outputs. Resume is called before the first Add of an epoch of which such outputs are
+// finished, in the run before. Outputs are finished in their order here: a state in which
+// later ones were handed on, and not all of the earlier, counts these alone.
 type Resumer interface{ Resume(Memory) error }

@@ -17,8 +17,9 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A hoard is an object with a mind of its own: what it gives depends on everything that it was ever given in this epoch. It keeps some of what it
-// is given for later, also of what it has given something for, and remembers what it has failed for.
+// A hoard is an object with a mind of its own: what it gives depends on everything that
+// it was ever given in this epoch. It keeps some of what it is given for later, also of
+// what it has given something for, and remembers what it has failed for.
 type hoard struct {
 	salt  int
 	seen  int
@@ -28,7 +29,8 @@ type hoard struct {
 
 func (h *hoard) mix(v int) int { return (v*2654435761 + h.salt*40503 + h.seen*97) >> 3 & 0xffff }
 
-// take is given a number. It returns what it makes, and after how many of these it fails; negative: it does not.
+// take is given a number. It returns what it makes, and after how many of these it fails;
+// negative: it does not.
 func (h *hoard) take(v int) (out []int, fails int) {
 	h.seen++
 	h.kept = append(h.kept, v)
@@ -83,7 +85,8 @@ func (h *hoard) Resume(m pipe.Memory) error {
 	return nil
 }
 
-// hoarding is an aggregator of a hoard: what it gives is made of all that came since it gave something last.
+// hoarding is an aggregator of a hoard: what it gives is made of all that came since it
+// gave something last.
 type hoarding struct {
 	hoard
 	held []pipe.Held[int]
@@ -118,7 +121,8 @@ func (a *hoarding) give(e *pipe.Emitter[int, int], out []int) {
 	}
 }
 
-// close ends what was given last: when there is more, so that what flush gives can be made of it.
+// close ends what was given last: when there is more, so that what flush gives can be
+// made of it.
 func (a *hoarding) close() {
 	if a.last != nil {
 		a.last.Close(a.state())
@@ -140,7 +144,8 @@ func hoardings(salt int, empty bool) func() pipe.Aggregator[int, int] {
 	return func() pipe.Aggregator[int, int] { return &hoarding{hoard: hoard{salt: salt, empty: empty}} }
 }
 
-// hoarded is what a hoard gives of numbers when no engine is there, and which of them it fails for.
+// hoarded is what a hoard gives of numbers when no engine is there, and which of them it
+// fails for.
 func hoarded(salt int, empty bool, numbers []int) (out, lost []int) {
 	h := hoard{salt: salt, empty: empty}
 	for _, v := range numbers {
@@ -156,8 +161,10 @@ func hoarded(salt int, empty bool, numbers []int) (out, lost []int) {
 	return out, lost
 }
 
-// An aggregator that keeps what it likes gives what it would give alone, and a run that is cut at any of its outputs, or of the batches of them, goes on with it:
-// nothing comes twice, nothing is missing, and every loss is told once, whatever groups the outputs are made of, and whatever overtakes behind.
+// An aggregator that keeps what it likes gives what it would give alone, and a run that
+// is cut at any of its outputs, or of the batches of them, goes on with it: nothing comes
+// twice, nothing is missing, and every loss is told once, whatever groups the outputs are
+// made of, and whatever overtakes behind.
 func TestAggregatorsWithAMemoryAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(rt, "items")
@@ -350,7 +357,8 @@ func TestWhatCannotBeDoneWithOutputs(t *testing.T) {
 	}
 }
 
-// Under a policy that tolerates nothing, what is lost ends the run, behind what was handed on.
+// Under a policy that tolerates nothing, what is lost ends the run, behind what was
+// handed on.
 func TestLossesOfOutputsEndTheRun(t *testing.T) {
 	for how, want := range map[string]string{"fails": "[0]", "lose": "[]", "lose in": "[0]"} {
 		for _, own := range []*pipe.Policy{nil, {}} {

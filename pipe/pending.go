@@ -6,15 +6,16 @@ import (
 	"headrace/pipe/internal/queue"
 )
 
-// A line is the input of a fill in its order, from the oldest entry that is not settled, or not dealt with yet. Entries are
-// numbered from 0 on.
+// A line is the input of a fill in its order, from the oldest entry that is not settled,
+// or not dealt with yet. Entries are numbered from 0 on.
 type pending[B any] struct {
 	entries []pendingRow[B]
 	head    int64
 	tail    int64
 }
 
-// An entry is an input message. It is settled when its row is written, or it will have none.
+// An entry is an input message. It is settled when its row is written, or it will have
+// none.
 type pendingRow[B any] struct {
 	settled bool
 	kind    queue.Kind

@@ -21,7 +21,8 @@ func inEpoch(all []int) []int {
 	return all
 }
 
-// A merge may have an order of its own: here twice one, once two. The turns of an input whose epoch is over are void.
+// A merge may have an order of its own: here twice one, once two. The turns of an input
+// whose epoch is over are void.
 func TestE24CustomOrder(t *testing.T) {
 	twoOne := func(_ int, turn int64) int { return int(turn%3) / 2 }
 	run := start(t, pipe.Merge([]pipe.Flow[int]{hundreds(0, 5), hundreds(1, 5)}, pipe.MergeOpts{Name: "merge", Order: pipe.ByPick, Pick: twoOne}), pipe.Config{Epochs: 2})
@@ -33,7 +34,8 @@ func TestE24CustomOrder(t *testing.T) {
 	}
 }
 
-// It may end the epoch early: what the inputs still have is disposed of, their sources go on with the next one, and all of it resumes.
+// It may end the epoch early: what the inputs still have is disposed of, their sources go
+// on with the next one, and all of it resumes.
 func TestE24CustomOrderEndsEarly(t *testing.T) {
 	pick := func(epoch int, turn int64) int {
 		if turn == int64(4+epoch) {
@@ -65,7 +67,8 @@ func TestE24CustomOrderEndsEarly(t *testing.T) {
 	})
 }
 
-// A pick that is wrong stops the run, and names the merge; one that asks those who have nothing more does not hang.
+// A pick that is wrong stops the run, and names the merge; one that asks those who have
+// nothing more does not hang.
 func TestE24CustomOrderThatIsWrong(t *testing.T) {
 	for want, c := range map[string]struct {
 		pick func(int, int64) int

@@ -70,8 +70,9 @@ func drawFaults(rt *rapid.T, name string) faults {
 	return faults{chance.Draw(rt, name+"skip"), chance.Draw(rt, name+"fail"), rapid.SampledFrom([]int{0, 0, 5}).Draw(rt, name+"panics")}
 }
 
-// Random pipelines whose stages all keep order do to the letter what the model does: items, losses, states, failure. They may be cut
-// short anywhere, and leave nothing behind.
+// Random pipelines whose stages all keep order do to the letter what the model does:
+// items, losses, states, failure. They may be cut short anywhere, and leave nothing
+// behind.
 func TestE10OrderedPipelinesAreSequential(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		defer pipe.Haste(rt)()
@@ -106,8 +107,9 @@ func compareEvents(rt *rapid.T, want, got []event) {
 	}
 }
 
-// Random pipelines in any order yield every item exactly once: an item is yielded, lost, dropped on purpose, or was in a last batch
-// that is left out. The state says the same at every step.
+// Random pipelines in any order yield every item exactly once: an item is yielded, lost,
+// dropped on purpose, or was in a last batch that is left out. The state says the same at
+// every step.
 func TestE11PipelinesInAnyOrderAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		defer pipe.Haste(rt)()
@@ -200,8 +202,8 @@ func (s spec) harmless() bool {
 	return true
 }
 
-// A run that is cut anywhere and resumed goes on as the model does from that state: the same items in the same batches, the same
-// losses, the same end.
+// A run that is cut anywhere and resumed goes on as the model does from that state: the
+// same items in the same batches, the same losses, the same end.
 func TestResumeOfRandomPipelines(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		defer pipe.Haste(rt)()
@@ -230,9 +232,10 @@ func TestResumeOfRandomPipelines(t *testing.T) {
 	})
 }
 
-// sameItems compares what a consumer is given. When which loss is told is left out: after a resume, a loss may come before an
-// item that it came behind, because the item is made of later ones only. And a state does not say which stage lost an
-// item, or with which others.
+// sameItems compares what a consumer is given. When which loss is told is left out: after
+// a resume, a loss may come before an item that it came behind, because the item is made
+// of later ones only. And a state does not say which stage lost an item, or with which
+// others.
 func sameItems(want, got []event) bool {
 	return slices.EqualFunc(want, got, func(a, b event) bool {
 		blamed := a.stage == b.stage && a.pos == b.pos || b.stage == "source"

@@ -34,13 +34,15 @@ type ProfileProgress struct {
 	Trials  int // in all
 }
 
-// Profile measures every stage of a flow alone: it records what the stages before have made, and then lets the stage work on
-// that as fast as it can, with each number of workers in turn, and with nobody else to share the machine with. What it makes is
-// recorded for the next stage. Every item is worked on once, a part of them with each number of workers, so that it
-// does not matter whether an operation uses up its items.
+// Profile measures every stage of a flow alone: it records what the stages before have
+// made, and then lets the stage work on that as fast as it can, with each number of
+// workers in turn, and with nobody else to share the machine with. What it makes is
+// recorded for the next stage. Every item is worked on once, a part of them with each
+// number of workers, so that it does not matter whether an operation uses up its items.
 //
-// Stages that have one worker by nature are measured as they are, and so is a Route with its branches, as one. What is recorded
-// is in memory: len(Workers) × Items items, and whatever a stage makes of them; a Store has to have room for its batches, unless the
+// Stages that have one worker by nature are measured as they are, and so is a Route with
+// its branches, as one. What is recorded is in memory: len(Workers) × Items items, and
+// whatever a stage makes of them; a Store has to have room for its batches, unless the
 // Fill is the last stage. Sources that are shorter give what they have.
 func Profile[T any](ctx context.Context, f Flow[T], o ProfileOpts) (Report, error) {
 	if o.Items == 0 {
@@ -74,8 +76,9 @@ func (o ProfileOpts) check() error {
 	return nil
 }
 
-// A lab is a Profile at work. Measuring a stage begins with opening it; what it takes is then recorded first, by measuring
-// the stage before, and so on up to the source.
+// An isolation is a Profile at work. Measuring a stage begins with opening it; what it
+// takes is then recorded first, by measuring the stage before, and so on up to the
+// source.
 type isolation struct {
 	ctx        context.Context
 	opts       ProfileOpts
@@ -126,7 +129,7 @@ type trial struct {
 	whole     int // more than 0: stages are opened with those before them
 }
 
-// A tape holds what a stage has made.
+// A recording holds what a stage has made.
 type recording[T any] struct {
 	items    []T
 	replayed int
@@ -153,7 +156,7 @@ func (t *recording[T]) discardRest() {
 	t.items = nil
 }
 
-// upTo is a source that plays the tape up to there. It is read once.
+// upTo is a source that plays the recording up to there. It is read once.
 func (t *recording[T]) upTo(end int) SourceFunc[T] {
 	return func(context.Context, int, int64) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {

@@ -21,8 +21,8 @@ func takes(d time.Duration) func(context.Context, int) (int, error) {
 	return func(ctx context.Context, v int) (int, error) { return v, pipetest.Sleep(ctx, d) }
 }
 
-// Each stage is measured alone, with each number of workers: its rate is its own, whatever the others take. Every item is worked on once
-// by every stage.
+// Each stage is measured alone, with each number of workers: its rate is its own,
+// whatever the others take. Every item is worked on once by every stage.
 func TestE56ProfileOfAChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var owner pipetest.Owner[int]
@@ -90,7 +90,8 @@ func TestE56ProfileOfAChain(t *testing.T) {
 	})
 }
 
-// Stages of all kinds can be measured, a route with its branches as one. The same flow may run meanwhile, as it is.
+// Stages of all kinds can be measured, a route with its branches as one. The same flow
+// may run meanwhile, as it is.
 func TestE56ProfileOfEveryKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one := pipe.From("one", pipetest.Numbers{N: 60})
@@ -219,7 +220,8 @@ func TestE56Headspace(t *testing.T) {
 	})
 }
 
-// In SPDL an empty source makes the cached replay hang. Here it is an error, like what goes wrong with a step or the flow.
+// In SPDL an empty source makes the cached replay hang. Here it is an error, like what
+// goes wrong with a step or the flow.
 func TestE56HeadspacesThatFail(t *testing.T) {
 	var steps atomic.Int64
 	for want, c := range map[string]struct {

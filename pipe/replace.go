@@ -8,8 +8,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Replace returns an operation for a Map that makes something else of an item for which f has failed: what by makes of the item and
-// the error. The item has failed only when by fails too. Replaced items are counted in the stage's statistics.
+// Replace returns an operation for a Map that makes something else of an item for which f
+// has failed: what by makes of the item and the error. The item has failed only when by
+// fails too. Replaced items are counted in the stage's statistics.
 func Replace[In, Out any](f func(context.Context, In) (Out, error), by func(context.Context, In, error) (Out, error)) func(context.Context, In) (Out, error) {
 	if f == nil || by == nil {
 		return nil
@@ -27,8 +28,9 @@ func Replace[In, Out any](f func(context.Context, In) (Out, error), by func(cont
 	}
 }
 
-// DeadLetters returns an operation for a Map that gives the items for which f has failed to sink, with the error. They have failed all the
-// same, and are lost or stop the run as the policy says. The sink is called by several workers at once.
+// DeadLetters returns an operation for a Map that gives the items for which f has failed
+// to sink, with the error. They have failed all the same, and are lost or stop the run as
+// the policy says. The sink is called by several workers at once.
 func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink func(ctx context.Context, in In, err error)) func(context.Context, In) (Out, error) {
 	if f == nil || sink == nil {
 		return nil
@@ -42,7 +44,8 @@ func DeadLetters[In, Out any](f func(context.Context, In) (Out, error), sink fun
 	}
 }
 
-// isFailure tells whether an error is an item's failure: not a dropped item, and not the end of the run.
+// isFailure tells whether an error is an item's failure: not a dropped item, and not the
+// end of the run.
 func isFailure(ctx context.Context, err error) bool {
 	return err != nil && !errors.Is(err, failure.Skip) && ctx.Err() == nil && !Stops(err)
 }

@@ -37,9 +37,11 @@ func tried(err error, again int) error {
 	return &RetryError{again + 1, err}
 }
 
-// Retry returns an operation that calls f again when it has failed, for a Map. An item has failed when its last try has: of several, with a
+// Retry returns an operation that calls f again when it has failed, for a Map. An item
+// has failed when its last try has: of several, with a
 // *RetryError. The operation must
-// leave its item as it was when it fails. While it waits it holds no permit of a gate. Skip is no failure.
+// leave its item as it was when it fails. While it waits it holds no permit of a gate.
+// Skip is no failure.
 func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) func(context.Context, In) (Out, error) {
 	if f == nil {
 		return nil
@@ -63,7 +65,8 @@ func Retry[In, Out any](f func(context.Context, In) (Out, error), b Backoff) fun
 	}
 }
 
-// passing tells whether an error may pass although it is no item's: others give back what the machine lacks.
+// passing tells whether an error may pass although it is no item's: others give back what
+// the machine lacks.
 func passing(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && !failure.Declared(err) && failure.Shortage(err)
 }
@@ -85,7 +88,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// count does something to the counters of the worker that an operation runs in, if it does.
+// count does something to the counters of the worker that an operation runs in, if it
+// does.
 func count(ctx context.Context, f func(*worker.Worker)) {
 	if w, ok := worker.Of(ctx); ok {
 		f(w)

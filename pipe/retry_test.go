@@ -34,7 +34,8 @@ func (r *tries) do(_ context.Context, v int) (int, error) {
 	return v, nil
 }
 
-// A failed item is tried again after a wait that grows, up to a limit; errors and panics alike. What still fails is a failure.
+// A failed item is tried again after a wait that grows, up to a limit; errors and panics
+// alike. What still fails is a failure.
 func TestE28RetryWithBackoff(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -57,7 +58,8 @@ func TestE28RetryWithBackoff(t *testing.T) {
 	}
 }
 
-// What may not pass is not tried again, nor what was dropped on purpose; a stopped run does not wait.
+// What may not pass is not tried again, nor what was dropped on purpose; a stopped run
+// does not wait.
 func TestE28RetryGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -133,7 +135,8 @@ func TestE28Replace(t *testing.T) {
 	}
 }
 
-// The items that failed reach a sink of the caller's, with their errors, and are lost all the same.
+// The items that failed reach a sink of the caller's, with their errors, and are lost all
+// the same.
 func TestE28DeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

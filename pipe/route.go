@@ -20,13 +20,15 @@ type RouteOpts struct {
 	Failures *Policy // of pick; nil: the run's
 }
 
-// Route gives every item to one of several branches, the one whose number pick says, and puts together again what comes out of them.
-// pick only looks at its item: one that it drops, or for which it fails, is disposed of as Discard says.
-// A branch is any number of stages on the flow that it is given: none, batches, other routes. A pick of a branch that is not
-// there has failed for its item. Picking goes on one item at a time, and waits for a branch that is full.
+// Route gives every item to one of several branches, the one whose number pick says, and
+// puts together again what comes out of them. pick only looks at its item: one that it
+// drops, or for which it fails, is disposed of as Discard says. A branch is any number of
+// stages on the flow that it is given: none, batches, other routes. A pick of a branch
+// that is not there has failed for its item. Picking goes on one item at a time, and
+// waits for a branch that is full.
 //
-// Where a branch fails, no more items are given out, and the others finish those that they have. In the order of the input
-// the run ends at the item that failed.
+// Where a branch fails, no more items are given out, and the others finish those that
+// they have. In the order of the input the run ends at the item that failed.
 func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error), branches []func(Flow[In]) Flow[Out], o RouteOpts) Flow[Out] {
 	d := newSplit(in, branches, kindRoute, o)
 	if pick == nil {
@@ -51,7 +53,8 @@ func Route[In, Out any](in Flow[In], pick func(context.Context, In) (int, error)
 	}}
 }
 
-// Branches lists branches for a [Route] or a [RouteBatch], whose types need not be written.
+// Branches lists branches for a [Route] or a [RouteBatch], whose types need not be
+// written.
 func Branches[In, Out any](all ...func(Flow[In]) Flow[Out]) []func(Flow[In]) Flow[Out] { return all }
 
 // AsIs is a branch that does nothing.
@@ -139,7 +142,8 @@ func joined[In, Out any](router *node, i int, drop func(In), branch func(Flow[In
 	return end, mistakes
 }
 
-// breaksOrder is the first stage between here and a branch's beginning that may not make exactly one item of each, in order.
+// breaksOrder is the first stage between here and a branch's beginning that may not make
+// exactly one item of each, in order.
 func (n *node) breaksOrder(branch string) *node {
 	if n == nil || n.kind == kindBranch && n.name == branch {
 		return nil
@@ -163,7 +167,8 @@ func (n *node) disorder() string {
 	return "may not make one item of each"
 }
 
-// keepOrder makes the stages between here and a branch's beginning keep the order, those with one worker too: they may be given more.
+// keepOrder makes the stages between here and a branch's beginning keep the order, those
+// with one worker too: they may be given more.
 func (n *node) keepOrder(branch string) {
 	if n == nil || n.kind == kindBranch && n.name == branch {
 		return
@@ -267,7 +272,8 @@ func (r *routeStage[In]) giveOne(w *worker.Worker, m queue.Message[In], pick fun
 	return queue.Message[In]{}
 }
 
-// picked is the branch of v, which is of a message, and is disposed of with it where that fails.
+// picked is the branch of v, which is of a message, and is disposed of with it where that
+// fails.
 func picked[M, In any](r *routeStage[M], w *worker.Worker, m *queue.Message[M], v In, pick func(context.Context, In) (int, error)) (to int, err error) {
 	choose := func() (err error) { to, err = pick(w.Ctx, v); return err }
 	if err = w.Attempt(choose, func(err error) { r.handOn(w, r.unpicked(w, m, err)) }); err == nil {
@@ -276,7 +282,8 @@ func picked[M, In any](r *routeStage[M], w *worker.Worker, m *queue.Message[M], 
 	return to, err
 }
 
-// unpicked disposes of an item for which no branch was picked, and tells what becomes of it.
+// unpicked disposes of an item for which no branch was picked, and tells what becomes of
+// it.
 func (r *routeStage[In]) unpicked(w *worker.Worker, m *queue.Message[In], err error) queue.Message[In] {
 	w.NoteError(err)
 	w.TimeOp(true)
@@ -292,7 +299,8 @@ func (r *routeStage[In]) there(branch int) error {
 	return nil
 }
 
-// passed counts an item that went well. over is true when the losses before are too many now.
+// passed counts an item that went well. over is true when the losses before are too many
+// now.
 func (r *routeStage[In]) passed(w *worker.Worker) (end queue.Message[In], over bool) {
 	if r.budget != nil && !r.budget.Pass(1) {
 		return queue.Message[In]{Kind: queue.Fatal, Lineage: r.budget.Last, Failure: r.budget.Exceeded()}, true
@@ -343,7 +351,8 @@ func (r *routeStage[In]) broadcast(w *worker.Worker, m queue.Message[In]) {
 	}
 }
 
-// A BranchError is the failure of an item for which a Route picked a branch that is not there.
+// A BranchError is the failure of an item for which a Route picked a branch that is not
+// there.
 type BranchError struct {
 	Route    string
 	Branch   int

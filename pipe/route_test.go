@@ -31,7 +31,8 @@ func plus(name string, n, workers int) func(pipe.Flow[int]) pipe.Flow[int] {
 
 func asItIs(f pipe.Flow[int]) pipe.Flow[int] { return f }
 
-// Every item goes through exactly one branch, whatever stages a branch has; in order if that is asked for. Epochs stay apart.
+// Every item goes through exactly one branch, whatever stages a branch has; in order if
+// that is asked for. Epochs stay apart.
 func TestE25RouteGivesEachItemToOneBranch(t *testing.T) {
 	inner := func(ordered bool) func(pipe.Flow[int]) pipe.Flow[int] {
 		return func(f pipe.Flow[int]) pipe.Flow[int] {
@@ -76,7 +77,8 @@ func TestE25RouteGivesEachItemToOneBranch(t *testing.T) {
 	}
 }
 
-// A branch that is not there is the item's failure; the error names the route and the number, and nothing hangs.
+// A branch that is not there is the item's failure; the error names the route and the
+// number, and nothing hangs.
 func TestE26OutOfRangeIsNamed(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for _, bad := range []int{-1, 2, 99} {
@@ -130,7 +132,8 @@ func TestE25RoutersHaveAPolicy(t *testing.T) {
 	}
 }
 
-// When a branch fails, the others finish what they have, and then the failure comes. In order, it comes when it is its turn.
+// When a branch fails, the others finish what they have, and then the failure comes. In
+// order, it comes when it is its turn.
 func TestE35BranchFailure(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -157,7 +160,8 @@ func TestE35BranchFailure(t *testing.T) {
 	}
 }
 
-// A route in order can be cut anywhere and goes on with the same items; one without yields each once.
+// A route in order can be cut anywhere and goes on with the same items; one without
+// yields each once.
 func TestE25RoutesResume(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -195,7 +199,8 @@ func TestE2RouteMistakes(t *testing.T) {
 	}
 }
 
-// Close at any time leaves nothing, and several runs of one description know nothing of each other.
+// Close at any time leaves nothing, and several runs of one description know nothing of
+// each other.
 func TestE40RouteLeavesNothing(t *testing.T) {
 	for _, ordered := range []bool{false, true} {
 		for cut := range 10 {

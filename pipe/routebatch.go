@@ -17,14 +17,16 @@ type RouteBatchOpts struct {
 	Failures *Policy // of pick; nil: the run's
 }
 
-// RouteBatch divides every batch among branches, element by element as pick says, and puts together again what comes out of them:
-// each batch of its own parts, in the order of the branches, and the batches in the order of the input. Branches work on different
-// batches at once; all their stages have to make one item of each, in order. A branch of which a batch has no element
-// is not asked.
+// RouteBatch divides every batch among branches, element by element as pick says, and
+// puts together again what comes out of them: each batch of its own parts, in the order
+// of the branches, and the batches in the order of the input. Branches work on different
+// batches at once; all their stages have to make one item of each, in order. A branch of
+// which a batch has no element is not asked.
 //
-// An element for which pick returns Skip is dropped, and a part that a branch drops is left out; a batch of which nothing is left
-// is dropped. A part that is lost takes its batch with it: a batch comes with all of its parts or not at all. Discard
-// disposes of parts as it does of batches.
+// An element for which pick returns Skip is dropped, and a part that a branch drops is
+// left out; a batch of which nothing is left is dropped. A part that is lost takes its
+// batch with it: a batch comes with all of its parts or not at all. Discard disposes of
+// parts as it does of batches.
 func RouteBatch[In, Out any](in Flow[[]In], pick func(context.Context, In) (int, error), branches []func(Flow[[]In]) Flow[[]Out], o RouteBatchOpts) Flow[[]Out] {
 	d := newSplit(in, branches, kindDivide, RouteOpts{Name: o.Name, Buffer: o.Buffer, Ordered: true, Failures: o.Failures})
 	if pick == nil {

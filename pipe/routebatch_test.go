@@ -15,8 +15,8 @@ import (
 
 type batchBranches = []func(pipe.Flow[[]int]) pipe.Flow[[]int]
 
-// times is a branch of one stage that multiplies, takes a while, and does something else with some of its lists: what odd says for
-// the batch number of their first element.
+// times is a branch of one stage that multiplies, takes a while, and does something else
+// with some of its lists: what odd says for the batch number of their first element.
 func times(name string, n, workers int, odd func(batch int) error) func(pipe.Flow[[]int]) pipe.Flow[[]int] {
 	return func(f pipe.Flow[[]int]) pipe.Flow[[]int] {
 		return pipe.Map(f, func(ctx context.Context, list []int) ([]int, error) {
@@ -41,8 +41,9 @@ func sixes(n int) pipe.Flow[[]int] {
 	return pipe.Batch(pipe.From("numbers", pipetest.Numbers{N: n}), 6, pipe.BatchOpts{Name: "batch"})
 }
 
-// In SPDL a branch that drops a list, fails, or works on several at once makes the rest of the run glue halves of different batches
-// together, without an error. Here every batch has its own parts, whatever its branches do with theirs.
+// In SPDL a branch that drops a list, fails, or works on several at once makes the rest
+// of the run glue halves of different batches together, without an error. Here every
+// batch has its own parts, whatever its branches do with theirs.
 func TestE27BatchedRoutingKeepsParts(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for _, drops := range [][]int{nil, {0}, {2, 3}, {9}, {1, 4, 8}} {
@@ -146,8 +147,8 @@ func TestE27FailureOfAPart(t *testing.T) {
 	}
 }
 
-// Elements for which pick skips are dropped, with the batch when there is nothing else; an empty batch stays one. A pick that fails is the
-// failure of its batch.
+// Elements for which pick skips are dropped, with the batch when there is nothing else;
+// an empty batch stays one. A pick that fails is the failure of its batch.
 func TestE27Picks(t *testing.T) {
 	lists := [][]int{{0, 1, 2}, {}, {3, 4}, {4, 4}, {5, 6}, {99, 1}, {6, 0}}
 	pick := func(_ context.Context, v int) (int, error) {
@@ -183,7 +184,8 @@ func TestE27Picks(t *testing.T) {
 	}
 }
 
-// A RouteBatch can be cut anywhere, and nested; parts that are dropped or lost change nothing.
+// A RouteBatch can be cut anywhere, and nested; parts that are dropped or lost change
+// nothing.
 func TestE27RouteBatchesResume(t *testing.T) {
 	odd := func(batch int) error {
 		switch batch {

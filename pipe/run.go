@@ -16,8 +16,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A Run is a flow that runs. It has one consumer, who calls Next or All; State, Stats and Close may be called by anyone at
-// any time, except Close by an operation, which it would wait for.
+// A Run is a flow that runs. It has one consumer, who calls Next or All; State, Stats and
+// Close may be called by anyone at any time, except Close by an operation, which it would
+// wait for.
 type Run[T any] struct {
 	engine   *engine
 	consumer *worker.Worker
@@ -61,10 +62,11 @@ func newRun[T any](ctx context.Context, o *opening, last *queue.Ring[T]) *Run[T]
 	return r
 }
 
-// Next returns the next item. It returns io.EOF at the end of each epoch, and is then called for the next one; after the
-// last epoch it returns ErrDone. What stops the run is a *StageError, returned after all items that were made
-// before it in order, and again by every further call; what has stopped other stages by then is joined to it. When ctx ends while Next waits, its error is returned and nothing is
-// lost.
+// Next returns the next item. It returns io.EOF at the end of each epoch, and is then
+// called for the next one; after the last epoch it returns ErrDone. What stops the run is
+// a *StageError, returned after all items that were made before it in order, and again by
+// every further call; what has stopped other stages by then is joined to it. When ctx
+// ends while Next waits, its error is returned and nothing is lost.
 func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	r.mu.Lock()
 	if r.busy {
@@ -100,7 +102,7 @@ func (r *Run[T]) Next(ctx context.Context) (T, error) {
 	return r.await(ctx)
 }
 
-// ready is the next item, where there is one at hand and nothing to decide. The lock is held.
+// ready is the next item, where one was taken and nothing to decide. The lock is held.
 func (r *Run[T]) ready(ctx context.Context) (v T, ok bool) {
 	m := r.lookahead.First()
 	if m == nil || m.Kind != queue.Item || r.terminal != nil || r.err != nil || ctx.Err() != nil || r.engine.halted.Load() {
@@ -168,7 +170,8 @@ func (r *Run[T]) await(ctx context.Context) (v T, err error) {
 	return v, r.err
 }
 
-// end waits until the hooks at the stages' ends have returned. One that has panicked is the end of the run, in place of the epoch's.
+// end waits until the hooks at the stages' ends have returned. One that has panicked is
+// the end of the run, in place of the epoch's.
 func (r *Run[T]) end(ctx context.Context) error {
 	select {
 	case <-r.engine.Idle:
@@ -184,7 +187,8 @@ func (r *Run[T]) end(ctx context.Context) error {
 	return io.EOF
 }
 
-// Leave notes that the consumer does something else until its next call of Next: what Stats tell of its loop does not count the time between. The end of an epoch, and of
+// Leave notes that the consumer does something else until its next call of Next: what
+// Stats tell of its loop does not count the time between. The end of an epoch, and of
 // All, do the same.
 func (r *Run[T]) Leave() {
 	r.mu.Lock()
@@ -198,8 +202,9 @@ func (r *Run[T]) idle() {
 	r.busy = false
 }
 
-// All yields the rest of the epoch, then ends. An error comes once, as the last; also ErrDone, when there is no epoch left.
-// After a break, All or Next go on with the very next item.
+// All yields the rest of the epoch, then ends. An error comes once, as the last; also
+// ErrDone, when there is no epoch left. After a break, All or Next go on with the very
+// next item.
 func (r *Run[T]) All() iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		defer r.Leave()
@@ -212,7 +217,8 @@ func (r *Run[T]) All() iter.Seq2[T, error] {
 	}
 }
 
-// State is where the run stands. After io.EOF of an epoch, that is the beginning of the next one.
+// State is where the run stands. After io.EOF of an epoch, that is the beginning of the
+// next one.
 func (r *Run[T]) State() State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,20 +238,23 @@ func (r *Run[T]) Stats() Stats {
 // Queues are the numbers of the queues alone, which cost less to ask for.
 func (r *Run[T]) Queues() []QueueStats { return r.engine.queues() }
 
-// Close stops the run, waits until none of its goroutines is left, and disposes of all items that were not handed on. It
-// cancels the context of running operations, but has to wait for them to return; not for those that Limit has abandoned, which the
-// error names then, as a *BusyError, as long as they run. Otherwise the error says what went wrong with discarding; it is
-// not the run's failure, which Next returns. Close may be called again.
+// Close stops the run, waits until none of its goroutines is left, and disposes of all
+// items that were not handed on. It cancels the context of running operations, but has to
+// wait for them to return; not for those that Limit has abandoned, which the error names
+// then, as a *BusyError, as long as they run. Otherwise the error says what went wrong
+// with discarding; it is not the run's failure, which Next returns. Close may be called
+// again.
 func (r *Run[T]) Close() error { return r.CloseWithin(context.Background()) }
 
-// CloseWithin is Close, but waits no longer than until ctx ends. If operations still run then, the error is a *BusyError that names
-// their stages. What they make is disposed of when they return, and a later Close waits for them.
+// CloseWithin is Close, but waits no longer than until ctx ends. If operations still run
+// then, the error is a *BusyError that names their stages. What they make is disposed of
+// when they return, and a later Close waits for them.
 func (r *Run[T]) CloseWithin(ctx context.Context) error {
 	r.closed.Store(true)
 	return r.engine.close(ctx)
 }
 
-// receive waits for a message. An item stays in the hand.
+// receive waits for a message. An item stays in the lookahead.
 func (r *Run[T]) receive(ctx context.Context) (m queue.Message[T], ok bool) {
 	if r.terminal != nil {
 		return *r.terminal, true
@@ -268,7 +277,7 @@ func (r *Run[T]) receive(ctx context.Context) (m queue.Message[T], ok bool) {
 	return m, true
 }
 
-// discard disposes of what is at hand, after the run was halted.
+// discard disposes of what was taken, after the run was halted.
 func (r *Run[T]) discard() {
 	r.mu.Lock()
 	left := r.lookahead.Empty()
@@ -294,7 +303,8 @@ func (r *Run[T]) stopped(ctx context.Context) error {
 	return r.err
 }
 
-// finish records that what a message stands for is finished, and deals with what was lost of it.
+// finish records that what a message stands for is finished, and deals with what was lost
+// of it.
 func (r *Run[T]) finish(m *queue.Message[T]) {
 	finished, within := r.record(m)
 	if !r.losses.Pass(finished) {
@@ -303,7 +313,8 @@ func (r *Run[T]) finish(m *queue.Message[T]) {
 	r.loseWithin(within)
 }
 
-// loseWithin deals with what was lost of something that is finished. One loss too many is the end, but behind what it was a part of.
+// loseWithin deals with what was lost of something that is finished. One loss too many is
+// the end, but behind what it was a part of.
 func (r *Run[T]) loseWithin(all []progress.PendingLoss) {
 	for _, l := range all {
 		lost := failure.Part(l.LostInput)
@@ -314,8 +325,8 @@ func (r *Run[T]) loseWithin(all []progress.PendingLoss) {
 	}
 }
 
-// loseBefore is loseWithin before an item is handed on, which is disposed of where the hook ends
-// the consumer's goroutine.
+// loseBefore is loseWithin before an item is handed on, which is disposed of where the
+// hook ends the consumer's goroutine.
 func (r *Run[T]) loseBefore(v T, all []progress.PendingLoss) {
 	told := false
 	defer func() {
@@ -363,7 +374,8 @@ func (r *Run[T]) lose(m *queue.Message[T]) {
 	r.tellLoss(failure.ItemFailure{Failure: m.Failure, Lineage: m.Lineage})
 }
 
-// tellLoss tells the hook of every source item of a loss, but for those that were lost in the making of what is lost now.
+// tellLoss tells the hook of every source item of a loss, but for those that were lost in
+// the making of what is lost now.
 func (r *Run[T]) tellLoss(l failure.ItemFailure) {
 	l.Failure.From.Lost.Add(1)
 	if r.hooks.Lost == nil {

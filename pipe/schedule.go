@@ -9,9 +9,11 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing but its number, so a state needs only the numbers of
-// the turns that are finished: after a resume these are left out, and the others find the same items, because those that are
-// not finished come again, in order. Turns of an input whose epoch is over are void; the next turn that is not stands for them.
+// A turnMerge is a running Merge that goes by turns. Whose a turn is depends on nothing
+// but its number, so a state needs only the numbers of the turns that are finished: after
+// a resume these are left out, and the others find the same items, because those that are
+// not finished come again, in order. Turns of an input whose epoch is over are void; the
+// next turn that is not stands for them.
 type scheduledMerge[T any] struct {
 	*mergeStage[T]
 	pick     func(epoch int, turn int64) int
@@ -125,7 +127,8 @@ func (t *scheduledMerge[T]) takeTurns(w *worker.Worker) (end queue.Message[T], o
 	return t.endEpoch(), true
 }
 
-// maxIdle is how many turns in a row a Pick may give to inputs whose epoch is over, while another's is not.
+// maxIdle is how many turns in a row a Pick may give to inputs whose epoch is over, while
+// another's is not.
 const maxIdle = 1 << 20
 
 // whose turn it is; -1: the epoch is over.
@@ -146,7 +149,8 @@ func (t *scheduledMerge[T]) refused(err error) queue.Message[T] {
 	return queue.Message[T]{Kind: queue.Fatal, Failure: t.NewFailure(err)}
 }
 
-// next takes an input's next item, and hands on what comes before it. more is false when the input's epoch is over.
+// next takes an input's next item, and hands on what comes before it. more is false when
+// the input's epoch is over.
 func (t *scheduledMerge[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.Message[T], more, ok bool) {
 	var buf [1]queue.Message[T]
 	for {
@@ -169,7 +173,8 @@ func (t *scheduledMerge[T]) next(w *worker.Worker, in *mergeInput[T]) (m queue.M
 	}
 }
 
-// cutShort ends the epoch with its shortest input: what the others still have is disposed of.
+// cutShort ends the epoch with its shortest input: what the others still have is disposed
+// of.
 func (t *scheduledMerge[T]) cutShort(w *worker.Worker) (end queue.Message[T], ok bool) {
 	t.cut = true
 	t.hurry(t.mergeStage.epoch)

@@ -7,9 +7,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A closer deals with the entries that leave the line. It is one worker's role at a time: the one that settles the head while
-// nobody else closes. What is behind the head waits in the line meanwhile, and the role's holder goes on until the head
-// is not settled.
+// A closer deals with the entries that leave the line. It is one worker's role at a time:
+// the one that settles the head while nobody else closes. What is behind the head waits
+// in the line meanwhile, and the role's holder goes on until the head is not settled.
 type sealer[B any] struct {
 	closing  bool
 	gathered []rowRef[B]      // survivors that make the next batch
@@ -19,7 +19,8 @@ type sealer[B any] struct {
 	budget   *failure.Counter // counts by the stage's own policy; nil: the consumer does, by the run's
 }
 
-// close does what there is to do at the head of the line. The lock is held, and given up meanwhile where that takes long.
+// close does what there is to do at the head of the line. The lock is held, and given up
+// meanwhile where that takes long.
 func (f *filler[In, B]) close(w *worker.Worker) {
 	if f.closing {
 		return
@@ -95,8 +96,9 @@ func (f *filler[In, B]) gather(w *worker.Worker, e pendingRow[B]) {
 	}
 }
 
-// within makes a loss a part of its batch, if that has an end of its own: it is told with the batch, so that a state has all of it or nothing,
-// and the same items make the same batch after a resume.
+// within makes a loss a part of its batch, if that has an end of its own: it is told with
+// the batch, so that a state has all of it or nothing, and the same items make the same
+// batch after a resume.
 func (f *filler[In, B]) within(w *worker.Worker, e pendingRow[B]) bool {
 	if f.ends == nil || e.row.batch == nil {
 		return false
@@ -116,7 +118,8 @@ func (f *filler[In, B]) end(w *worker.Worker, e pendingRow[B]) {
 	}
 }
 
-// endBatch hands on what was gathered of a batch with an end of its own. Of one of which nothing was gathered only the losses are handed on.
+// endBatch hands on what was gathered of a batch with an end of its own. Of one of which
+// nothing was gathered only the losses are handed on.
 func (f *filler[In, B]) endBatch(w *worker.Worker) {
 	if len(f.gathered) > 0 {
 		f.emit(w)
@@ -154,8 +157,9 @@ func (f *filler[In, B]) endEpoch(w *worker.Worker) {
 	f.gathered, f.lineage = f.gathered[:0], progress.Lineage{}
 }
 
-// emit makes a batch of what was gathered, and hands it on. It lies in the slot of the first row; no row of that slot is still
-// being written or will be given out, because what was gathered ends with its last row or behind it.
+// emit makes a batch of what was gathered, and hands it on. It lies in the slot of the
+// first row; no row of that slot is still being written or will be given out, because
+// what was gathered ends with its last row or behind it.
 func (f *filler[In, B]) emit(w *worker.Worker) {
 	target, rows := f.gathered[0].batch, len(f.gathered)
 	for i, s := range f.batches {
@@ -180,7 +184,8 @@ func (f *filler[In, B]) emit(w *worker.Worker) {
 	}, sealed))
 }
 
-// sealed hands on a batch, unless sealing it has failed. The lock is not held, and is afterwards.
+// sealed hands on a batch, unless sealing it has failed. The lock is not held, and is
+// afterwards.
 func (f *filler[In, B]) sealed(w *worker.Worker, target *openBatch[B], rows int, err error) {
 	b := target.buffer.b
 	if w.Tracer != nil {
@@ -217,8 +222,9 @@ func (f *filler[In, B]) sealed(w *worker.Worker, target *openBatch[B], rows int,
 	}
 }
 
-// move brings the gathered rows to where they belong, in order. A row never goes where one is that is still needed: the k-th
-// survivor is in its own slot at row k or later, and slots behind are behind.
+// move brings the gathered rows to where they belong, in order. A row never goes where
+// one is that is still needed: the k-th survivor is in its own slot at row k or later,
+// and slots behind are behind.
 func (f *filler[In, B]) move(w *worker.Worker) {
 	target := f.gathered[0].batch
 	for k, s := range f.gathered {
@@ -229,9 +235,10 @@ func (f *filler[In, B]) move(w *worker.Worker) {
 	}
 }
 
-// compact makes rows when there are none and nothing is being written: what was gathered moves to the front of its slot, which
-// gives out the rows behind. So a store need not have another slot for a batch to be completed. It reports whether there was
-// something to do.
+// compact makes rows when there are none and nothing is being written: what was gathered
+// moves to the front of its slot, which gives out the rows behind. So a store need not
+// have another slot for a batch to be completed. It reports whether there was something
+// to do.
 func (f *filler[In, B]) compact(w *worker.Worker) bool {
 	if !f.ordered || f.over || f.pending.len() > 0 || len(f.gathered) == 0 || f.hasRow() {
 		return false

@@ -7,16 +7,22 @@ import (
 	"strings"
 )
 
-// SetWorkers changes how many workers a stage has: a Map, MapWith, Filter, FlatMap or Fill, by its name. It may be called at any time
-// and by anyone, an operation too, and holds until the run ends or it is called again. Order, items and state stay what they would have
-// been; only what Workers means changes, and with it how many results the stage may hold.
+// SetWorkers changes how many workers a stage has: a Map, MapWith, Filter, FlatMap or
+// Fill, by its name. It may be called at any time and by anyone, an operation too, and
+// holds until the run ends or it is called again. Order, items and state stay what they
+// would have been; only what Workers means changes, and with it how many results the
+// stage may hold.
 //
-// More workers begin at once. Where there are too many, those that come first to the end of what they have in hand leave, and those that wait
-// leave right away: SetWorkers does not wait for them, but no more than n take another item once it has returned. A worker of
-// a MapWith that leaves ends with what it began with, and one that comes begins with its own. A Fill with more workers may fill more batches of its Store at a time.
+// More workers begin at once. Where there are too many, those that come first to the end
+// of what they have in hand leave, and those that wait leave right away: SetWorkers does
+// not wait for them, but no more than n take another item once it has returned. A worker
+// of a MapWith that leaves ends with what it began with, and one that comes begins with
+// its own. A Fill with more workers may fill more batches of its Store at a time.
 //
-// It is an error when there is no such stage, when the number of the stage's workers is fixed by its kind, when n is less than 1 or more than [MaxWorkers], and ErrClosed when the run
-// is closed. Where the stage is through with its last item the number is noted, and that is all.
+// It is an error when there is no such stage, when the number of the stage's workers is
+// fixed by its kind, when n is less than 1 or more than [MaxWorkers], and ErrClosed when
+// the run is closed. Where the stage is through with its last item the number is noted,
+// and that is all.
 func (r *Run[T]) SetWorkers(stage string, n int) error {
 	if r.closed.Load() {
 		return ErrClosed
@@ -60,7 +66,8 @@ func article(noun string) string {
 	return "a " + noun
 }
 
-// alike is how much two names have in common: whether one is in the other, and how they begin and end.
+// alike is how much two names have in common: whether one is in the other, and how they
+// begin and end.
 func alike(a, b string) (n int) {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	if strings.Contains(a, b) || strings.Contains(b, a) {

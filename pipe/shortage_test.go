@@ -26,8 +26,8 @@ func lacks(v int) error {
 	return nil
 }
 
-// What the machine lacks is no failure of an item, whichever function meets it: a policy that skips all failures does not
-// skip this one.
+// What the machine lacks is no failure of an item, whichever function meets it: a policy
+// that skips all failures does not skip this one.
 func TestShortagesAreNoItemsFailure(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 9})
 	for name, f := range map[string]pipe.Flow[int]{

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Skipping ends an epoch early, when nobody needs the rest of it. Of a source, the reading ends.
+// Skipping ends an epoch early, when nobody needs the rest of it. Of a source, the
+// reading ends.
 type skipping struct {
 	mu     sync.Mutex
 	to     int // epochs before this one are not needed, counted from 0
@@ -51,8 +52,8 @@ func (s *skipping) check() {
 	}
 }
 
-// cutShort tells whether nobody below needs any more of an epoch from a stage. What it makes of
-// the epoch's rest, of which its sources may leave out some, is disposed of.
+// cutShort tells whether nobody below needs any more of an epoch from a stage. What it
+// makes of the epoch's rest, of which its sources may leave out some, is disposed of.
 func (s *stage) cutShort(epoch int) bool {
 	s.skip.mu.Lock()
 	defer s.skip.mu.Unlock()

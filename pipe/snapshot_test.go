@@ -11,7 +11,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A run of which nobody takes anything stands still: its queues are full, its workers blocked, and a snapshot says so as long as that goes on.
+// A run of which nobody takes anything stands still: its queues are full, its workers
+// blocked, and a snapshot says so as long as that goes on.
 func TestSnapshotsOfARunAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 1000}), same, pipe.Opts{Name: "map", Workers: 2, Buffer: 3})
@@ -50,7 +51,8 @@ func TestSnapshotsOfARunAtRest(t *testing.T) {
 	})
 }
 
-// Who waits for a slow source is starved now, and not only when the wait is over: stages, queues and the consumer.
+// Who waits for a slow source is starved now, and not only when the wait is over: stages,
+// queues and the consumer.
 func TestSnapshotsCountWaitsThatGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := pipe.NewGate(1)
@@ -90,7 +92,8 @@ func TestSnapshotsCountWaitsThatGoOn(t *testing.T) {
 	})
 }
 
-// Start is what the consumer waits for its first item, and its loop is what comes then: not what it does between epochs, or after a break.
+// Start is what the consumer waits for its first item, and its loop is what comes then:
+// not what it does between epochs, or after a break.
 func TestTheConsumersLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 4}), takes(3*time.Second), pipe.Opts{Name: "map", Ordered: true})

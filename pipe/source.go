@@ -10,17 +10,20 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A Source yields the items of an epoch from position pos on: the i-th that Items yields has position pos+i. The same epoch
-// always has the same items. A yielded error is that position's failure; the sequence may go on behind it. The
-// sequence ends early when ctx is cancelled. A panic, or runtime.Goexit, ends the run, behind the items before it.
+// A Source yields the items of an epoch from position pos on: the i-th that Items yields
+// has position pos+i. The same epoch always has the same items. A yielded error is that
+// position's failure; the sequence may go on behind it. The sequence ends early when ctx
+// is cancelled. A panic, or runtime.Goexit, ends the run, behind the items before it.
 //
-// On resume Items is asked for the lowest unfinished position, and what was finished beyond is taken and discarded; where that is more than a hundred
-// items in a row, Items is asked again, for the position behind them.
+// On resume Items is asked for the lowest unfinished position, and what was finished
+// beyond is taken and discarded; where that is more than a hundred items in a row, Items
+// is asked again, for the position behind them.
 type Source[T any] interface {
 	Items(ctx context.Context, epoch int, pos int64) iter.Seq2[T, error]
 }
 
-// From begins a flow. The name is the source's key in State. [Slice], [Count], [Seq] and [SourceFunc] are sources for the simple cases.
+// From begins a flow. The name is the source's key in State. [Slice], [Count], [Seq] and
+// [SourceFunc] are sources for the simple cases.
 func From[T any](name string, s Source[T]) Flow[T] {
 	n := &node{name: name, kind: kindSource, workers: 1, buffer: SourceBuffer}
 	n.settle()
@@ -51,14 +54,15 @@ type sourceStage[T any] struct {
 	then time.Duration
 }
 
-// A plan says how many epochs a source reads, which one is the first, and what of it is done already.
+// A plan says how many epochs a source reads, which one is the first, and what of it is
+// done already.
 type plan struct {
 	epochs int // negative: without end
 	saved  SourceState
 }
 
-// work reads epoch after epoch. It holds a free place of the queue whenever it asks the source for an item, so that an item
-// is not made before there is room for it.
+// work reads epoch after epoch. It holds a free place of the queue whenever it asks the
+// source for an item, so that an item is not made before there is room for it.
 func (s *sourceStage[T]) work(w *worker.Worker) {
 	if !s.reserve(w) {
 		return
@@ -78,7 +82,8 @@ func (s *sourceStage[T]) work(w *worker.Worker) {
 	}
 }
 
-// reserve waits for a place, if none is left. While items come fast it takes several at a time.
+// reserve waits for a place, if none is left. While items come fast it takes several at a
+// time.
 func (s *sourceStage[T]) reserve(w *worker.Worker) bool {
 	if s.places == 0 && s.widen(w) {
 		s.places = s.out.ReserveUpTo(w, w.Sampler.Limit(worker.MaxRun))
@@ -86,8 +91,8 @@ func (s *sourceStage[T]) reserve(w *worker.Worker) bool {
 	return s.places > 0
 }
 
-// widen makes the queue wider while items are made and taken fast, and narrow again when they are not. It returns false when nothing more is
-// needed.
+// widen makes the queue wider while items are made and taken fast, and narrow again when
+// they are not. It returns false when nothing more is needed.
 func (s *sourceStage[T]) widen(w *worker.Worker) bool {
 	if s.made >= worker.FastStreak {
 		s.wide = w.Last-s.then < worker.FastOp*time.Duration(s.made)
@@ -168,7 +173,8 @@ func (s *sourceStage[T]) read(w *worker.Worker, epoch int, pos *int64, done *pro
 	return w.Ctx.Err() == nil
 }
 
-// unfinished are the source's items from pos on, but for those that were finished before the run was resumed. Pos is that of the item at hand.
+// unfinished are the source's items from pos on, but for those that were finished before
+// the run was resumed. Pos is that of the item at hand.
 func (s *sourceStage[T]) unfinished(w *worker.Worker, ctx context.Context, epoch int, pos *int64, done *progress.PositionSet) iter.Seq2[T, error] {
 	if done == nil {
 		return s.items(w, ctx, epoch, *pos)
@@ -194,7 +200,8 @@ func (s *sourceStage[T]) unfinished(w *worker.Worker, ctx context.Context, epoch
 	}
 }
 
-// maxDiscard is how many finished items in a row a source makes in vain after a resume, rather than to be asked again.
+// maxDiscard is how many finished items in a row a source makes in vain after a resume,
+// rather than to be asked again.
 const maxDiscard = 100
 
 // items are the source's, with what hooks are told around them.

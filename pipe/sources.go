@@ -13,7 +13,8 @@ func (f SourceFunc[T]) Items(ctx context.Context, epoch int, pos int64) iter.Seq
 	return f(ctx, epoch, pos)
 }
 
-// Slice is a source of the elements of a slice, the same in each epoch. The slice must not change while a run reads it.
+// Slice is a source of the elements of a slice, the same in each epoch. The slice must
+// not change while a run reads it.
 func Slice[T any](all []T) Source[T] {
 	return SourceFunc[T](func(_ context.Context, _ int, pos int64) iter.Seq2[T, error] {
 		return func(yield func(T, error) bool) {
@@ -26,7 +27,8 @@ func Slice[T any](all []T) Source[T] {
 	})
 }
 
-// Count is a source of the numbers 0 … n-1, the same in each epoch; with an n below 0 they have no end.
+// Count is a source of the numbers 0 … n-1, the same in each epoch; with an n below 0
+// they have no end.
 func Count(n int) Source[int] {
 	return SourceFunc[int](func(_ context.Context, _ int, pos int64) iter.Seq2[int, error] {
 		return func(yield func(int, error) bool) {
@@ -36,8 +38,9 @@ func Count(n int) Source[int] {
 	})
 }
 
-// Seq is a source of what a sequence yields. Each epoch iterates over it anew, so it has to yield the same items each time. It has no positions to
-// go to: a resumed run iterates from the start, and disposes of what was finished, as Discard says.
+// Seq is a source of what a sequence yields. Each epoch iterates over it anew, so it has
+// to yield the same items each time. It has no positions to go to: a resumed run iterates
+// from the start, and disposes of what was finished, as Discard says.
 func Seq[T any](seq iter.Seq[T]) Source[T] {
 	if seq == nil {
 		return nil

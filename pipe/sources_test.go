@@ -63,7 +63,8 @@ func TestReadySources(t *testing.T) {
 	}
 }
 
-// A source that is read from its start gives to Discard what was finished before, and errors are their items' failures.
+// A source that is read from its start gives to Discard what was finished before, and
+// errors are their items' failures.
 func TestSequencesAreReadFromTheirStart(t *testing.T) {
 	var owner pipetest.Owner[int]
 	numbers := pipe.Seq2(func(yield func(int, error) bool) {

@@ -28,8 +28,9 @@ func (s *spans) add(one pipe.Span) {
 	s.all = append(s.all, one)
 }
 
-// check compares the spans with what the same run counts: they add up to its clocks, and each worker's follow one another without a gap. After
-// a whole run there is also an operation for every item.
+// check compares the spans with what the same run counts: they add up to its clocks, and
+// each worker's follow one another without a gap. After a whole run there is also an
+// operation for every item.
 func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) {
 	t.Helper()
 	s.mu.Lock()
@@ -89,7 +90,8 @@ func (s *spans) check(t testing.TB, began time.Time, st pipe.Stats, whole bool) 
 	}
 }
 
-// Spans say where each worker is at what time, and what it works on: item, source, epoch, position, failure.
+// Spans say where each worker is at what time, and what it works on: item, source, epoch,
+// position, failure.
 func TestSpansTellTheLifeOfWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -28,7 +28,8 @@ type stage struct {
 	worker.Set
 }
 
-// through says that a stage has nothing left to do: since when, and how many operations at once it had.
+// through says that a stage has nothing left to do: since when, and how many operations
+// at once it had.
 type through struct {
 	since      time.Duration
 	operations int64
@@ -41,8 +42,8 @@ type untypedQueue interface {
 	Stats() QueueStats
 }
 
-// halt stops the stage and all above it: their contexts are cancelled, and whoever waits at their queues is released.
-// What operations still return is discarded.
+// halt stops the stage and all above it: their contexts are cancelled, and whoever waits
+// at their queues is released. What operations still return is discarded.
 func (s *stage) halt() {
 	s.cancel()
 	s.queue.Abort()
@@ -52,7 +53,8 @@ func (s *stage) halt() {
 	s.haltAbove()
 }
 
-// newBudget counts the stage's failures by its own policy; nil: it has none that tolerates any.
+// newBudget counts the stage's failures by its own policy; nil: it has none that
+// tolerates any.
 func (s *stage) newBudget() *failure.Counter {
 	if s.policy == nil || !s.policy.Skip {
 		return nil
@@ -61,7 +63,8 @@ func (s *stage) newBudget() *failure.Counter {
 	return &t
 }
 
-// haltAbove stops what feeds this stage. The stage itself goes on with the items that it has taken.
+// haltAbove stops what feeds this stage. The stage itself goes on with the items that it
+// has taken.
 func (s *stage) haltAbove() {
 	for _, u := range s.up {
 		u.halt()

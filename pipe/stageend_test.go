@@ -14,7 +14,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// oneOfEachKind is a flow for each kind of stage, behind the source numbers, with the names of the stages whose hooks are called.
+// oneOfEachKind is a flow for each kind of stage, behind the source numbers, with the
+// names of the stages whose hooks are called.
 func oneOfEachKind() map[string]pipe.Flow[int] {
 	numbers := func(name string) pipe.Flow[int] { return pipe.From(name, pipetest.Numbers{N: 12}) }
 	asIs := func(f pipe.Flow[int]) pipe.Flow[int] { return f }
@@ -55,7 +56,8 @@ func oneOfEachKind() map[string]pipe.Flow[int] {
 	return all
 }
 
-// All stages' hooks have returned when Next returns the io.EOF of the last epoch, whatever the kinds of stages; and Close has nothing left to end.
+// All stages' hooks have returned when Next returns the io.EOF of the last epoch,
+// whatever the kinds of stages; and Close has nothing left to end.
 func TestStagesHaveEndedWhenTheLastEpochHas(t *testing.T) {
 	for name, f := range oneOfEachKind() {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +86,8 @@ func TestStagesHaveEndedWhenTheLastEpochHas(t *testing.T) {
 	}
 }
 
-// A hook that panics at the end of a stage takes nothing from the consumer: all items come, and the panic in place of the io.EOF, in every run.
+// A hook that panics at the end of a stage takes nothing from the consumer: all items
+// come, and the panic in place of the io.EOF, in every run.
 func TestAPanicAtTheEndOfAStageComesBehindAllItems(t *testing.T) {
 	for name, f := range oneOfEachKind() {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +116,8 @@ func TestAPanicAtTheEndOfAStageComesBehindAllItems(t *testing.T) {
 	}
 }
 
-// Where the run ends by a failure, by its context or by Close, that is what Next returns, and Close returns the hook's panic.
+// Where the run ends by a failure, by its context or by Close, that is what Next returns,
+// and Close returns the hook's panic.
 func TestAPanicAtTheEndOfAStageHidesNoFailure(t *testing.T) {
 	hooks := pipe.Hooks{Stage: func(pipe.StageInfo) func(pipe.StageStats) {
 		return func(pipe.StageStats) { panic("the hook") }
@@ -157,7 +161,8 @@ func TestAPanicAtTheEndOfAStageHidesNoFailure(t *testing.T) {
 	})
 }
 
-// While a stage's hook runs, the end of the last epoch can be waited for with a context, and comes later.
+// While a stage's hook runs, the end of the last epoch can be waited for with a context,
+// and comes later.
 func TestTheEndWaitsForHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let := make(chan struct{})

@@ -6,20 +6,23 @@ import (
 	"time"
 )
 
-// Stall says who is told when a run stands still: when for a time no queue and no operation has moved, whoever should have moved it.
-// An operation moves when it returns, and with AddBytes.
+// Stall says who is told when a run stands still: when for a time no queue and no
+// operation has moved, whoever should have moved it. An operation moves when it returns,
+// and with AddBytes.
 //
-// A consumer that does not ask is not a stall: while Next does not wait, there is one only where an operation does not return and the last
-// queue is not full.
+// A consumer that does not ask is not a stall: while Next does not wait, there is one
+// only where an operation does not return and the last queue is not full.
 type Stall struct {
 	After  time.Duration     // for so long at least; up to an eighth more. 0: nobody watches
 	Report func(StallReport) // called once for each stall, by a goroutine of the run. It may ask the run for anything, but Close would wait for it
 
-	// Waits tells whether somebody waits for an item, where Next is called ahead of those who want what it returns; nil: who is in Next does.
+	// Waits tells whether somebody waits for an item, where Next is called ahead of those
+	// who want what it returns; nil: who is in Next does.
 	Waits func() bool
 
-	// Folder is where a recording of what the Go runtime did in the seconds before is written, for go tool trace. "": none is made. There is
-	// one recorder in a process: what a program records itself beside it makes Start fail.
+	// Folder is where a recording of what the Go runtime did in the seconds before is
+	// written, for go tool trace. "": none is made. There is one recorder in a process:
+	// what a program records itself beside it makes Start fail.
 	Folder string
 }
 

@@ -51,8 +51,9 @@ func hangsOn(free chan struct{}, on ...int) func(context.Context, int) (int, err
 	}
 }
 
-// A run that waits for an operation is reported once: the stage, the item, for how long, who waits for whom, and where the goroutines are. When
-// it goes on, and stands still again, that is another stall.
+// A run that waits for an operation is reported once: the stage, the item, for how long,
+// who waits for whom, and where the goroutines are. When it goes on, and stands still
+// again, that is another stall.
 func TestStallNamesTheOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -102,7 +103,8 @@ func TestStallNamesTheOperation(t *testing.T) {
 	})
 }
 
-// A consumer that does not ask is no stall, however long; nor is one that has read everything.
+// A consumer that does not ask is no stall, however long; nor is one that has read
+// everything.
 func TestSlowConsumersAreNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
@@ -149,7 +151,8 @@ func TestWhatMoves(t *testing.T) {
 	}
 }
 
-// Without a consumer that waits there is a stall where an operation does not return, and what is ready is less than the queue holds.
+// Without a consumer that waits there is a stall where an operation does not return, and
+// what is ready is less than the queue holds.
 func TestStallWhileNobodyAsks(t *testing.T) {
 	for _, on := range []int{1, 9} {
 		synctest.Test(t, func(t *testing.T) {
@@ -168,7 +171,8 @@ func TestStallWhileNobodyAsks(t *testing.T) {
 	}
 }
 
-// What else may stand still: a source, the beginning of a worker, a store, a gate that others hold.
+// What else may stand still: a source, the beginning of a worker, a store, a gate that
+// others hold.
 func TestStallsOfAllKinds(t *testing.T) {
 	for name, c := range map[string]struct {
 		flow func(free chan struct{}) pipe.Flow[int]
@@ -234,7 +238,8 @@ func (s closedStore) Reserve(ctx context.Context) ([]int, error) {
 	return s.plainStore.Reserve(ctx)
 }
 
-// A report may use the run. Its panic is told by Close, and a report that does not return is not waited for longer than CloseWithin may wait.
+// A report may use the run. Its panic is told by Close, and a report that does not return
+// is not waited for longer than CloseWithin may wait.
 func TestReportsOfStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free, told := make(chan struct{}), make(chan struct{})
@@ -272,7 +277,8 @@ func TestReportsOfStalls(t *testing.T) {
 	})
 }
 
-// With a folder the report has a recording of the runtime, which knows the run and its stages. Runs share the recorder.
+// With a folder the report has a recording of the runtime, which knows the run and its
+// stages. Runs share the recorder.
 func TestStallRecording(t *testing.T) {
 	folder := t.TempDir()
 	var all sync.WaitGroup
@@ -321,7 +327,8 @@ func TestStallIsRefused(t *testing.T) {
 	}
 }
 
-// While the Go runtime is traced, a run is a task, and each operation a region with the stage's name.
+// While the Go runtime is traced, a run is a task, and each operation a region with the
+// stage's name.
 func TestRuntimeTrace(t *testing.T) {
 	var made bytes.Buffer
 	if err := trace.Start(&made); err != nil {

@@ -11,7 +11,8 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Config says how a flow is run. The zero Config runs epoch 0, and stops at the first failure.
+// Config says how a flow is run. The zero Config runs epoch 0, and stops at the first
+// failure.
 type Config struct {
 	Resume   State  // where to go on; its zero value: at the beginning of Epoch
 	Epoch    int    // the first epoch; with Resume, that decides
@@ -22,8 +23,8 @@ type Config struct {
 	Stall    Stall // who is told when nothing moves
 }
 
-// Start runs a flow. It returns all mistakes in the flow and the configuration, joined, before anything runs. The run must be
-// closed; it is also stopped by ctx.
+// Start runs a flow. It returns all mistakes in the flow and the configuration, joined,
+// before anything runs. The run must be closed; it is also stopped by ctx.
 func Start[T any](ctx context.Context, f Flow[T], c Config) (*Run[T], error) {
 	if err := errors.Join(f.Check(), c.check(f.node)); err != nil {
 		return nil, err
@@ -64,7 +65,8 @@ func (c Config) check(n *node) error {
 	return errors.Join(append(all, c.Stall.check(), progress.CheckState(c.Resume, n.stages()))...)
 }
 
-// An opening is a run in the making: stages are opened from the consumer's end up, and start when all are there.
+// An opening is a run in the making: stages are opened from the consumer's end up, and
+// start when all are there.
 type opening struct {
 	*engine
 	config   Config
@@ -79,8 +81,8 @@ func newOpening(ctx context.Context, c Config) *opening {
 	return &opening{engine: newEngine(ctx, c.Hooks, c.Stall.After > 0), config: c, progress: progress.NewTracker(c.Resume), routes: make(map[*node]any)}
 }
 
-// newStage opens the stage of a node, whose items go to stage below. Contexts nest from the consumer up, so that stopping a
-// stage stops all that feeds it.
+// newStage opens the stage of a node, whose items go to stage below. Contexts nest from
+// the consumer up, so that stopping a stage stops all that feeds it.
 func (o *opening) newStage(n *node, below *stage) *stage {
 	if n == o.node && o.workers > 0 {
 		with := *n
@@ -106,8 +108,9 @@ func (o *opening) newStage(n *node, below *stage) *stage {
 	return s
 }
 
-// lostBefore is the count of a stage with a policy of its own, in the epoch that the run goes on in. What it has seen nobody counts: a share is judged as if that were
-// all items of the sources that are finished.
+// lostBefore is the count of a stage with a policy of its own, in the epoch that the run
+// goes on in. What it has seen nobody counts: a share is judged as if that were all items
+// of the sources that are finished.
 func (o *opening) lostBefore(n *node) failure.Counter {
 	t := failure.Counter{Policy: *n.policy, Lost: o.config.Resume.Losses[n.name]}
 	for _, saved := range o.config.Resume.Sources {
@@ -124,7 +127,8 @@ func (o *opening) firstEpoch() int {
 	return o.config.Epoch
 }
 
-// epochsLeft is how many epochs there are to run, the first included; negative: without end.
+// epochsLeft is how many epochs there are to run, the first included; negative: without
+// end.
 func (o *opening) epochsLeft() int {
 	if o.config.Until > 0 {
 		return max(0, o.config.Until-o.firstEpoch())
@@ -150,7 +154,8 @@ func (o *opening) runAll(s *stage, work func(*worker.Worker), fit func(workers i
 	}
 }
 
-// newSource makes a stage one of the run's sources. It returns its number, and what it reads.
+// newSource makes a stage one of the run's sources. It returns its number, and what it
+// reads.
 func (o *opening) newSource(s *stage) (number int, p plan) {
 	p = plan{epochs: o.epochsLeft()}
 	saved, ok := o.config.Resume.Sources[s.name]

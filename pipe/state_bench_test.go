@@ -10,7 +10,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// What a state costs while a thousand items are in flight: ns/op is for one call of Run.State.
+// What a state costs while a thousand items are in flight: ns/op is for one call of
+// Run.State.
 func BenchmarkState(b *testing.B) {
 	const flight = 1000
 	for name, f := range map[string]pipe.Flow[int]{
@@ -86,7 +87,8 @@ func firstOfEach(n int) pipe.Flow[int] {
 	}, pipe.Opts{Name: "many", Workers: n + 1})
 }
 
-// From Start to the first item and the end of Close, in an epoch of ten million items: at its beginning, and resumed far from it.
+// From Start to the first item and the end of Close, in an epoch of ten million items: at
+// its beginning, and resumed far from it.
 func BenchmarkResume(b *testing.B) {
 	const n = 10_000_000
 	numbers := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: n}), same, pipe.Opts{Name: "map", Workers: 4, Ordered: true})

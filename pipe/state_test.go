@@ -16,7 +16,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// variety is a flow of everything that a state knows: two sources, turns, and outputs of outputs, of items and of groups.
+// variety is a flow of everything that a state knows: two sources, turns, and outputs of
+// outputs, of items and of groups.
 func variety() pipe.Flow[int] {
 	value := func(source int) func(int, int64) int {
 		return func(epoch int, pos int64) int { return 1000*source + 100*(epoch%2) + int(pos) }
@@ -146,7 +147,8 @@ func TestStatesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A state within a batch that another run may put together of other items is refused, with the stage that is to blame; one behind it is not.
+// A state within a batch that another run may put together of other items is refused,
+// with the stage that is to blame; one behind it is not.
 func TestStateWithinALooseBatch(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 20})
 	loose := pipe.Map(numbers, same, pipe.Opts{Name: "loose", Workers: 2})
@@ -186,7 +188,8 @@ func TestStateWithinALooseBatch(t *testing.T) {
 	}
 }
 
-// A state is as large as what is in flight, however many items have passed, and what an aggregator holds counts as that.
+// A state is as large as what is in flight, however many items have passed, and what an
+// aggregator holds counts as that.
 func TestStateIsBounded(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: -1})
 	many := pipe.FlatMap(numbers, func(_ context.Context, v int) iter.Seq2[int, error] {
@@ -214,7 +217,8 @@ func TestStateIsBounded(t *testing.T) {
 			}
 		}
 		run.Close()
-		// Sixteen digits for each end of a range, and as many items in flight as the stages' places.
+		// Sixteen digits for each end of a range, and as many items in flight as the
+		// stages' places.
 		if most := 200 + 2*40*(held+64+8+pipe.SourceBuffer); largest > most {
 			t.Errorf("%s: a state of %d bytes, more than %d", name, largest, most)
 		}

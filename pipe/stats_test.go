@@ -13,8 +13,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// The clocks tell where time goes: a slow stage is busy, the one before it is blocked, the one behind it is starved, and each worker's
-// clocks add up to its life.
+// The clocks tell where time goes: a slow stage is busy, the one before it is blocked,
+// the one behind it is starved, and each worker's clocks add up to its life.
 func TestE52ClocksNameTheBottleneck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick := func(ctx context.Context, v int) (int, error) {
@@ -63,7 +63,8 @@ func TestE52ClocksNameTheBottleneck(t *testing.T) {
 	})
 }
 
-// Queues are full before a slow stage and empty behind it; the one to the consumer is counted like the others.
+// Queues are full before a slow stage and empty behind it; the one to the consumer is
+// counted like the others.
 func TestE53Queues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 100}), second, pipe.Opts{Name: "slow", Buffer: 3})
@@ -95,7 +96,8 @@ func TestE53Queues(t *testing.T) {
 	})
 }
 
-// Where operations are fast only some are timed, and the numbers say so; nothing is missing in the sums.
+// Where operations are fast only some are timed, and the numbers say so; nothing is
+// missing in the sums.
 func TestFastStagesAreSampled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 20000}), same, pipe.Opts{Name: "map", Buffer: 64})
@@ -148,7 +150,8 @@ func TestStatsPlus(t *testing.T) {
 	})
 }
 
-// Percentiles are of the time that operations run, without waiting for a permit, an item, or room.
+// Percentiles are of the time that operations run, without waiting for a permit, an item,
+// or room.
 func TestE52Percentiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		op := func(ctx context.Context, v int) (int, error) {

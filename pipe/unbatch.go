@@ -5,8 +5,8 @@ import (
 	"iter"
 )
 
-// Unbatch makes the elements of every slice items of their own, in their order. Those that nobody takes are disposed of as the slices are: one by one, as
-// slices of one.
+// Unbatch makes the elements of every slice items of their own, in their order. Those
+// that nobody takes are disposed of as the slices are: one by one, as slices of one.
 func Unbatch[T any](in Flow[[]T], o UnbatchOpts) Flow[T] {
 	f := FlatMap(in, elements(in.drop), Opts{Name: o.Name, Buffer: o.Buffer, Ordered: true})
 	f.node.kind = kindUnbatch

@@ -6,8 +6,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Ungated calls f, which waits for something, within an operation: without the permit that this holds, so that others may run meanwhile. Behind it
-// the operation has a permit again. The error is that of f, or of the context, when the run was stopped.
+// Ungated calls f, which waits for something, within an operation: without the permit
+// that this holds, so that others may run meanwhile. Behind it the operation has a permit
+// again. The error is that of f, or of the context, when the run was stopped.
 func Ungated(ctx context.Context, f func() error) error {
 	w, inside := worker.Of(ctx)
 	if !inside || w.Permit.Permit < 0 {
@@ -21,8 +22,9 @@ func Ungated(ctx context.Context, f func() error) error {
 	return err
 }
 
-// InGate calls f, which computes, within an operation of a stage that has no gate because it waits: with a permit of this one. An operation that holds
-// a permit already goes on with that. The error is that of f, or of the context, when the run was stopped.
+// InGate calls f, which computes, within an operation of a stage that has no gate because
+// it waits: with a permit of this one. An operation that holds a permit already goes on
+// with that. The error is that of f, or of the context, when the run was stopped.
 func InGate(ctx context.Context, g *Gate, f func() error) error {
 	w, inside := worker.Of(ctx)
 	if !inside || g == nil || w.Permit.Permit >= 0 {

@@ -8,16 +8,17 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A scatter is what a filler needs besides when it keeps no order. The row of an item that is lost goes to the next item, so
-// there are no holes but at the end of an epoch, and a full slot is a batch, whatever the others still wait for. The end
-// of an epoch waits until nothing is being written.
+// A scatter is what a filler needs besides when it keeps no order. The row of an item
+// that is lost goes to the next item, so there are no holes but at the end of an epoch,
+// and a full slot is a batch, whatever the others still wait for. The end of an epoch
+// waits until nothing is being written.
 type unordered[B any] struct {
 	flying  int            // items that are being written
 	barrier *pendingRow[B] // what ends the epoch, as soon as nothing is
 }
 
-// roomySlot is the oldest slot that has a row to give, or nil. A spare lot is for one that could not be filled otherwise, or for a new
-// one.
+// roomySlot is the oldest slot that has a row to give, or nil. A spare lot is for one
+// that could not be filled otherwise, or for a new one.
 func (f *filler[In, B]) roomySlot() *openBatch[B] {
 	for _, s := range f.batches {
 		if s.roomy(f.n) {
@@ -36,7 +37,8 @@ func (f *filler[In, B]) roomySlot() *openBatch[B] {
 
 func (s *openBatch[B]) roomy(n int) bool { return !s.closed && (len(s.free) > 0 || s.next < n) }
 
-// crippled is a slot that cannot be filled, because of operations that were abandoned, or nil.
+// crippled is a slot that cannot be filled, because of operations that were abandoned, or
+// nil.
 func (f *filler[In, B]) crippled() *openBatch[B] {
 	for _, s := range f.batches {
 		if !s.closed && len(s.lostRows) > 0 && !s.roomy(f.n) {
@@ -70,7 +72,8 @@ func (f *filler[In, B]) settleAnywhere(e pendingRow[B]) {
 	}
 }
 
-// giveBack frees the row of an item that is lost or dropped, unless somebody may still write into it.
+// giveBack frees the row of an item that is lost or dropped, unless somebody may still
+// write into it.
 func (at rowRef[B]) giveBack() {
 	if s := at.batch; s.buffer == at.buffer && slices.Contains(at.buffer.abandonedRows, at.row) {
 		s.lostRows = append(s.lostRows, at.row)
@@ -91,8 +94,9 @@ func (f *filler[In, B]) gatherInto(w *worker.Worker, e pendingRow[B]) {
 	}
 }
 
-// gatherRest makes batches of the slots that are not full, at the end of an epoch. What is written of the next one stands behind
-// that end in the line, and has not come to its slots yet. Batches lie in slots that nobody else writes into, if there are any.
+// gatherRest makes batches of the slots that are not full, at the end of an epoch. What
+// is written of the next one stands behind that end in the line, and has not come to its
+// slots yet. Batches lie in slots that nobody else writes into, if there are any.
 func (f *filler[In, B]) gatherRest(w *worker.Worker) {
 	all := slices.Clone(f.batches)
 	slices.SortStableFunc(all, func(a, b *openBatch[B]) int {

@@ -12,7 +12,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// Wherever a run is cut and resumed, however often, with Until it ends where the uninterrupted one does.
+// Wherever a run is cut and resumed, however often, with Until it ends where the
+// uninterrupted one does.
 func TestUntilIsWhereAllRunsEnd(t *testing.T) {
 	numbers := pipe.From("numbers", pipetest.Numbers{N: 5, Value: func(epoch int, pos int64) int { return 100*epoch + int(pos) }})
 	f := pipe.Map(numbers, restless, pipe.Opts{Name: "map", Workers: 2, Ordered: true})
@@ -68,7 +69,8 @@ func ends(t *testing.T, f pipe.Flow[int], c pipe.Config, most int) (e ended) {
 	return e
 }
 
-// A run that is resumed behind its last epoch, or begins there, has nothing to do, and says so; its state stays what it was.
+// A run that is resumed behind its last epoch, or begins there, has nothing to do, and
+// says so; its state stays what it was.
 func TestUntilOfARunThatIsDone(t *testing.T) {
 	f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 5}), restless, pipe.Opts{Name: "map", Workers: 2})
 	done := pipe.State{Version: pipe.StateVersion, Sources: map[string]pipe.SourceState{"numbers": {Epoch: 3}}}

@@ -50,7 +50,8 @@ func (e *engine) watchdog(stall Stall, consumer *worker.Worker, r *recorder) {
 	go d.watch()
 }
 
-// endWatch waits for the watchdog, which may be telling something, but not longer than ctx.
+// endWatch waits for the watchdog, which may be telling something, but not longer than
+// ctx.
 func (e *engine) endWatch(ctx context.Context) {
 	if e.over == nil {
 		return
@@ -174,7 +175,8 @@ func (d *watchdog) stacks() string {
 	return strings.Join(ours, "\n\n")
 }
 
-// A recorder keeps what the Go runtime did in the last seconds. All runs of a process share one.
+// A recorder keeps what the Go runtime did in the last seconds. All runs of a process
+// share one.
 type recorder struct {
 	mu     sync.Mutex
 	users  int

@@ -36,7 +36,8 @@ func (a arrivals) Items(ctx context.Context, _ int, pos int64) iter.Seq2[int, er
 	}
 }
 
-// A batch comes when it is full, or so long after its first item, or at the end of the epoch; whichever is first.
+// A batch comes when it is full, or so long after its first item, or at the end of the
+// epoch; whichever is first.
 func TestBatchesWithinATime(t *testing.T) {
 	const s = time.Second
 	for name, c := range map[string]struct {
@@ -80,8 +81,9 @@ func TestBatchesWithinATime(t *testing.T) {
 	}
 }
 
-// However items and the consumer are timed, and wherever the run is cut and resumed with other times, every item comes exactly once and in order, and
-// no item waits in the stage for longer than Within while the consumer asks.
+// However items and the consumer are timed, and wherever the run is cut and resumed with
+// other times, every item comes exactly once and in order, and no item waits in the stage
+// for longer than Within while the consumer asks.
 func TestBatchesWithinATimeAreExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n, size := rapid.IntRange(0, 30).Draw(rt, "items"), rapid.IntRange(1, 5).Draw(rt, "size")
@@ -124,7 +126,8 @@ func TestBatchesWithinATimeAreExact(t *testing.T) {
 	})
 }
 
-// Where a state stands in the middle of what was made of such a batch, the next run could make another batch: that is refused. Behind it, it is not.
+// Where a state stands in the middle of what was made of such a batch, the next run could
+// make another batch: that is refused. Behind it, it is not.
 func TestStatesWithinBatchesByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		flow := func(within time.Duration) pipe.Flow[int] {

@@ -18,7 +18,8 @@ import (
 	"headrace/pipe/pipetest"
 )
 
-// A bench has one stage of a kind whose number of workers can change, around an operation. It yields ints.
+// A bench has one stage of a kind whose number of workers can change, around an
+// operation. It yields ints.
 type bench struct {
 	kind  string
 	stage func(f pipe.Flow[int], op func(context.Context, int) (int, error), o pipe.Opts) pipe.Flow[int]
@@ -84,8 +85,8 @@ func statsOf(run *pipe.Run[int], stage string) pipe.StageStats {
 	return pipe.StageStats{}
 }
 
-// New workers begin at once, while all others are in the middle of something. Those that have to go finish what they have, which nobody
-// waits for, and take nothing more.
+// New workers begin at once, while all others are in the middle of something. Those that
+// have to go finish what they have, which nobody waits for, and take nothing more.
 func TestSetWorkersTakesEffectAtOnce(t *testing.T) {
 	everyKind(t, func(t *testing.T, stage func(func(context.Context, int) (int, error), int, int) pipe.Flow[int]) {
 		var at pipetest.Gauge
@@ -129,7 +130,8 @@ func TestWaitingWorkersLeave(t *testing.T) {
 	}
 }
 
-// A worker that leaves ends with what it has, also when it waits for an item, or for room, and a new one has its own; each ends once.
+// A worker that leaves ends with what it has, also when it waits for an item, or for
+// room, and a new one has its own; each ends once.
 func TestSetWorkersOfMapWith(t *testing.T) {
 	for name, c := range map[string]struct {
 		every  time.Duration // between two items of the source
@@ -189,7 +191,8 @@ func TestSetWorkersOfMapWith(t *testing.T) {
 	}
 }
 
-// Clocks and counts of workers that have left stay, and the clocks add up to the lives of all that were there.
+// Clocks and counts of workers that have left stay, and the clocks add up to the lives of
+// all that were there.
 func TestNumbersOfWorkersThatLeft(t *testing.T) {
 	everyKind(t, func(t *testing.T, stage func(func(context.Context, int) (int, error), int, int) pipe.Flow[int]) {
 		op := func(ctx context.Context, v int) (int, error) {
@@ -220,7 +223,8 @@ func TestNumbersOfWorkersThatLeft(t *testing.T) {
 		if s.In != 100 || s.Out != 100 || s.Bytes != 100000 || s.Busy < 100*time.Second || s.Busy > 101*time.Second || s.Workers != 1 {
 			t.Errorf("%+v", s)
 		}
-		// 5 s with 4 workers, 1 s more with those that finish, and so on: 20 + 5 + 25 + 10 + 20, up to the end with 1.
+		// 5 s with 4 workers, 1 s more with those that finish, and so on: 20 + 5 + 25 +
+		// 10 + 20, up to the end with 1.
 		lives := s.Starved + s.Busy + s.Blocked + s.Gated
 		elapsed := run.Stats().Elapsed
 		planned := 80*time.Second + (elapsed - 25*time.Second)
@@ -282,7 +286,8 @@ func TestLimitFollowsWorkers(t *testing.T) {
 	})
 }
 
-// What cannot be: stages that are not there, that have one worker by their nature, numbers, runs that are closed.
+// What cannot be: stages that are not there, that have one worker by their nature,
+// numbers, runs that are closed.
 func TestSetWorkersIsRefused(t *testing.T) {
 	pick := func(_ context.Context, v int) (int, error) { return v % 2, nil }
 	keep := func(f pipe.Flow[int]) pipe.Flow[int] { return f }
@@ -315,8 +320,8 @@ func TestSetWorkersIsRefused(t *testing.T) {
 	}
 }
 
-// Behind a stage's last item, after a failure and after a cancel there is nobody left to work; the number is noted, and the stage has ended
-// once.
+// Behind a stage's last item, after a failure and after a cancel there is nobody left to
+// work; the number is noted, and the stage has ended once.
 func TestSetWorkersOfAStageThatIsOver(t *testing.T) {
 	everyKind(t, func(t *testing.T, stage func(func(context.Context, int) (int, error), int, int) pipe.Flow[int]) {
 		for name, end := range map[string]struct {
@@ -372,7 +377,8 @@ func TestSetWorkersByAnOperation(t *testing.T) {
 	})
 }
 
-// In a branch that keeps the order, a stage of one worker keeps it also when it is given more.
+// In a branch that keeps the order, a stage of one worker keeps it also when it is given
+// more.
 func TestSetWorkersInAnOrderedBranch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		branch := func(k int) func(pipe.Flow[int]) pipe.Flow[int] {
@@ -405,7 +411,8 @@ func TestSetWorkersInAnOrderedBranch(t *testing.T) {
 	})
 }
 
-// With real time and several goroutines that change numbers, all items come, in order, and Close in the middle leaves nothing.
+// With real time and several goroutines that change numbers, all items come, in order,
+// and Close in the middle leaves nothing.
 func TestSetWorkersByMany(t *testing.T) {
 	const items = aMillion / 50
 	for _, kind := range changeableKinds {

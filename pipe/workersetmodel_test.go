@@ -25,8 +25,9 @@ func drawChanges(rt *rapid.T, s spec) (all []change) {
 	return all
 }
 
-// Workers that come and go change nothing of what a model says that knows no workers: items, order, losses, states after each item,
-// failure. No stage runs more operations than it may have had workers, nothing is left, and no goroutine stays.
+// Workers that come and go change nothing of what a model says that knows no workers:
+// items, order, losses, states after each item, failure. No stage runs more operations
+// than it may have had workers, nothing is left, and no goroutine stays.
 func TestSetWorkersChangesNothingElse(t *testing.T) {
 	for _, ordered := range []bool{true, false} {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -48,7 +49,8 @@ func TestSetWorkersChangesNothingElse(t *testing.T) {
 	}
 }
 
-// A run whose workers change can be resumed wherever it stood, and goes on with other numbers as the model does.
+// A run whose workers change can be resumed wherever it stood, and goes on with other
+// numbers as the model does.
 func TestSetWorkersAndResume(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := drawSpec(rt, true)

@@ -12,12 +12,13 @@ type Wrapped[In, Out any] struct {
 	around []func(func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error)
 }
 
-// Wrap puts operations around f, from the outside in: each is around those that are named after it, and the last around f.
+// Wrap puts operations around f, from the outside in: each is around those that are named
+// after it, and the last around f.
 //
 //	pipe.Wrap(decode).Replace(gray).Retry(pipe.Backoff{Times: 3}).Limit(time.Second, nil).Op()
 //
-// gives every try a second, tries three times more, and makes a replacement when the last one has failed. It is
-// Replace(Retry(Limit(decode, …), …), gray).
+// gives every try a second, tries three times more, and makes a replacement when the last
+// one has failed. It is Replace(Retry(Limit(decode, …), …), gray).
 func Wrap[In, Out any](f func(context.Context, In) (Out, error)) Wrapped[In, Out] {
 	return Wrapped[In, Out]{f: f}
 }

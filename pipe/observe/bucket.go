@@ -2,13 +2,15 @@ package observe
 
 import "time"
 
-// A Bucket counts the operations that took no longer than UpTo, and longer than the bucket before.
+// A Bucket counts the operations that took no longer than UpTo, and longer than the
+// bucket before.
 type Bucket struct {
 	UpTo  time.Duration `json:"up_to_ns"`
 	Count int64         `json:"count"`
 }
 
-// Quantile is the duration below which a share q of the operations lie; 0 when there were none.
+// Quantile is the duration below which a share q of the operations lie; 0 when there were
+// none.
 func Quantile(buckets []Bucket, q float64) time.Duration {
 	var total, seen int64
 	for _, b := range buckets {

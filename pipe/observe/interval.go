@@ -1,7 +1,8 @@
 package observe
 
-// Minus returns the numbers of the time between two snapshots of one run, of which earlier is the first. The intervals of a run
-// add up exactly to its totals, also the last one, which ends with Close. What is a state and not a sum is that of the later
+// Minus returns the numbers of the time between two snapshots of one run, of which
+// earlier is the first. The intervals of a run add up exactly to its totals, also the
+// last one, which ends with Close. What is a state and not a sum is that of the later
 // snapshot.
 func (s Stats) Minus(earlier Stats) Stats {
 	d := Stats{
@@ -61,7 +62,8 @@ func (q QueueStats) minus(r QueueStats) QueueStats {
 	return q
 }
 
-// bucketsSince is what was counted between two lists in order of UpTo. Buckets only grow, and all of the first are in the later.
+// bucketsSince is what was counted between two lists in order of UpTo. Buckets only grow,
+// and all of the first are in the later.
 func bucketsSince(later, earlier []Bucket) (grown []Bucket) {
 	for _, b := range later {
 		if len(earlier) > 0 && earlier[0].UpTo == b.UpTo {

@@ -47,7 +47,8 @@ func (p StageProfile) Best() (best Trial) {
 	return best
 }
 
-// Slowest is the stage whose best trial is the slowest, of those that did something. The flow cannot be much faster.
+// Slowest is the stage whose best trial is the slowest, of those that did something. The
+// flow cannot be much faster.
 func (r Report) Slowest() (slowest StageProfile) {
 	for _, p := range r.Stages {
 		if best := p.Best().Source; best > 0 && (slowest.Trials == nil || best < slowest.Best().Source) {

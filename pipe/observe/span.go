@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// A Span is a part of the life of a worker, or of the consumer: one operation, or one time of waiting. A worker's spans follow one another.
+// A Span is a part of the life of a worker, or of the consumer: one operation, or one
+// time of waiting. A worker's spans follow one another.
 //
-// Operations that are so fast that reading a clock would cost more than they do are one span together.
+// Operations that are so fast that reading a clock would cost more than they do are one
+// span together.
 type Span struct {
 	Stage  string // "": the consumer
 	Worker int    // of the stage, from 0; the number of one that has left is given to the next that comes
@@ -17,8 +19,8 @@ type Span struct {
 
 	Items int // operations that began in it; with HandOver, items
 
-	// What the last of the operations was about: its input; of a source, what it made; of what Next returns, that. Nil with
-	// the other kinds, and where an aggregator flushes.
+	// What the last of the operations was about: its input; of a source, what it made; of
+	// what Next returns, that. Nil with the other kinds, and where an aggregator flushes.
 	Item   any
 	Source string // of the first of the source items that Item is made of; "": of none
 	Epoch  int

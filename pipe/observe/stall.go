@@ -30,8 +30,9 @@ type StalledStage struct {
 	Gated      int                // for a Gate
 }
 
-// A StalledOperation is one that has not returned. It is about the first of the source items that its item is made of; Source is
-// empty where it has none yet, as at the beginning of a MapWith.
+// A StalledOperation is one that has not returned. It is about the first of the source
+// items that its item is made of; Source is empty where it has none yet, as at the
+// beginning of a MapWith.
 type StalledOperation struct {
 	For    time.Duration // at least
 	Source string

@@ -16,10 +16,13 @@ type Stats struct {
 	Queues  []QueueStats  `json:"queues"`     // the queue behind each stage
 }
 
-// StageStats are the numbers of a stage. The clocks are sums over its workers and tell where they spent their lives; time in
-// an operation that still runs is missing. A stage that is starved waits for the stage before, a blocked one for the stage
-// behind, or in WaitBlocked, and a gated one for processors that other stages use: the bottleneck is the stage that is busy. Where workers are elsewhere the clocks are sums over all
-// operations at once, InFlightPerWorker for each worker, which wait for it while they are queued; Shares tells what the workers did.
+// StageStats are the numbers of a stage. The clocks are sums over its workers and tell
+// where they spent their lives; time in an operation that still runs is missing. A stage
+// that is starved waits for the stage before, a blocked one for the stage behind, or in
+// WaitBlocked, and a gated one for processors that other stages use: the bottleneck is
+// the stage that is busy. Where workers are elsewhere the clocks are sums over all
+// operations at once, InFlightPerWorker for each worker, which wait for it while they are
+// queued; Shares tells what the workers did.
 type StageStats struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`    // source, map, flatmap, batch, merge, …
@@ -55,8 +58,8 @@ type StageStats struct {
 	Times   []Bucket      `json:"times,omitempty"` // what the percentiles are made of
 }
 
-// QueueStats are the numbers of the queue between two stages. Messages about items that were dropped or lost travel in it too, and
-// the boundaries of epochs.
+// QueueStats are the numbers of the queue between two stages. Messages about items that
+// were dropped or lost travel in it too, and the boundaries of epochs.
 type QueueStats struct {
 	From string `json:"from"`
 	To   string `json:"to"` // empty: the consumer
@@ -75,8 +78,8 @@ type QueueStats struct {
 	GetWait time.Duration `json:"get_wait_ns"` // time that the next stage's workers, or the consumer, waited for a message, together
 }
 
-// WithTimes returns the numbers with the times that operations took, and what follows from
-// these.
+// WithTimes returns the numbers with the times that operations took, and what follows
+// from these.
 func (t StageStats) WithTimes(times []Bucket) StageStats {
 	t.Times = times
 	t.percentiles()
@@ -91,7 +94,8 @@ func (t *StageStats) percentiles() {
 	t.P50, t.P90, t.P99 = Quantile(t.Times, 0.50), Quantile(t.Times, 0.90), Quantile(t.Times, 0.99)
 }
 
-// Shares are the parts of the time that the workers of a stage spent on each thing. They add up to 1, or are 0 where no time has passed.
+// Shares are the parts of the time that the workers of a stage spent on each thing. They
+// add up to 1, or are 0 where no time has passed.
 type Shares struct {
 	Starved float64 `json:"starved"`
 	Busy    float64 `json:"busy"`
@@ -99,8 +103,10 @@ type Shares struct {
 	Gated   float64 `json:"gated"`
 }
 
-// Shares returns what the workers did. A stage with nothing left to do counts as starved. Workers elsewhere that are not busy do what their operations do: where these
-// are queued, they are on their way from one to the next, which is no time that another stage could fill; those that wait for their turn say nothing.
+// Shares returns what the workers did. A stage with nothing left to do counts as starved.
+// Workers elsewhere that are not busy do what their operations do: where these are
+// queued, they are on their way from one to the next, which is no time that another stage
+// could fill; those that wait for their turn say nothing.
 func (t StageStats) Shares() Shares {
 	waits := t.Starved + t.Blocked + t.Gated + t.Queued + t.Over
 	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.InFlightPerWorker))
@@ -126,8 +132,9 @@ func (t StageStats) MarshalJSON() ([]byte, error) {
 	}{fields(t), t.Shares()})
 }
 
-// Plus adds the numbers of another run of the same definition: stages and queues are matched by name, those that only the
-// other has are appended. What is a state and not a sum (a queue's length and capacity, a stage's workers) is the other's.
+// Plus adds the numbers of another run of the same definition: stages and queues are
+// matched by name, those that only the other has are appended. What is a state and not a
+// sum (a queue's length and capacity, a stage's workers) is the other's.
 func (s Stats) Plus(other Stats) Stats {
 	sum := Stats{
 		Elapsed: s.Elapsed + other.Elapsed, Start: s.Start + other.Start, Loop: s.Loop + other.Loop, Waited: s.Waited + other.Waited,

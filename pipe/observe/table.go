@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// String is a table for people: a line per stage, with the share of their lives that its workers spent on each thing, and how
-// full the queue behind it was; then a line per queue.
+// String is a table for people: a line per stage, with the share of their lives that its
+// workers spent on each thing, and how full the queue behind it was; then a line per
+// queue.
 func (s Stats) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -69,7 +70,8 @@ func (t StageStats) shown() [4]string {
 	return all
 }
 
-// mayBe shows a percentile: nothing where there is none, and a mark where only some operations were timed.
+// mayBe shows a percentile: nothing where there is none, and a mark where only some
+// operations were timed.
 func (t StageStats) mayBe(d time.Duration) string {
 	switch {
 	case len(t.Times) == 0:

@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// A StageError is what stopped a run: the stage, the first source position of the item that failed, and why. Where several stages have
-// failed, their errors are joined: first the one that ended the run, then one of each other stage, the nearest to the consumer first.
+// A StageError is what stopped a run: the stage, the first source position of the item
+// that failed, and why. Where several stages have failed, their errors are joined: first
+// the one that ended the run, then one of each other stage, the nearest to the consumer
+// first.
 type StageError struct {
 	Stage  string
 	Source string // whose position it is
@@ -76,8 +78,8 @@ type LimitError struct {
 	stops     bool
 }
 
-// AbandonedAfter is the failure of an operation that was abandoned; stops: as one more than
-// the stage has workers, which no policy tolerates.
+// AbandonedAfter is the failure of an operation that was abandoned; stops: as one more
+// than the stage has workers, which no policy tolerates.
 func AbandonedAfter(most time.Duration, stops bool) *LimitError {
 	return &LimitError{Limit: most, Abandoned: true, stops: stops}
 }
@@ -111,7 +113,8 @@ func (e *HookError) Error() string  { return fmt.Sprintf("a hook: %v", e.Err) }
 func (e *HookError) Unwrap() error  { return e.Err }
 func (e *HookError) stopsRun() bool { return true }
 
-// A beginError is the failure of an item whose worker could not begin. No policy tolerates it.
+// A beginError is the failure of an item whose worker could not begin. No policy
+// tolerates it.
 type BeginError struct{ Err error }
 
 func (e *BeginError) Error() string { return "a worker could not begin: " + e.Err.Error() }

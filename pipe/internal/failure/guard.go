@@ -18,8 +18,8 @@ func Call[In, Out any](ctx context.Context, f func(context.Context, In) (Out, er
 // guard is call for the functions that a stage calls besides its operation.
 func guard(f func() error) error { return Guarded(f, func() {}) }
 
-// Guarded is guard with something to do before f ends the goroutine, as runtime.Goexit and
-// a test's FailNow do. Nothing can keep it from ending.
+// Guarded is guard with something to do before f ends the goroutine, as runtime.Goexit
+// and a test's FailNow do. Nothing can keep it from ending.
 func Guarded(f func() error, exit func()) (err error) {
 	returned := false
 	defer func() {
@@ -35,8 +35,8 @@ func Guarded(f func() error, exit func()) (err error) {
 	return err
 }
 
-// InOwnGoroutine is guard in a goroutine of its own, for functions whose caller has to go on even where
-// they end their goroutine. It is too slow for every item.
+// InOwnGoroutine is guard in a goroutine of its own, for functions whose caller has to go
+// on even where they end their goroutine. It is too slow for every item.
 func InOwnGoroutine(f func() error) error {
 	over := make(chan error, 1)
 	go func() {
@@ -47,8 +47,8 @@ func InOwnGoroutine(f func() error) error {
 	return <-over
 }
 
-// recovered makes an error of what recover returned. It is called in the deferred function itself, so that the stack still shows
-// where the panic began.
+// recovered makes an error of what recover returned. It is called in the deferred
+// function itself, so that the stack still shows where the panic began.
 func recovered(value any) error {
 	if value == nil {
 		return nil

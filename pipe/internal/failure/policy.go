@@ -7,12 +7,13 @@ import (
 	"headrace/pipe/internal/progress"
 )
 
-// A Policy says what a failed item means. The zero Policy stops the run at the first failure. With Skip, failed items are lost
-// as long as their number in this epoch is within Count, or their share within Rate; the first that is beyond both stops
-// the run.
+// A Policy says what a failed item means. The zero Policy stops the run at the first
+// failure. With Skip, failed items are lost as long as their number in this epoch is
+// within Count, or their share within Rate; the first that is beyond both stops the run.
 //
-// What the machine lacks is no item's failure, and stops the run whatever the policy: descriptors (EMFILE, ENFILE), memory
-// (ENOMEM, ENOBUFS), space (ENOSPC, EDQUOT), processes (EAGAIN of starting one). [Retry] tries again, for these pass.
+// What the machine lacks is no item's failure, and stops the run whatever the policy:
+// descriptors (EMFILE, ENFILE), memory (ENOMEM, ENOBUFS), space (ENOSPC, EDQUOT),
+// processes (EAGAIN of starting one). [Retry] tries again, for these pass.
 type Policy struct {
 	Skip  bool
 	Count int     // losses tolerated per epoch; NoLimit, or any negative number: all
@@ -20,7 +21,8 @@ type Policy struct {
 	After int     // Rate is judged from this many items on; until then it tolerates everything
 }
 
-// NoLimit is the Count of a [Policy] that tolerates any number of losses, and the Epochs of a [Config] without end.
+// NoLimit is the Count of a [Policy] that tolerates any number of losses, and the Epochs
+// of a [Config] without end.
 const NoLimit = -1
 
 // String says what the policy tolerates.
@@ -56,7 +58,7 @@ func CheckPolicy(p Policy) []error {
 	return all
 }
 
-// A tally holds one epoch's losses against a policy.
+// A Counter holds one epoch's losses against a policy.
 type Counter struct {
 	Policy Policy
 	Seen   int64
@@ -65,8 +67,8 @@ type Counter struct {
 	why    *Failure
 }
 
-// Pass counts items that went well. It reports whether the losses so far are tolerated: a share may be judged at an item that
-// did not fail, the one that completes After.
+// Pass counts items that went well. It reports whether the losses so far are tolerated: a
+// share may be judged at an item that did not fail, the one that completes After.
 func (t *Counter) Pass(n int64) bool {
 	before := t.Seen
 	t.Seen += n
@@ -101,7 +103,8 @@ func (t *Counter) Exceeded() *Failure {
 	return &Failure{From: t.why.From, Err: err, Counted: true}
 }
 
-// A LossError is the failure of an item that was one more than a policy tolerates. It stands inside of the [StageError].
+// A LossError is the failure of an item that was one more than a policy tolerates. It
+// stands inside of the [StageError].
 type LossError struct {
 	Policy Policy
 	Lost   int64 // items of the epoch
@@ -122,8 +125,8 @@ func (e *LossError) Error() string {
 
 func (e *LossError) Unwrap() error { return e.Err }
 
-// Resume counts what the tracker already hold. It reports whether that is tolerated: a state can be saved between the item at
-// which a share is judged and the failure.
+// Resume counts what the tracker already hold. It reports whether that is tolerated: a
+// state can be saved between the item at which a share is judged and the failure.
 func (t *Counter) Resume(b *progress.Tracker, sources []*Origin) bool {
 	for i := range sources {
 		finished, lost, last := b.Resumed(i)

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// Shortage tells whether an error says that the machine lacks something. Then every item would
-// fail, so a policy that skips failures would empty an epoch in silence.
+// Shortage tells whether an error says that the machine lacks something. Then every item
+// would fail, so a policy that skips failures would empty an epoch in silence.
 func Shortage(err error) bool {
 	var number syscall.Errno
 	if !errors.As(err, &number) {

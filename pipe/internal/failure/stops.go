@@ -2,14 +2,16 @@ package failure
 
 import "errors"
 
-// Skip is what an operation returns to drop its item on purpose: quietly, without spending the failure policy.
+// Skip is what an operation returns to drop its item on purpose: quietly, without
+// spending the failure policy.
 var Skip error = skip{}
 
 type skip struct{}
 
 func (skip) Error() string { return "pipe: skip this item" }
 
-// Stop makes an error of an operation one that ends the run, whatever the policy: for what is wrong with the operation and not with its item.
+// Stop makes an error of an operation one that ends the run, whatever the policy: for
+// what is wrong with the operation and not with its item.
 func Stop(err error) error {
 	if err == nil || Declared(err) {
 		return err
@@ -22,7 +24,8 @@ type stopError struct{ error }
 func (e stopError) Unwrap() error  { return e.error }
 func (e stopError) stopsRun() bool { return true }
 
-// Stops tells whether an error ends the run, whatever the policy: one of [Stop], or one that says that the machine lacks something. See [Policy].
+// Stops tells whether an error ends the run, whatever the policy: one of [Stop], or one
+// that says that the machine lacks something. See [Policy].
 
 // Fatal makes an error one that ends the run, whatever the policy.
 func Fatal(err error) error { return fatalError{err} }
@@ -43,8 +46,8 @@ func Declared(err error) bool {
 	return errors.As(err, &e) && e.stopsRun()
 }
 
-// A goexitError is the failure of an item whose operation has ended its goroutine. No policy
-// tolerates it, because the worker is gone.
+// A goexitError is the failure of an item whose operation has ended its goroutine. No
+// policy tolerates it, because the worker is gone.
 type goexitError struct{}
 
 func (goexitError) Error() string  { return "a function has ended its goroutine, with runtime.Goexit" }

@@ -7,9 +7,10 @@ import (
 	"sync"
 )
 
-// A Gate limits how many operations run at once over all stages and runs that share it. Nobody waits for anything else while
-// holding a permit, so a gate of 1 cannot deadlock. When it is contended, the stage nearer to its consumer goes first:
-// what is almost finished makes room.
+// A Gate limits how many operations run at once over all stages and runs that share it.
+// Nobody waits for anything else while holding a permit, so a gate of 1 cannot deadlock.
+// When it is contended, the stage nearer to its consumer goes first: what is almost
+// finished makes room.
 type Gate struct {
 	mu      sync.Mutex
 	limit   int
@@ -32,7 +33,8 @@ func (g *Gate) Limit() int {
 	return g.limit
 }
 
-// SetLimit changes the limit, at least one. When it gets lower, operations that run are let finish.
+// SetLimit changes the limit, at least one. When it gets lower, operations that run are
+// let finish.
 func (g *Gate) SetLimit(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -69,8 +71,10 @@ func (h *Holder) Await(g *Gate) bool {
 	}
 }
 
-// Do runs an operation of no run, under the gate like any other: with a number that no other has meanwhile, and before operations of stages that have stages between
-// them and their consumer. Where ctx ends before its turn has come, it does not run, and the error is ctx's cause. Nothing that it does may wait for the gate.
+// Do runs an operation of no run, under the gate like any other: with a number that no
+// other has meanwhile, and before operations of stages that have stages between them and
+// their consumer. Where ctx ends before its turn has come, it does not run, and the error
+// is ctx's cause. Nothing that it does may wait for the gate.
 func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
 	h := NewHolder(ctx, 0) // as near to a consumer as any
 	if !h.Enter(g) && !h.Await(g) {
@@ -81,7 +85,8 @@ func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
 	return nil
 }
 
-// Enter takes a permit, if there is one; else the holder stands in line, and has to Await.
+// Enter takes a permit, if there is one; else the holder stands in line, and has to
+// Await.
 func (h *Holder) Enter(g *Gate) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +110,8 @@ func (h *Holder) Leave(g *Gate) {
 	h.abandoned = false
 }
 
-// Abandon lets others run in place of a holder whose operation was abandoned. It keeps the number of its permit until that returns.
+// Abandon lets others run in place of a holder whose operation was abandoned. It keeps
+// the number of its permit until that returns.
 func (h *Holder) Abandon(g *Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -122,7 +128,8 @@ func (g *Gate) free() {
 	}
 }
 
-// giveUp takes a holder out of the line. If its turn has come in the same moment, the permit goes on to the next.
+// giveUp takes a holder out of the line. If its turn has come in the same moment, the
+// permit goes on to the next.
 func (g *Gate) giveUp(h *Holder) {
 	g.mu.Lock()
 	for i, other := range g.waiting {
@@ -137,7 +144,8 @@ func (g *Gate) giveUp(h *Holder) {
 	h.Leave(g)
 }
 
-// admit gives a permit to the one that waits and is nearest to its consumer; among equals to the first.
+// admit gives a permit to the one that waits and is nearest to its consumer; among equals
+// to the first.
 func (g *Gate) admit() {
 	next := 0
 	for i, h := range g.waiting {
@@ -151,7 +159,8 @@ func (g *Gate) admit() {
 	h.turn <- struct{}{} // never blocks: the channel has room for the one permit that is waited for
 }
 
-// issue gives a holder the lowest permit. It is below the limit unless abandoned operations keep the numbers there.
+// issue gives a holder the lowest permit. It is below the limit unless abandoned
+// operations keep the numbers there.
 func (g *Gate) issue(h *Holder) {
 	i := 0
 	for i < len(g.taken) && g.taken[i] == math.MaxUint64 {

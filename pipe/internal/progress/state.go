@@ -61,8 +61,8 @@ type PartState struct {
 	Of *Composition `json:"of,omitempty"`
 }
 
-// A Memory is what an aggregator knows besides the items that it holds, after the last of its
-// outputs that are finished.
+// A Memory is what an aggregator knows besides the items that it holds, after the last of
+// its outputs that are finished.
 type Memory struct {
 	Groups int64  `json:"groups"` // of outputs that are finished in this epoch, all of them
 	State  string `json:"state"`  // after the last of these

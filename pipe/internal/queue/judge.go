@@ -6,7 +6,8 @@ import (
 	"headrace/pipe/internal/progress"
 )
 
-// pass judges a message that leaves the ring. It reports whether it is the end of a failed run.
+// pass judges a message that leaves the ring. It reports whether it is the end of a
+// failed run.
 func (r *Ring[T]) pass(m *Message[T]) (broken bool) {
 	if r.Budget != nil {
 		r.passLosses(m.Lineage.Within())

@@ -6,8 +6,9 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A hand is what the consumer holds of the last queue: a run of messages that were taken together, because it is fast. They keep their
-// places in the queue until the last of them was read, so that nothing is pulled from the source in their stead.
+// A Lookahead is what the consumer holds of the last queue: a run of messages that were
+// taken together, because it is fast. They keep their places in the queue until the last
+// of them was read, so that nothing is pulled from the source in their stead.
 type Lookahead[T any] struct {
 	Queue *Ring[T]
 	buf   [worker.MaxRun]Message[T]
@@ -20,7 +21,8 @@ func NewLookahead[T any](queue *Ring[T]) Lookahead[T] {
 	return Lookahead[T]{Queue: queue}
 }
 
-// Await waits for a run, without the lock that guards the hand: there is nothing in it, and nobody else takes.
+// Await waits for a run, without the lock that guards the lookahead: there is nothing in
+// it, and nobody else takes.
 func (h *Lookahead[T]) Await(ctx context.Context, w *worker.Worker) []Message[T] {
 	return h.Queue.takeWithin(ctx, w, h.buf[:w.Sampler.Limit(worker.MaxRun)]).Msgs
 }
@@ -33,7 +35,7 @@ func (h *Lookahead[T]) First() *Message[T] {
 	return &h.Run[0]
 }
 
-// Pop puts the first message out of the hand, because it was read.
+// Pop removes the first message, because it was read.
 func (h *Lookahead[T]) Pop() {
 	h.Run[0] = Message[T]{}
 	if h.Run = h.Run[1:]; len(h.Run) == 0 {
@@ -41,7 +43,7 @@ func (h *Lookahead[T]) Pop() {
 	}
 }
 
-// Empty takes everything out of the hand.
+// Empty takes everything out of it.
 func (h *Lookahead[T]) Empty() (left []Message[T]) {
 	for m := h.First(); m != nil; m = h.First() {
 		left = append(left, *m)

@@ -5,7 +5,8 @@ import (
 	"headrace/pipe/internal/progress"
 )
 
-// A msg is what travels in a queue: an item, or what became of items that travel no further.
+// A msg is what travels in a queue: an item, or what became of items that travel no
+// further.
 type Message[T any] struct {
 	Val     T
 	Lineage progress.Lineage

@@ -6,7 +6,7 @@ import (
 	"headrace/pipe/observe"
 )
 
-// A meter follows how full a queue is. The ring that it belongs to guards it.
+// An occupancy follows how full a queue is. The ring that it belongs to guards it.
 type occupancy struct {
 	limit   int           // results kept ready; what exceeds it stands in workers' hands
 	at      time.Duration // up to when the sums below go
@@ -39,8 +39,8 @@ func (q *waitSum) at(now time.Duration) time.Duration {
 	return q.sum + time.Duration(q.n)*now - q.began
 }
 
-// observe accounts for the time up to now, in which the queue had n messages. Clocks are read by run of items, so now may be
-// a little late, or earlier than another worker's.
+// observe accounts for the time up to now, in which the queue had n messages. Clocks are
+// read by run of items, so now may be a little late, or earlier than another worker's.
 func (m *occupancy) observe(now time.Duration, n int, takeable bool) {
 	since := now - m.at
 	if since <= 0 {
@@ -68,7 +68,8 @@ func (m *occupancy) stats(n int, now time.Duration) observe.QueueStats {
 	return q
 }
 
-// observe brings the meter up to a time at which nothing has changed yet. Messages behind a gap are not ready, and not counted.
+// observe brings the figures up to a time at which nothing has changed yet. Messages
+// behind a gap are not ready, and not counted.
 func (r *Ring[T]) observe(now time.Duration) {
 	if int64(now) <= r.observed.Load() {
 		return
@@ -77,14 +78,16 @@ func (r *Ring[T]) observe(now time.Duration) {
 	r.occupancy.observe(now, r.length(), r.deferred > 0 || r.takeable())
 }
 
-// observeNow brings the meter up to now, where nothing has moved since. After the last message, or the end, there is nothing to follow.
+// observeNow brings the figures up to now, where nothing has moved since. After the last
+// message, or the end, there is nothing to follow.
 func (r *Ring[T]) observeNow() {
 	if !r.ended && !r.aborted.Load() {
 		r.observe(r.Run.Elapsed())
 	}
 }
 
-// length is how many messages can be taken one after the other, or have been, and keep their places.
+// length is how many messages can be taken one after the other, or have been, and keep
+// their places.
 func (r *Ring[T]) length() int {
 	r.seen = max(r.seen, r.head)
 	for r.full(r.seen) {

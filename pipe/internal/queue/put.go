@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Fill puts a message into the place that belongs to its input, which had this number and came in this segment; now is about the
-// time at which it was finished.
+// Fill puts a message into the place that belongs to its input, which had this number and
+// came in this segment; now is about the time at which it was finished.
 func (r *Ring[T]) Fill(number int64, seg *segment, m *Message[T], now time.Duration) {
 	place := number
 	if !r.InOrder && m.Kind != Mark && m.Kind != Fatal {
@@ -14,7 +14,8 @@ func (r *Ring[T]) Fill(number int64, seg *segment, m *Message[T], now time.Durat
 	r.arrive(place, m, now)
 }
 
-// Put fills the place after the one that was put last: for stages whose inputs are not their outputs. The place must have been reserved.
+// Put fills the place after the one that was put last: for stages whose inputs are not
+// their outputs. The place must have been reserved.
 func (r *Ring[T]) Put(m *Message[T], now time.Duration) {
 	r.arrive(r.tail.Add(1)-1, m, now)
 }
@@ -40,7 +41,8 @@ func (r *Ring[T]) arrive(place int64, m *Message[T], now time.Duration) {
 	}
 }
 
-// announce tells somebody who waits that a message is there. If nobody will take it, it is disposed of, unless drain has done so.
+// announce tells somebody who waits that a message is there. If nobody will take it, it
+// is disposed of, unless drain has done so.
 func (r *Ring[T]) announce(place int64) {
 	r.mu.Lock()
 	var left []Message[T]

@@ -4,7 +4,8 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Resize changes how many places there may be. Those that are reserved too many are gone when they are released.
+// Resize changes how many places there may be. Those that are reserved too many are gone
+// when they are released.
 func (r *Ring[T]) Resize(places int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,7 +35,8 @@ func (r *Ring[T]) setCapacity(places int) {
 // Reserve waits for a free place. It returns false when nothing more is needed.
 func (r *Ring[T]) Reserve(w *worker.Worker) bool { return r.ReserveUpTo(w, 1) > 0 }
 
-// ReserveUpTo waits for a free place and takes up to n of them. It returns 0 when nothing more is needed.
+// ReserveUpTo waits for a free place and takes up to n of them. It returns 0 when nothing
+// more is needed.
 func (r *Ring[T]) ReserveUpTo(w *worker.Worker, n int) int {
 	if got := r.tryReserve(n); got > 0 && !r.aborted.Load() {
 		return got
@@ -42,7 +44,8 @@ func (r *Ring[T]) ReserveUpTo(w *worker.Worker, n int) int {
 	return r.awaitCredit(w, n, false)
 }
 
-// ReserveInput is reserveUpTo for a worker with nothing in hand. It returns 0 also when the worker has to leave.
+// ReserveInput is ReserveUpTo for a worker with nothing in hand. It returns 0 also when
+// the worker has to leave.
 func (r *Ring[T]) ReserveInput(w *worker.Worker, n int) int {
 	if got := r.tryReserve(n); got > 0 && !r.aborted.Load() {
 		return got

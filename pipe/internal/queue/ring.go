@@ -11,17 +11,19 @@ import (
 
 // A ring is the queue between two stages, and the one place where order is kept.
 //
-// A worker reserves a free place first, then takes an input, then operates, then fills a place: it never waits with a
-// finished item in its hand, and the number of items in a stage is bounded by the places. Which place an item fills is
-// decided by when its input was taken: inputs are numbered as they leave the ring before, every input becomes one message,
-// and so an input's number is its place here. In a completion-order ring a finished item fills the first empty place of
-// its epoch instead. Marks keep their own place in both, therefore epochs cannot mix although no stage waits
-// for one to drain.
+// A worker reserves a free place first, then takes an input, then operates, then fills a
+// place: it never waits with a finished item in its hand, and the number of items in a
+// stage is bounded by the places. Which place an item fills is decided by when its input
+// was taken: inputs are numbered as they leave the ring before, every input becomes one
+// message, and so an input's number is its place here. In a completion-order ring a
+// finished item fills the first empty place of its epoch instead. Marks keep their own
+// place in both, therefore epochs cannot mix although no stage waits for one to drain.
 //
 // Messages are taken from the head on, without gaps.
 //
-// Those who reserve and fill places take no lock, unless somebody waits for what they do: a place belongs to one of them until it is full,
-// and says itself when it is. Those who take messages do it under the lock, several at a time where they may.
+// Those who reserve and fill places take no lock, unless somebody waits for what they do:
+// a place belongs to one of them until it is full, and says itself when it is. Those who
+// take messages do it under the lock, several at a time where they may.
 type Ring[T any] struct {
 	Owner
 	Drop   func(T)
@@ -29,7 +31,7 @@ type Ring[T any] struct {
 
 	cells    atomic.Pointer[cells[T]]
 	aborted  atomic.Bool  // nobody takes any more
-	observed atomic.Int64 // nanoseconds, up to when the meter goes
+	observed atomic.Int64 // nanoseconds, up to when occupancy goes
 	ready    waiters      // the head can be taken, or never will be
 	room     waiters      // a place is free, or will not be needed
 	_        [64]byte     // what follows changes all the time
@@ -46,16 +48,17 @@ type Ring[T any] struct {
 	ended        bool        // the last message was taken
 	deferRelease bool        // places stay taken until giveBack
 	deferred     int64       // those that do
-	seen         int64       // the first place that was empty when the meter looked
+	seen         int64       // the first place that was empty when it was looked at last
 	disposed     int64       // messages that were put, and disposed of after abort
 	occupancy    occupancy
 }
 
-// A board has the cells of the places. Where there have to be more, the places that are in use, and those that may be given out already, stay on the
-// board where they are: a maker may be at work on them.
+// cells are those of the places. Where there have to be more, the places that are in use,
+// and those that may be given out already, stay where they are: a maker may be at work on
+// them.
 type cells[T any] struct {
 	all   []cell[T]
-	from  int64 // the first place on this board
+	from  int64 // the first place of these
 	older *cells[T]
 }
 
@@ -106,7 +109,8 @@ func New[T any](o Owner, places int, budget *failure.Counter) *Ring[T] {
 	return r
 }
 
-// InitialCapacity is how many places a ring begins with at most. A large Buffer costs memory only where items come that need it.
+// InitialCapacity is how many places a ring begins with at most. A large Buffer costs
+// memory only where items come that need it.
 var InitialCapacity = 256 // fewer in tests
 
 // makeCells makes as many cells as there are places, at least: a power of two.

@@ -17,7 +17,8 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// Nobody who waits sleeps while there is something for them, whoever wakes them, however often: a bubble in which all sleep is an error of its own.
+// Nobody who waits sleeps while there is something for them, whoever wakes them, however
+// often: a bubble in which all sleep is an error of its own.
 func TestWakingLosesNobody(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) {
@@ -99,8 +100,9 @@ func TestOneIsWokenAtATime(t *testing.T) {
 	})
 }
 
-// Makers who take no lock, and takers who sleep: every message is taken or disposed of, once, also when the queue is aborted in the middle; and
-// those of a maker come in its order.
+// Makers who take no lock, and takers who sleep: every message is taken or disposed of,
+// once, also when the queue is aborted in the middle; and those of a maker come in its
+// order.
 func TestRingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		makers, takers := rapid.IntRange(1, 8).Draw(rt, "makers"), rapid.IntRange(1, 8).Draw(rt, "takers")
@@ -185,7 +187,8 @@ func newTestRing(places int) (*Ring[int], *worker.Set) {
 	return r, worker.NewSet(ctx, run)
 }
 
-// Who was called and leaves something behind calls the next one: those who put in between have called nobody, or one.
+// Who was called and leaves something behind calls the next one: those who put in between
+// have called nobody, or one.
 func TestRingWakesOneAfterTheOther(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
@@ -225,7 +228,8 @@ func TestRingWakesOneAfterTheOther(t *testing.T) {
 	}
 }
 
-// A message that arrives while the queue is aborted is disposed of by the one who put it or by the one who drains, and not by both.
+// A message that arrives while the queue is aborted is disposed of by the one who put it
+// or by the one who drains, and not by both.
 func TestRingDisposesOfWhatComesLate(t *testing.T) {
 	for _, c := range []struct{ before, behind int }{{0, 0}, {0, 1}, {1, 0}, {1, 1}} {
 		r, s := newTestRing(1)

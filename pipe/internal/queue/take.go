@@ -7,15 +7,15 @@ import (
 	"headrace/pipe/internal/worker"
 )
 
-// A haul is a run of messages that were taken together. All are of one epoch.
+// A Run is several messages that were taken together. All are of one epoch.
 type Run[T any] struct {
 	Msgs    []Message[T]
 	At      int64    // the number of the first
 	Segment *segment // where the next ring puts this epoch
 }
 
-// Take waits for a message, and takes what is ready into buf. An empty haul means that nothing more comes, or that the worker has to
-// leave.
+// Take waits for a message, and takes what is ready into buf. An empty run means that
+// nothing more comes, or that the worker has to leave.
 func (r *Ring[T]) Take(w *worker.Worker, buf []Message[T]) (h Run[T]) {
 	r.mu.Lock()
 	leaves := w.Set.MustStop()
@@ -50,7 +50,8 @@ func (r *Ring[T]) takeWithin(ctx context.Context, w *worker.Worker, buf []Messag
 	return h
 }
 
-// TakeBefore is take for a worker that waits no longer than until it is late; rouse has it look. late is true when it is, and nothing is there.
+// TakeBefore is Take for a worker that waits no longer than until it is late; WakeTakers
+// has it look. late is true when it is, and nothing is there.
 func (r *Ring[T]) TakeBefore(w *worker.Worker, buf []Message[T], isLate func() bool) (h Run[T], late bool) {
 	r.mu.Lock()
 	if !r.takeable() && !isLate() {
@@ -69,7 +70,7 @@ func (r *Ring[T]) TakeBefore(w *worker.Worker, buf []Message[T], isLate func() b
 	return h, late
 }
 
-// TryTake is take without waiting. The haul is empty also when the head is not ready.
+// TryTake is Take without waiting. The run is empty also when the head is not ready.
 func (r *Ring[T]) TryTake(w *worker.Worker, buf []Message[T]) Run[T] {
 	r.mu.Lock()
 	h, broken := r.takeReady(buf, w.Last)
@@ -80,8 +81,8 @@ func (r *Ring[T]) TryTake(w *worker.Worker, buf []Message[T]) Run[T] {
 	return h
 }
 
-// Wait waits until the head may be taken, by this worker or another, unless more workers than those kept have to leave. It returns false when
-// nothing more comes.
+// Wait waits until the head may be taken, by this worker or another, unless more workers
+// than those kept have to leave. It returns false when nothing more comes.
 func (r *Ring[T]) Wait(w *worker.Worker, kept int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,8 +140,8 @@ func (r *Ring[T]) wakeTaker() {
 	}
 }
 
-// takeReady takes what is ready. It reports whether that includes the end of a failed run: all that the owner still does is in vain
-// then, because what lies before was taken.
+// takeReady takes what is ready. It reports whether that includes the end of a failed
+// run: all that the owner still does is in vain then, because what lies before was taken.
 func (r *Ring[T]) takeReady(buf []Message[T], now time.Duration) (h Run[T], broken bool) {
 	if r.aborted.Load() || r.ended {
 		return h, false

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Who is about to sleep until a message comes does not miss one that comes at that very moment. The message is put without a lock, so that the moment is a
-// few instructions long: here it is tried for at every distance.
+// Who is about to sleep until a message comes does not miss one that comes at that very
+// moment. The message is put without a lock, so that the moment is a few instructions
+// long: here it is tried for at every distance.
 func TestNobodySleepsOverAMessage(t *testing.T) {
 	const rounds = 100_000
 	r, s := newTestRing(2)

@@ -8,8 +8,8 @@ import (
 	"headrace/pipe/observe"
 )
 
-// A histogram counts durations in buckets whose width grows with the duration: 16 to a power of two, so that a
-// percentile is at most 1/16 above the truth.
+// A histogram counts durations in buckets whose width grows with the duration: 16 to a
+// power of two, so that a percentile is at most 1/16 above the truth.
 type histogram struct {
 	counts [histogramSize]atomic.Int64
 }

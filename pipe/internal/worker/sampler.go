@@ -2,8 +2,9 @@ package worker
 
 import "time"
 
-// A pace knows whether a worker's operations are fast: a streak of them took under fastOp each. Then the clock is read only
-// sometimes, and a worker that has no others beside it takes several inputs at a time. One slow operation ends the streak.
+// A pace knows whether a worker's operations are fast: a streak of them took under fastOp
+// each. Then the clock is read only sometimes, and a worker that has no others beside it
+// takes several inputs at a time. One slow operation ends the streak.
 type Sampler struct {
 	streak  int
 	Unread  int  // items since the clock was read
@@ -19,8 +20,9 @@ const (
 // FastStreak is after how many fast operations a worker is taken to be fast.
 var FastStreak = 64 // less in tests
 
-// LongestRun is how many inputs a worker of a stage may take at once. Where there are several workers that is one: what stands
-// behind an operation that suddenly takes long would wait for it, while others have nothing to do.
+// LongestRun is how many inputs a worker of a stage may take at once. Where there are
+// several workers that is one: what stands behind an operation that suddenly takes long
+// would wait for it, while others have nothing to do.
 func LongestRun(workers int) int {
 	if workers > 1 {
 		return 1
@@ -45,9 +47,11 @@ func (p *Sampler) took(n int, d time.Duration) {
 	}
 }
 
-// due tells whether a clock that would be read once per item should be read now: always, unless items come so fast that
-// reading it would cost more than they do. It is the number of items since the last reading, or 0. Of fast items, one in maxRun is
-// timed by itself: one before which the clock was read anyway, because the worker had waited, or had read it for all before.
+// due tells whether a clock that would be read once per item should be read now: always,
+// unless items come so fast that reading it would cost more than they do. It is the
+// number of items since the last reading, or 0. Of fast items, one in maxRun is timed by
+// itself: one before which the clock was read anyway, because the worker had waited, or
+// had read it for all before.
 func (p *Sampler) due() int {
 	p.Unread++
 	p.untimed++

@@ -46,8 +46,8 @@ func NewSet(ctx context.Context, run *Run) *Set {
 	return &Set{Run: run, Ctx: ctx, PerWorker: 1}
 }
 
-// Resize notes how many workers the stage is to have, and says how many operations at once
-// that are.
+// Resize notes how many workers the stage is to have, and says how many operations at
+// once that are.
 func (s *Set) Resize(n int) (operations int) {
 	if s.OnResize != nil {
 		s.OnResize(n)

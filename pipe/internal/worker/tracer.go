@@ -9,7 +9,8 @@ import (
 	"headrace/pipe/observe"
 )
 
-// A tracer makes the spans of one worker. Some end while a lock is held, so that they are told a little later, by the same worker.
+// A tracer makes the spans of one worker. Some end while a lock is held, so that they are
+// told a little later, by the same worker.
 type tracer struct {
 	worker *Worker
 	tell   func(observe.Span)
@@ -39,7 +40,8 @@ func (t *tracer) Seal(batch any, of *progress.Lineage, epoch int) {
 	t.Of.Items = 0
 }
 
-// Begin says what the worker works on from now on. Operations that end before the clock is read are counted.
+// Begin says what the worker works on from now on. Operations that end before the clock
+// is read are counted.
 func (t *tracer) Begin(v any, of *progress.Lineage, epoch int) {
 	if w := t.worker; w.Sampler.Unread == 0 && w.Set.Run.Now()-w.Last > FastOp {
 		w.Tick(&w.Busy) // it took long to come here, and is no part of the operation
@@ -98,7 +100,8 @@ func (t *tracer) failed(err error) {
 	t.worker.Sampler.time()
 }
 
-// HandOver says that the consumer gets an item. The item may not have been there yet when the clock was read last, at the beginning of Next: the time since is a wait, so that no
+// HandOver says that the consumer gets an item. The item may not have been there yet when
+// the clock was read last, at the beginning of Next: the time since is a wait, so that no
 // hand-over begins before its item is made.
 func (t *tracer) HandOver(v any, of *progress.Lineage, epoch int) {
 	if t.worker.Sampler.Unread == 0 {

@@ -11,8 +11,8 @@ import (
 	"headrace/pipe/internal/progress"
 )
 
-// A worker is one goroutine of a stage, with its context and its share of the stage's counters. Only that goroutine
-// changes it; anyone may read the counters.
+// A worker is one goroutine of a stage, with its context and its share of the stage's
+// counters. Only that goroutine changes it; anyone may read the counters.
 type Worker struct {
 	Set       *Set
 	Ctx       context.Context
@@ -44,7 +44,8 @@ type Counts struct {
 	In, Out, Skipped, Bytes, Moved, Retried, Replaced, Abandoned atomic.Int64
 }
 
-// Tick reads the clock, and adds the time since it was read last to one account. Unless that is busy, it ends a wait.
+// Tick reads the clock, and adds the time since it was read last to one account. Unless
+// that is busy, it ends a wait.
 func (w *Worker) Tick(account *atomic.Int64) time.Duration {
 	if account != &w.Busy {
 		w.Wait.ends()
@@ -78,7 +79,8 @@ func (w *Worker) accountFor(account *atomic.Int64, d time.Duration) {
 	w.Last += d
 }
 
-// TimeItem ends one item of a stage whose items are not timed: the source, and the consumer.
+// TimeItem ends one item of a stage whose items are not timed: the source, and the
+// consumer.
 func (w *Worker) TimeItem() {
 	if n := w.Sampler.due(); n > 0 {
 		w.Sampler.took(n, w.Tick(&w.Busy))
@@ -86,14 +88,16 @@ func (w *Worker) TimeItem() {
 	}
 }
 
-// Interrupt accounts for the operation at hand, which something comes into now that is no work.
+// Interrupt accounts for the operation at hand, which something comes into now that is no
+// work.
 func (w *Worker) Interrupt() {
 	before := w.BusyTime()
 	w.Tick(&w.Busy)
 	w.accounted += w.BusyTime() - before
 }
 
-// TimeOp ends one input. Its time is a sample if it was an operation, and no other comes into it.
+// TimeOp ends one input. Its time is a sample if it was an operation, and no other comes
+// into it.
 func (w *Worker) TimeOp(operated bool) {
 	w.EndItem()
 	accounted := w.accounted
@@ -120,22 +124,23 @@ func (w *Worker) NoteError(err error) {
 	}
 }
 
-// ForgetItem is at hand from now on.
+// ForgetItem says that no item is worked on from now on.
 func (w *Worker) ForgetItem() {
 	if w.Tracer != nil {
 		w.Tracer.over()
 	}
 }
 
-// TellSpans tells the hook what the worker has done. No lock may be held; the operation at hand is over.
+// TellSpans tells the hook what the worker has done. No lock may be held; the operation
+// at hand is over.
 func (w *Worker) TellSpans() {
 	if w.Tracer != nil {
 		w.Tracer.flush()
 	}
 }
 
-// BeforeWait accounts for the items since the clock was read last, so that their time is not taken for waiting. A tick of the account
-// ends the wait.
+// BeforeWait accounts for the items since the clock was read last, so that their time is
+// not taken for waiting. A tick of the account ends the wait.
 func (w *Worker) BeforeWait(account *atomic.Int64) {
 	if w.Sampler.Unread > 0 {
 		w.Settle()
@@ -144,7 +149,8 @@ func (w *Worker) BeforeWait(account *atomic.Int64) {
 	w.WaitsFor(account)
 }
 
-// WaitsFor tells snapshots, and those who watch for stalls, of a wait that begins. The clock was read, or is taken to have been.
+// WaitsFor tells snapshots, and those who watch for stalls, of a wait that begins. The
+// clock was read, or is taken to have been.
 func (w *Worker) WaitsFor(account *atomic.Int64) { w.Wait.begins(account, w.Last) }
 
 // Clock returns what an account says, with the wait that goes on.
@@ -213,8 +219,8 @@ func (s *Set) NewWorker() *Worker {
 	return w
 }
 
-// EnterGate gets a permit from the stage's gate, if it has one and the worker does not hold one already. It returns false when the
-// stage was stopped meanwhile.
+// EnterGate gets a permit from the stage's gate, if it has one and the worker does not
+// hold one already. It returns false when the stage was stopped meanwhile.
 func (w *Worker) EnterGate() bool {
 	if w.Gate == nil || w.Permit.Permit >= 0 || w.Permit.Enter(w.Gate) {
 		return true
@@ -231,9 +237,9 @@ func (w *Worker) LeaveGate() {
 	}
 }
 
-// Attempt is guard for what a worker calls. Where f ends the goroutine, fail is called with that
-// as the error: it does what is done about one that no policy tolerates, in the item's place, and
-// the stage ends with this worker's goroutine.
+// Attempt is guard for what a worker calls. Where f ends the goroutine, fail is called
+// with that as the error: it does what is done about one that no policy tolerates, in the
+// item's place, and the stage ends with this worker's goroutine.
 func (w *Worker) Attempt(f func() error, fail func(error)) error {
 	return failure.Guarded(f, func() { fail(w.NoteExit()) })
 }
