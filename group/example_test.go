@@ -55,6 +55,25 @@ func ExampleBuckets() {
 	// headrace
 }
 
+func ExampleBudget() {
+	begin, err := group.Budget(length, group.BudgetOpts{Budget: 12})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	placed := pipe.Aggregate(texts(), begin, pipe.AggregateOpts{Name: "budget"})
+	show(placed, func(p group.Placed[string, int]) string {
+		if p.Last() {
+			return fmt.Sprintf("%s: %d letters\n", p.Item, p.Shape)
+		}
+		return p.Item + " "
+	})
+	// Output:
+	// a weir turns: 10 letters
+	// the river in to: 12 letters
+	// its headrace: 11 letters
+}
+
 func ExamplePack() {
 	begin, err := group.Pack(length, group.PackOpts{Length: 9, Open: 2})
 	if err != nil {

@@ -56,6 +56,19 @@ func ExampleMerge() {
 	// Output: 0 100 1 101 2 102 103 104
 }
 
+func ExampleMerge_byPick() {
+	easy := pipe.From("easy", pipetest.Numbers{N: 4})
+	hard := pipe.From("hard", pipetest.Numbers{N: 4, Value: func(_ int, pos int64) int { return 100 + int(pos) }})
+	harder := func(_ int, turn int64) int { // two easy ones first, then one of each in turn
+		if turn < 2 {
+			return 0
+		}
+		return int(turn % 2)
+	}
+	show(pipe.Merge([]pipe.Flow[int]{easy, hard}, pipe.MergeOpts{Name: "mix", Order: pipe.ByPick, Pick: harder}))
+	// Output: 0 1 2 100 3 101 102 103
+}
+
 func ExampleRoute() {
 	parity := func(_ context.Context, v int) (int, error) { return v % 2, nil }
 	square := func(_ context.Context, v int) (int, error) { return v * v, nil }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"headrace/pipe/internal/queue"
+	"headrace/pipe/internal/rows"
 )
 
 // A Store is where a Fill's batches live: it reserves room for a batch of n rows, moves
@@ -105,7 +106,7 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 		nd.mistake("Limit is %v", o.Limit)
 	}
 
-	write := func(ctx context.Context, in In, to rowRef[B]) error { return op(ctx, in, to.buffer.b, to.row) }
+	write := func(ctx context.Context, in In, to rows.Ref[B]) error { return op(ctx, in, to.Buffer(), to.Row()) }
 	f := Flow[B]{node: nd, open: func(open *opening, below *stage) *queue.Ring[B] {
 		st := open.newStage(nd, below)
 		out := newQueue[B](st, nd.buffer)
@@ -123,12 +124,12 @@ func fill[In, B any](in Flow[In], n int, last func(In) bool, store Store[B], op 
 }
 
 // watchedFill is watched for the operation of a Fill.
-func watchedFill[In, B any](s *stage, op func(context.Context, In, rowRef[B]) error, lose func(In)) func(context.Context, In, rowRef[B]) error {
+func watchedFill[In, B any](s *stage, op func(context.Context, In, rows.Ref[B]) error, lose func(In)) func(context.Context, In, rows.Ref[B]) error {
 	if s.engine.hooks.Task == nil {
 		return op
 	}
-	return func(ctx context.Context, in In, to rowRef[B]) error {
-		write := func(ctx context.Context, in In) (B, error) { return to.buffer.b, op(ctx, in, to) }
+	return func(ctx context.Context, in In, to rows.Ref[B]) error {
+		write := func(ctx context.Context, in In) (B, error) { return to.Buffer(), op(ctx, in, to) }
 		_, err := watched(s, write, lose, func(B) {})(ctx, in)
 		return err
 	}

@@ -27,6 +27,7 @@ var arrows = []arrow{
 	{"pipe", "pipe/internal/progress", "what of a run is finished, and how a state says it"},
 	{"pipe", "pipe/internal/queue", "stages are joined by queues"},
 	{"pipe", "pipe/internal/worker", "and are goroutines with clocks"},
+	{"pipe", "pipe/internal/rows", "which item is written where, and when a batch is sealed"},
 	{"pipe", "pipe/internal/gate", "which hold permits while they compute"},
 	{"pipe", "pipe/internal/failure", "what went wrong, and what of it a run tolerates"},
 	{"pipe", "pipe/observe", "what a run tells about itself"},
@@ -38,6 +39,8 @@ var arrows = []arrow{
 	{"pipe/internal/worker", "pipe/internal/failure", "what it calls may end its goroutine"},
 	{"pipe/internal/worker", "pipe/internal/progress", "it knows which item it works on"},
 	{"pipe/internal/worker", "pipe/observe", "its clocks and spans"},
+	{"pipe/internal/rows", "pipe/internal/failure", "a row may be lost"},
+	{"pipe/internal/rows", "pipe/internal/progress", "a batch is made of items"},
 	{"pipe/internal/failure", "pipe/internal/progress", "a failure is about items"},
 	{"pipe/pipetest", "pipe", "the suite that every source has to pass"},
 
