@@ -31,7 +31,8 @@ type materials struct {
 	options Options
 	files   func(context.Context, *fuse.Source) (*source.Files, error) // lists a source, once
 	room    int                                                        // bytes of a slot, if a function makes batches of any size
-	probes  bool                                                       // nothing runs but for a first sample
+	probes  bool                                                       // nothing runs but for a first sample, and the host goes on
+	host    *ops.Host                                                  // that has workers already; nil: none does
 }
 
 // assemble makes the loader of a recipe whose rows have this schema.
@@ -76,11 +77,12 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 
 	// What is done to samples, and by how many at a time.
 	workers := l.useCores()
-	if err := l.makeWork(m.probes); err != nil {
+	if err := l.makeWork(m); err != nil {
 		return nil, err
 	}
+	l.probes = m.probes
 	defer func() {
-		if wrong != nil {
+		if wrong != nil && !m.probes {
 			l.work.Host.Close()
 		}
 	}()
@@ -279,7 +281,7 @@ func (l *Loader) useCores() int {
 }
 
 // makeWork makes what steps do their work with.
-func (l *Loader) makeWork(probes bool) (err error) {
+func (l *Loader) makeWork(m materials) (err error) {
 	l.work = ops.Env{
 		Seed:  l.recipe.Seed,
 		Ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, Ledger: l.options.Ledger, Gate: l.gate.gate,
@@ -290,7 +292,9 @@ func (l *Loader) makeWork(probes bool) (err error) {
 	}
 	for _, s := range l.recipe.All() {
 		if l.work.Host == nil && ops.NeedsWorkers(s.Args) {
-			l.work.Host, err = ops.NewHost(l.options.Python, l.options.Log, l.options.Look, l.share(), probes)
+			if l.work.Host = m.host; m.host == nil {
+				l.work.Host, err = ops.NewHost(l.options.Python, l.options.Log, l.options.Look, l.share(), false)
+			}
 		}
 	}
 	if l.work.Host != nil {
@@ -300,7 +304,9 @@ func (l *Loader) makeWork(probes bool) (err error) {
 }
 
 // share is how many cores are the loader's to use.
-func (l *Loader) share() int { return min(machine.Here().Workers(l.config.LocalWorldSize), maxWorkers) }
+func (l *Loader) share() int { return shareOf(l.config) }
+
+func shareOf(c Config) int { return min(machine.Here().Workers(c.LocalWorldSize), maxWorkers) }
 
 // readersFor is how many files are read at once. Reading waits, so it is not bound to the
 // cores; beyond this many, disks gain nothing.

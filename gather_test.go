@@ -245,7 +245,7 @@ func TestRecordsThatTellTooLittleOfAnotherWorldAreRefused(t *testing.T) {
 		"another recipe":           {apart, four, "the record of rank 0 of 4: headrace: state does not fit: it was saved by another recipe"},
 		"twice":                    {apart, append(slices.Clone(three), three[0]), "there are two states of rank 0"},
 		"of different worlds":      {apart, append(slices.Clone(three), saved(apart, 2)...), "world_size is 4 in one and 2 in another"},
-		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Rank = 4 })), "order: the rank is 4"},
+		"no such rank":             {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Rank = 4 })), "there is a state of rank 4, and the world_size is 4"},
 		"no such world":            {apart, []State{change(fourApart[3], func(s *State) { s.WorldSize = -1 })}, "order: the world size is -1"},
 		"an epoch ahead":           {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch = 1 })), "rank 3 was in epoch 1 and rank 0 still in epoch 0"},
 		"two epochs ahead":         {apart, append(slices.Clone(three), change(fourApart[3], func(s *State) { s.Epoch, s.Batches, s.Sources = 2, 0, nil })), "rank 3 was in epoch 2"},

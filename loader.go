@@ -129,6 +129,7 @@ type assembly struct {
 
 	compiled *compile.Program
 	extent   resume.Extent
+	probes   bool // the workers are a survey's, which goes on with them
 }
 
 // watched are files and numbers that are kept beside a run.
@@ -430,7 +431,9 @@ func (l *Loader) Close() error {
 	l.mu.Lock()
 	l.last = &r
 	l.mu.Unlock()
-	l.work.Host.Close()
+	if !l.probes {
+		l.work.Host.Close()
+	}
 	return errors.Join(unfinished, l.arena.Close())
 }
 

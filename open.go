@@ -8,6 +8,7 @@ import (
 
 	"headrace/internal/batch"
 	"headrace/internal/machine"
+	"headrace/internal/ops"
 	"headrace/internal/source"
 	"headrace/internal/survey"
 	"headrace/recipe"
@@ -37,16 +38,26 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		if o.Look {
 			return nil, ErrUncalled
 		}
-		s := survey.Survey{Python: o.Python, Log: o.Log, Rank: c.Rank, World: c.WorldSize, First: m.first}
+		if m.host, err = ops.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
+			return nil, err
+		}
+		s := survey.Survey{Host: m.host, Rank: c.Rank, World: c.WorldSize, First: m.first}
 		if r, err = s.Complete(ctx, r); err == nil {
 			schema, err = r.Check()
 		}
 		if err != nil {
+			m.host.Close()
 			return nil, err
 		}
+		m.host.Renew(shareOf(c.withDefaults()), false)
 		m.room = roomFor(s.Made.Bytes, c.withDefaults())
 	}
-	return assemble(ctx, r, schema, m)
+
+	l, err := assemble(ctx, r, schema, m)
+	if err != nil && m.host != nil {
+		m.host.Close()
+	}
+	return l, err
 }
 
 // first makes the first batch of a recipe for a survey, with one worker, as one rank.
@@ -58,6 +69,7 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	o := &m.options
 	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
 	m.probes = true
+	defer m.host.Renew(1, true)
 
 	l, err := assemble(ctx, r, schema, m)
 	if err != nil {

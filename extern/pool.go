@@ -376,5 +376,6 @@ func (p *Pool) Close() error {
 		return p.workers.Close()
 	}
 	p.workers.queue.refuse(p, ErrClosed)
+	p.workers.remove(p)
 	return nil
 }

@@ -184,7 +184,7 @@ func (proc *process) lastPool() *Pool {
 	if p := proc.last.Load(); p != nil {
 		return p
 	}
-	return proc.workers.pool(0)
+	return proc.workers.first()
 }
 
 // start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4 where it writes its stacks, 5 its log, and from 6 on its lanes.

@@ -19,6 +19,8 @@ type Workers struct {
 
 	mu      sync.Mutex // guards what is below
 	pools   []*Pool
+	count   int      // of all pools that there were
+	pickles [][]byte // of those that are closed
 	keepers []*keeper
 	begun   bool  // processes are started
 	lost    error // Aggregate: how the last process has ended
@@ -44,10 +46,21 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 func (w *Workers) add(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.number = len(w.pools)
+	p.number = w.count
+	w.count++
 	w.pools = append(w.pools, p)
 	p.line.wanted = p.o.Workers
 	w.employ()
+}
+
+// remove has a function loaded by no process that begins from now on. The numbers of workers stay until another pool comes.
+func (w *Workers) remove(p *Pool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.pools, p); i >= 0 {
+		w.pools = slices.Delete(w.pools, i, i+1)
+		w.pickles = append(w.pickles, p.pickle, p.keys) // a process may be loading it
+	}
 }
 
 // set changes how many workers may call a pool's function.
@@ -168,25 +181,30 @@ func (w *Workers) Close() error {
 	}
 	w.closed = true
 	w.retire(0)
-	pools := w.pools
+	for _, p := range w.pools {
+		w.pickles = append(w.pickles, p.pickle, p.keys)
+	}
+	pickles := w.pickles
 	w.mu.Unlock()
 
 	w.queue.fail(ErrClosed)
 	w.done.Wait()
 	w.starter.close()
 	w.spaces.close()
-	for _, p := range pools {
-		w.heap.Give(p.pickle)
-		w.heap.Give(p.keys)
+	for _, pickle := range pickles {
+		w.heap.Give(pickle)
 	}
 	return nil
 }
 
-// pool is the one of a number.
-func (w *Workers) pool(number int) *Pool {
+// first is the first pool; where all are closed, one that nobody has.
+func (w *Workers) first() *Pool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.pools[number]
+	if len(w.pools) == 0 {
+		return &Pool{workers: w, o: Options{Stage: "workers"}}
+	}
+	return w.pools[0]
 }
 
 // stage names the workers where it is not known whose function they call.

@@ -46,6 +46,19 @@ func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, worke
 	return h, nil
 }
 
+// Renew has the same workers, as many as these of a step that does not say how many, work for what is opened from
+// now on. What was opened before is closed.
+func (h *Host) Renew(workers int, probes bool) {
+	h.mu.Lock()
+	old := h.pools
+	h.pools, h.Calls = nil, nil
+	h.workers, h.probes = workers, probes
+	h.mu.Unlock()
+	for _, p := range old {
+		p.Close()
+	}
+}
+
 // Open starts the workers of a step's function.
 func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.Failures) (*extern.Pool, int, error) {
 	workers := h.workers

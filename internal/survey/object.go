@@ -25,11 +25,8 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 		return nothing
 	}
 
-	h, err := ops.NewHost(f.Python, f.Log, false, 1, true)
-	if err != nil {
-		return err
-	}
-	defer h.Close()
+	h := f.Host
+	defer h.Renew(1, true)
 
 	kind := extern.Index
 	if args.Iterated() {

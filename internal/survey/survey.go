@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"headrace/extern"
+	"headrace/internal/ops"
 	"headrace/recipe"
 	"headrace/sample"
 )
@@ -15,10 +15,9 @@ import (
 // they make of the first sample of epoch 0 that comes to them, on all ranks. So the first
 // samples are worked on once more than the run does.
 type Survey struct {
-	Python *extern.Interpreter // nil: the one that extern.Default finds
-	Log    func(extern.Line)
-	Rank   int
-	World  int // ranks; 0: 1
+	Host  *ops.Host // whose workers try the functions
+	Rank  int
+	World int // ranks; 0: 1
 
 	// First makes the first batch of a recipe, whose rows have this schema, drops it, and
 	// returns what a function at the end has made of it, if there is one. io.EOF says
