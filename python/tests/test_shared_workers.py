@@ -186,3 +186,27 @@ def test_the_number_of_workers_of_a_step_changes_while_others_work():
                 if i == 5:
                     loader.set_workers(3 if epoch == 0 else 1, stage=stages[-1])
             assert got == list(range(400))
+
+
+def test_functions_are_tried_in_the_processes_of_the_run(tmp_path):
+    """Without `gives`, one sample goes through each function once more, where the others go."""
+    told = str(tmp_path / "told")
+
+    def tell(step):
+        with open(told, "a") as file:
+            file.write(f"{step} {os.getpid()}\n")
+
+    def first(s):
+        tell("first")
+        return {"n": s["n"], "x": s["n"] * 2}
+
+    def second(s):
+        tell("second")
+        return {"n": s["n"], "y": s["x"] + 1}
+
+    with numbers(50).map(first).map(second).batch(10).loader(epochs=1, workers=2) as loader:
+        assert [int(y) for batch in loader for y in batch["y"]] == [2 * n + 1 for n in range(50)]
+        of_the_run = set().union(*pids(loader).values())
+    calls = [line.split() for line in open(told)]
+    assert {int(pid) for _, pid in calls} <= of_the_run
+    assert sum(step == "second" for step, _ in calls) == 51
