@@ -207,6 +207,7 @@ def test_functions_are_tried_in_the_processes_of_the_run(tmp_path):
     with numbers(50).map(first).map(second).batch(10).loader(epochs=1, workers=2) as loader:
         assert [int(y) for batch in loader for y in batch["y"]] == [2 * n + 1 for n in range(50)]
         of_the_run = set().union(*pids(loader).values())
-    calls = [line.split() for line in open(told)]
+    with open(told) as file:
+        calls = [line.split() for line in file]
     assert {int(pid) for _, pid in calls} <= of_the_run
     assert sum(step == "second" for step, _ in calls) == 51
