@@ -154,7 +154,26 @@ def same(image):
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("come_back", [True, False], ids=["come_back", "stay_away"])
 def test_a_worker_that_cannot_be_started_again(pictures, no_processes, on_error, come_back):
-    """It died while no process may be started. No sample is left out for it."""
+    """It died while no process may be started. No sample is left out for it.
+
+    The group bars threads as well as processes. Go ends a program that needs one more, and then it is the engine's end that
+    has to name the remedy.
+    """
+    for _ in range(5):
+        try:
+            _worker_that_cannot_be_started_again(pictures, no_processes, on_error, come_back)
+            return
+        except hr.EngineDied as died:
+            if "pids.max" not in str(died):
+                raise
+            if not come_back:
+                return
+            (no_processes / "pids.max").write_text("max")
+    pytest.fail("the engine needed a thread five times")
+
+
+def _worker_that_cannot_be_started_again(pictures, no_processes, on_error, come_back):
+    (no_processes / "pids.max").write_text("1")
     loader = images(pictures).map(same, fields="image").batch(1).loader(epochs=20, workers=1, on_error=on_error)
     with loader:
         batches = iter(loader)
