@@ -39,6 +39,7 @@ type Options struct {
 	Heap        *Heap
 	Workers     int      // processes, or threads of the one process; less than 1: 1
 	On          *Workers // that other pools work on, too, with the same Interpreter, Heap, Log and Threads; nil: workers of its own
+	Exact       bool     // of an async function, so many calls run beside each other in one worker; without it each worker runs as many as come to it
 	Idle        bool     // no process is started, so nothing is imported: the pool is only described
 	Threads     bool     // threads of one process
 

@@ -439,6 +439,9 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 			return has, fmt.Errorf("%w: READY: %w", wire.ErrProtocol, err)
 		}
 		has.random, has.all = r.Random, r.Concurrent
+		if has.all && p.o.Exact {
+			proc.workers.beside(p)
+		}
 		if p.o.Limit > 0 {
 			proc.watchers.Go(func() { proc.watch(p) })
 		}

@@ -58,6 +58,7 @@ type line struct {
 	waiting []*job // from head on
 	head    int
 	wanted  int // how many workers; guarded by theirs
+	beside  int // calls that one worker runs beside each other, where that is instead of workers; else 0
 	first   int // lanes that call the function, up to end
 	end     int
 	err     error // why no more is called; nil: the queue's

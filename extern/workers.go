@@ -78,6 +78,16 @@ func (w *Workers) set(p *Pool, n int) {
 	}
 }
 
+// beside has one worker run the calls of an async function beside each other, as many as there would have been workers.
+func (w *Workers) beside(p *Pool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if p.line.beside == 0 {
+		w.queue.update(func() { p.line.beside = p.line.wanted })
+		w.employ()
+	}
+}
+
 func (w *Workers) await() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,14 +113,19 @@ func (w *Workers) employ() {
 	total := 0
 	w.queue.update(func() {
 		for _, p := range w.pools {
-			p.line.first = 0
-			if w.threads {
-				p.line.first = total
-				total += p.line.wanted
-			} else {
-				total = max(total, p.line.wanted)
+			l := &p.line
+			l.first = 0
+			lanes := l.wanted
+			if l.beside > 0 {
+				l.beside, lanes = l.wanted, 1
 			}
-			p.line.end = p.line.first + p.line.wanted
+			if w.threads {
+				l.first = total
+				total += l.wanted // lanes that nobody uses cost less than another process
+			} else {
+				total = max(total, lanes)
+			}
+			l.end = l.first + lanes
 		}
 		w.queue.uneven = slices.ContainsFunc(w.pools, func(p *Pool) bool { return p.line.first > 0 || p.line.end < total })
 	})

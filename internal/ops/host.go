@@ -67,6 +67,7 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	}
 	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, p.Where == "thread"
 	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
+	o.Exact = p.Workers != nil
 	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
 	o.On = h.share(p, o)
 	pool, err := extern.Open(o)

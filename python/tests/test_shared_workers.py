@@ -150,6 +150,26 @@ def test_a_time_limit_is_the_steps_own():
     assert got == [n for n in range(40) if n != 7]
 
 
+@pytest.mark.parametrize("where", ["process", "thread"])
+@pytest.mark.parametrize("workers", [1, 5])
+def test_so_many_calls_of_an_async_function_run_at_once(where, workers):
+    async def slow(s):
+        import asyncio
+
+        here.append(1)
+        most.append(len(here))
+        await asyncio.sleep(0.001 * (s["n"] % 3))
+        here.pop()
+        return {"n": s["n"], "most": max(most), "pid": os.getpid()}
+
+    here, most = [], []  # made anew where the function is called
+    with numbers(100).map(slow, where=where, workers=workers).batch(20).loader(epochs=1) as loader:
+        batches = list(loader)
+    assert [int(n) for b in batches for n in b["n"]] == list(range(100))
+    assert max(int(b["most"].max()) for b in batches) == workers
+    assert len({int(p) for b in batches for p in b["pid"]}) == 1
+
+
 class Broken:
     """A class whose objects cannot be made."""
 
