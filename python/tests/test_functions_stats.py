@@ -96,7 +96,7 @@ def test_the_slow_stage_limits(kind):
 
 def test_coroutines_share_their_time():
     """A worker waits for many at once, and is as long busy as it waits."""
-    with hr.source(SOURCE).map(slow_service, workers=1).batch(4).loader(epochs=1) as loader:
+    with hr.source(SOURCE).map(slow_service, workers=8).batch(4).loader(epochs=1) as loader:
         for _ in loader:
             pass
         stats = loader.stats()
