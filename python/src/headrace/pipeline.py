@@ -561,7 +561,7 @@ class Pipeline:
 
     def map(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., Any] | Mapping[Any, Any] | Sequence[Any],
         *,
         fields: Some | None = None,
         to: Some | None = None,
@@ -588,7 +588,8 @@ class Pipeline:
         [Bring your own Python](own-python.md) tells all of this at length.
 
         Args:
-            function: a function, a class whose `__init__` takes no arguments, or another object that can be called.
+            function: a function, a class whose `__init__` takes no arguments, or another object that can be called. A dict, a list, or
+                whatever else has `__getitem__`, is looked into with the value of the one field in `fields`.
             fields: the fields that it is given, as positional arguments.
             to: the fields that it gives, as many values as there are names; by default those of `fields`.
             gives: what it gives, by field: `(dtype, shape)`, with None for an extent that differs, a dtype for single numbers, `str`,
@@ -602,7 +603,9 @@ class Pipeline:
             copy: True gives copies of arrays, which may be kept when the function has returned.
         """
         from ._recipe.function_arguments import function_arguments
+        from ._recipe.table_lookup import as_function
 
+        function = as_function(function, fields)
         given = function_arguments("map", function, fields=fields, to=to, gives=gives, workers=workers, where=where, seed=seed, copy=copy)
         return self._with("map", given)
 

@@ -1,0 +1,34 @@
+"""A dict, a list, or anything else with `__getitem__`, in the place of a function."""
+
+from __future__ import annotations
+
+from ..errors import RecipeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Lookup:
+    """Gives what a table has at a value."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+
+    def __call__(self, value: Any) -> Any:
+        return self.table[value.item() if getattr(value, "shape", None) == () else value]
+
+    def __repr__(self) -> str:
+        return f"a {type(self.table).__name__}"
+
+
+def as_function(function: Any, fields: Any) -> Any:
+    """What is called; tables become functions of one field."""
+    if callable(function) or isinstance(function, (str, bytes)) or not hasattr(type(function), "__getitem__"):
+        return function
+    if fields is None or (isinstance(fields, (list, tuple)) and len(fields) != 1):
+        raise RecipeError(
+            f"headrace: map: a {type(function).__name__} is looked into with the value of one field: say which, as in"
+            ' .map(table, fields="label", to="name")'
+        )
+    return Lookup(function)
