@@ -56,8 +56,12 @@ func (f *Children) child(number int64, closes bool) Lineage {
 }
 
 // path names an item in a way that lasts: the first source item that it was made of, and
-// the numbers of the children on the way.
+// the numbers of the children on the way. What is the same by its composition has the same
+// name: it is that of the first member, not of what came first to where they were joined.
 func (t *Lineage) path() (source int, numbers []int64) {
+	if t.extra != nil && len(t.extra.members) > 0 {
+		return t.extra.members[0].path()
+	}
 	if t.Lo < t.Hi {
 		return SourceOf(t.Lo), []int64{PositionOf(t.Lo)}
 	}

@@ -44,12 +44,11 @@ class Process:
             self._surroundings()
             self.heap = mmap.mmap(HEAP, setup["heap"])
             self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
+            from . import callee, lane, lookup  # noqa: F401  # before the user's folder may be imported from
         except Exception as e:
             first.send(ERROR, json.dumps(errors.describe(e)).encode())
             raise SystemExit(1) from None
         self.cells: list[int] = setup["cells"]
-        from . import callee, lane  # noqa: F401  # before the user's folder may be imported from
-
         sys.path += own
         self.install(first, setup)
 
