@@ -553,33 +553,3 @@ func TestStateWithinABatchBehindAMergeThatCuts(t *testing.T) {
 		}
 	})
 }
-
-// A batch that branches have put into one order whatever the order it came in is the same
-// batch, and so are its items: it has one name.
-func TestStateBehindBranchesOfABatch(t *testing.T) {
-	same := func(f pipe.Flow[[]int]) pipe.Flow[[]int] { return f }
-	twice := func(_ context.Context, v int) iter.Seq2[int, error] {
-		return func(yield func(int, error) bool) { _ = yield(10*v, nil) && yield(10*v+1, nil) }
-	}
-	flow := func(workers int) pipe.Flow[int] {
-		f := pipe.Map(pipe.From("numbers", pipetest.Numbers{N: 8}), late(0), pipe.Opts{Name: "map", Workers: workers})
-		divided := pipe.RouteBatch(pipe.Batch(f, 4, pipe.BatchOpts{Name: "batch"}),
-			func(_ context.Context, v int) (int, error) { return min(v, 1), nil }, batchBranches{same, same}, pipe.RouteBatchOpts{Name: "divide"})
-		return pipe.FlatMap(pipe.Unbatch(divided, pipe.UnbatchOpts{Name: "apart"}), twice, pipe.Opts{Name: "twice", Ordered: true})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		for cut := range 12 {
-			s, all := saved(t, flow(2), cut, nil)
-			run := start(t, flow(2), pipe.Config{Resume: s})
-			rest, err := remains(run)
-			run.Close()
-			if err == nil {
-				all = append(all, rest...)
-			}
-			slices.Sort(all)
-			if len(slices.Compact(slices.Clone(all))) != len(all) || err == nil && len(all) != 16 {
-				t.Errorf("behind %d: %v, %v", cut, all, err)
-			}
-		}
-	})
-}
