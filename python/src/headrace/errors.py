@@ -32,6 +32,7 @@ __all__ = [
     "MemoryRefused",
     "NoSuchArray",
     "NoSuchRow",
+    "NotReady",
     "ProtocolError",
     "RecipeError",
     "SampleError",
@@ -279,6 +280,10 @@ class ForkedLoader(HeadraceError, RuntimeError):
 
 class LoopEnded(HeadraceError, RuntimeError):
     """`next()` was called on a loop that a newer loop, `set_epoch` or `load_state_dict` had ended."""
+
+
+class NotReady(HeadraceError, TimeoutError):
+    """No batch was ready within the `timeout` of `Loader.get`. None is lost: the next call gets it."""
 
 
 class EpochsExhausted(HeadraceError, RuntimeError):

@@ -922,6 +922,7 @@ class Pipeline:
         stall_after: float | None = DEFAULT,
         dead_letters: Path | None = DEFAULT,
         fuse: bool = DEFAULT,
+        prefetch: int | None = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -952,6 +953,8 @@ class Pipeline:
                 end in `.jsonl`, or hold dead letters already.
             fuse: False to have each operation on images run by itself, with its own line in `stats()`, to see what it does and costs.
                 With `mode="exact"` the pixels are the same; it is slower.
+            prefetch: how many batches are made and sent ahead of the loop, from 1 to 1000, however much `memory` has room for; None, the
+                default: 2. More even out a loop or a source that is slow now and then, and take memory.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
@@ -980,8 +983,11 @@ class Pipeline:
             "dead_letters_own": dead_letters is DEFAULT,
             "fuse": bool(said("fuse", fuse, True)),
         }
-        if "prefetch" in self._defaults:
-            config["prefetch"] = self._defaults["prefetch"]
+        ahead = optional("prefetch", said("prefetch", prefetch))
+        if ahead == 0:  # which would be the engine's own default
+            raise RecipeError("headrace: prefetch is 0: takes 1 to 1000 batches")
+        if ahead is not None:
+            config["prefetch"] = ahead
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
         return self._start(config)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._batch.format import Format
     from .._client.session import Session
     from .batch_steps import MainSteps
+    from .deadline import Deadline
     from .loop import Loop
     from .run import Run
 
@@ -50,10 +51,10 @@ class Batches:
         self.convert = convert
         self.format = format
 
-    def take(self, loop: Loop) -> Hand:
+    def take(self, loop: Loop, deadline: Deadline | None) -> Hand:
         """The next batch of a loop, as the loop gets it."""
         run = self.run
-        hand = self._receive(loop)
+        hand = self._receive(loop, deadline)
         if self.main is None or hand.done:
             return hand
         began = monotonic_ns()
@@ -62,7 +63,7 @@ class Batches:
         run.hand = hand
         return hand
 
-    def _receive(self, loop: Loop) -> Hand:
+    def _receive(self, loop: Loop, deadline: Deadline | None) -> Hand:
         """The next batch of a loop, as the engine has made it."""
         run = self.run
         hand = run.hand
@@ -81,7 +82,7 @@ class Batches:
                 session = self._stream(loop)
                 frame = session.channel.peek()
                 if frame is None:
-                    told = self._wait(session, told)
+                    told = self._wait(session, told, deadline)
                 elif frame[0] == frames.BATCH and frame[1] == session.stream:
                     return self._deliver(session, frame, told)
                 else:
@@ -109,15 +110,19 @@ class Batches:
             raise LoopEnded("headrace: this loop was cut off while the loader was beginning elsewhere; begin a new one")
         return run.session
 
-    def _wait(self, session: Session, told: bool) -> bool:
+    def _wait(self, session: Session, told: bool, deadline: Deadline | None) -> bool:
         """Wait for more frames. Before it really waits it tells the engine so; the result says whether the engine was told."""
         run = self.run
+        if deadline is not None:
+            deadline.look()
         try:
             if not told:
                 if session.channel.receive():
                     return False
                 session.next(frames.WAITING, run.clock.untold())
-            session.channel.wait()
+            if not session.channel.wait(None if deadline is None else deadline.left()):
+                assert deadline is not None
+                deadline.miss()
             return True
         except Gone:
             if run.refused is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from weakref import ref
 
 from .._batch import arrays
 from .._batch import format as formats
@@ -12,6 +13,7 @@ from .._recipe.functions import is_main
 from .._report.tracebacks import all_briefly, briefly
 from ..errors import EpochsExhausted, LoaderClosed, RecipeError, WrongType
 from .batches import Batches
+from .deadline import Deadline
 from .frontier import Frontier
 from .loop import Loop
 from .resume import load
@@ -20,6 +22,7 @@ from .stats import Stats, statistics
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from types import TracebackType
 
     from .._client.session import Session
@@ -50,8 +53,9 @@ Field.__module__ = "headrace"
 class Loader:
     """Batches, epoch by epoch. `Pipeline.loader` makes it.
 
-    Each `for` loop is one epoch; one that is left by `break` has ended its epoch. Use the loader as a context manager, or call
-    `close()`. It may be used by several threads: each batch goes to one of them. It may not be used in a forked child.
+    Each `for` loop is one epoch; after a `break` the next loop begins the next epoch, unless `resume` was called. Use the loader as a
+    context manager, or call `close()`. It may be used by several threads: each batch goes to one of them. It may not be used in a forked
+    child.
 
     Attributes:
         errors (Errors): the samples that were lost.
@@ -69,6 +73,8 @@ class Loader:
             session.drop()
             raise
         self.errors = self._run.errors
+        self._loop: Loop | None = None  # of `get`, where no other loop was under way
+        self._newest: Callable[[], Loop | None] = lambda: None  # the last loop that was begun, while anybody has it
 
     # Epochs.
 
@@ -92,7 +98,60 @@ class Loader:
                     " or go back by set_epoch(0)"
                 )
             run.number += 1
-            return Loop(self._batches, run.number, run.frontier.epoch)
+            loop = Loop(self._batches, run.number, run.frontier.epoch)
+            self._newest = ref(loop)
+            return loop
+
+    def get(self, timeout: float | None = None) -> Any:
+        """The next batch, as `next()` gives it, within a time limit.
+
+            try:
+                batch = loader.get(timeout=5)
+            except TimeoutError:
+                ...  # do something else: the next call gets the batch
+
+        It takes from the loop that is under way. Where there is none, it goes on with an epoch that was left by `break`, or begins the
+        next. The end of an epoch raises StopIteration once.
+
+        Args:
+            timeout: seconds to wait for a batch; 0 takes one that is ready; None, the default: as long as it takes. A step with
+                `where="main"` and starting an engine anew are not cut short.
+
+        Raises:
+            NotReady: a TimeoutError, if there is no batch within the time. Nothing is lost.
+            StopIteration: if the epoch has ended. The next call begins another.
+        """
+        run = self._run
+        deadline = None if timeout is None else Deadline(timeout, run.lock)
+        run.check()
+        with run.lock if deadline is None else deadline:
+            loop = self._newest()
+            if loop is None or loop.done or loop.number != run.number:
+                loop = iter(self.resume())
+                self._loop = loop
+        return loop.__next__(deadline)
+
+    def resume(self) -> Loader:
+        """Have the next loop go on with what is left of an epoch that was left by `break`.
+
+            for batch in loader:
+                if enough(batch):
+                    break
+            for batch in loader.resume():  # the very next batch
+                ...
+
+        Without it the next loop begins the next epoch. Where no epoch was left in its middle, it changes nothing.
+
+        Returns:
+            This loader.
+        """
+        run = self._run
+        run.check()
+        with run.lock:
+            frontier = run.frontier
+            if frontier.inside:
+                run.frontier = Frontier(frontier.epoch, frontier.place)
+        return self
 
     def __len__(self) -> int:
         """The number of batches in an epoch of this rank."""

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .batches import Batches
+    from .deadline import Deadline
     from .frontier import Frontier
 
 
 class Loop:
     """One epoch's iterator: what `iter(loader)` gives."""
 
-    __slots__ = ("_batches", "done", "epoch", "number")
+    __slots__ = ("__weakref__", "_batches", "done", "epoch", "number")
 
     def __init__(self, batches: Batches, number: int, epoch: int) -> None:
         self._batches = batches
@@ -30,17 +31,17 @@ class Loop:
     def __iter__(self) -> Loop:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self, deadline: Deadline | None = None) -> Any:
         asked = monotonic_ns()
         batches = self._batches
         run = batches.run
         clock = run.clock
         try:
             run.check()
-            with run.lock:
+            with run.lock if deadline is None else deadline:
                 clock.begins(asked)
                 try:
-                    hand = batches.take(self)
+                    hand = batches.take(self, deadline)
                 except StopIteration:
                     clock.ends(asked)
                     raise

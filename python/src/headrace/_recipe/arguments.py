@@ -33,6 +33,11 @@ def integer(name: str, value: Any) -> int:
         raise RecipeError(f"headrace: {name} is {value!r}: takes a whole number") from None
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is a number, of Python or NumPy. Truth values are none."""
+    return hasattr(value, "__float__") and not isinstance(value, bool) and getattr(value, "shape", ()) == ()
+
+
 def optional(name: str, value: Any) -> int | None:
     return None if value is None else integer(name, value)
 

@@ -1,0 +1,60 @@
+"""A limit on how long a call may wait, over all that it waits for."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from .._recipe.arguments import is_number
+from ..errors import NotReady, WrongType, WrongValue
+
+if TYPE_CHECKING:
+    from _thread import RLock
+
+_LONGEST = 1e6  # seconds: what poll and locks can count
+
+
+class Deadline:
+    """The moment until which one call of `Loader.get` waits.
+
+    As a context manager it holds a lock, for which it has waited no longer than that.
+    """
+
+    def __init__(self, timeout: Any, lock: RLock) -> None:
+        if not is_number(timeout):
+            raise WrongType(f"headrace: timeout is {timeout!r}: takes a number of seconds, or None")
+        if not timeout >= 0:
+            raise WrongValue(f"headrace: timeout is {timeout!r}: takes seconds from 0 on, or None")
+        self._seconds = min(float(timeout), _LONGEST)
+        self._end = monotonic() + self._seconds
+        self._lock = lock
+        self._looked = False
+
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._end - monotonic())
+
+    def look(self) -> None:
+        """Raise NotReady if the time is over. The first call does not, for a limit of 0 takes what has arrived."""
+        if self._looked and not self.left():
+            self.miss()
+        self._looked = True
+
+    def miss(self) -> None:
+        """Raise NotReady."""
+        raise NotReady(f"headrace: no batch was ready within {self._seconds:g} s; none is lost: the next call gets it")
+
+    def __enter__(self) -> None:
+        # The result goes into the list from within C, so that an interrupt between two lines leaves no lock behind.
+        got: list[bool] = []
+        try:
+            got.extend(map(self._lock.acquire, (True,), (self.left(),)))
+        except BaseException:
+            if got and got[0]:
+                self._lock.release()
+            raise
+        if not got[0]:
+            self.miss()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
