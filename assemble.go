@@ -82,7 +82,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	l.probes = m.probes
 	defer func() {
-		if wrong != nil && !m.probes {
+		if wrong != nil && m.host == nil { // else it is closed by who has made it
 			l.work.Host.Close()
 		}
 	}()

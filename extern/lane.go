@@ -72,8 +72,8 @@ func (l *lane) most(p *Pool) int {
 	switch {
 	case k == nil:
 		return 1
-	case k.all && p.line.beside > 0:
-		return min(p.line.beside, message.MostCalls)
+	case k.all && p.line.beside:
+		return min(p.line.wanted, message.MostCalls)
 	case k.all:
 		return message.MostCalls
 	}

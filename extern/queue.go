@@ -43,7 +43,7 @@ func (j *job) forget() {
 type queue struct {
 	mu     sync.Mutex
 	some   sync.Cond // that something waits, or that somebody who looks must go
-	lines  []*line   // by pool
+	lines  []*line   // of the pools that are open
 	last   uint64    // number of the job that came last
 	uneven bool      // some lanes do not call all functions
 	err    error
@@ -57,9 +57,9 @@ type queue struct {
 type line struct {
 	waiting []*job // from head on
 	head    int
-	wanted  int // how many workers; guarded by theirs
-	beside  int // calls that one worker runs beside each other, where that is instead of workers; else 0
-	first   int // lanes that call the function, up to end
+	wanted  int  // how many workers
+	beside  bool // one worker runs so many calls beside each other instead
+	first   int  // lanes that call the function, up to end
 	end     int
 	err     error // why no more is called; nil: the queue's
 }
@@ -91,15 +91,8 @@ func (q *queue) put(j *job) {
 	j.place = waiting
 	q.last++
 	j.number = q.last
-	q.append(l, j)
+	l.waiting = append(l.waiting, j)
 	q.wake()
-}
-
-func (q *queue) append(l *line, jobs ...*job) {
-	if !slices.Contains(q.lines, l) {
-		q.lines = append(q.lines, l)
-	}
-	l.waiting = append(l.waiting, jobs...)
 }
 
 // wake has somebody look at what waits. A lane beside a trial looks and must leave it, so then all do.

@@ -49,7 +49,10 @@ func (w *Workers) add(p *Pool) {
 	p.number = w.count
 	w.count++
 	w.pools = append(w.pools, p)
-	p.line.wanted = p.o.Workers
+	w.queue.update(func() {
+		p.line.wanted = p.o.Workers
+		w.queue.lines = append(w.queue.lines, &p.line)
+	})
 	w.employ()
 }
 
@@ -60,13 +63,16 @@ func (w *Workers) remove(p *Pool) {
 	if i := slices.Index(w.pools, p); i >= 0 {
 		w.pools = slices.Delete(w.pools, i, i+1)
 		w.pickles = append(w.pickles, p.pickle, p.keys) // a process may be loading it
+		w.queue.update(func() {
+			w.queue.lines = slices.DeleteFunc(w.queue.lines, func(l *line) bool { return l == &p.line })
+		})
 	}
 }
 
 // set changes how many workers may call a pool's function.
 func (w *Workers) set(p *Pool, n int) {
 	w.mu.Lock()
-	p.line.wanted = n
+	w.queue.update(func() { p.line.wanted = n })
 	w.begun = w.begun || p.own // an idle pool begins with it
 	w.employ()
 	keepers, patient := slices.Clone(w.keepers), w.patient
@@ -82,8 +88,8 @@ func (w *Workers) set(p *Pool, n int) {
 func (w *Workers) beside(p *Pool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if p.line.beside == 0 {
-		w.queue.update(func() { p.line.beside = p.line.wanted })
+	if !p.line.beside {
+		w.queue.update(func() { p.line.beside = true })
 		w.employ()
 	}
 }
@@ -116,8 +122,8 @@ func (w *Workers) employ() {
 			l := &p.line
 			l.first = 0
 			lanes := l.wanted
-			if l.beside > 0 {
-				l.beside, lanes = l.wanted, 1
+			if l.beside {
+				lanes = 1
 			}
 			if w.threads {
 				l.first = total
@@ -168,18 +174,6 @@ func (w *Workers) pidsFor(p *Pool) (all []int) {
 	defer w.mu.Unlock()
 	for i, k := range w.keepers {
 		if proc := k.process.Load(); proc != nil && (w.threads || i < p.line.wanted) {
-			all = append(all, proc.pid)
-		}
-	}
-	return all
-}
-
-// PIDs are the processes.
-func (w *Workers) PIDs() (all []int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, k := range w.keepers {
-		if proc := k.process.Load(); proc != nil {
 			all = append(all, proc.pid)
 		}
 	}

@@ -1,9 +1,13 @@
 package media
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
 
-// What can be wrong with a picture. Errors of this package and of decoders wrap exactly one of these; none, where memory has run out, for that is no
-// fault of the picture.
+// What can be wrong with a picture. Errors of this package and of decoders wrap exactly one
+// of these, or ErrMemory.
 var (
 	// ErrFormat: the data are of no known format.
 	ErrFormat = errors.New("media: unknown image format")
@@ -18,3 +22,7 @@ var (
 	// ErrGeometry: the operations cannot be applied to a picture of this size, or are wrong in themselves.
 	ErrGeometry = errors.New("media: impossible geometry")
 )
+
+// ErrMemory: the system has given a decoder or encoder no memory, which is no fault of the
+// picture. It is ENOMEM for errors.Is, so that nobody skips the picture for it.
+var ErrMemory = fmt.Errorf("media: %w", syscall.ENOMEM)

@@ -105,7 +105,7 @@ func decode(lib *C.hr_avif, dst []byte, stride int, src []byte, info *media.Info
 	case C.HR_AVIF_HAS_ALPHA:
 		return errHasAlpha
 	case C.HR_AVIF_MEMORY:
-		return fmt.Errorf("media/avif: out of memory")
+		return media.ErrMemory
 	}
 	text, _, _ := bytes.Cut(message[:], []byte{0})
 	return fmt.Errorf("%w: libavif: %s", kindOf(int(result)), text)

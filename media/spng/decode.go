@@ -109,7 +109,7 @@ func decode(dst []byte, stride int, src []byte, info *media.Info, form C.int) er
 	case C.HR_SPNG_OK:
 		return nil
 	case C.HR_SPNG_MEMORY:
-		return fmt.Errorf("media/spng: out of memory")
+		return media.ErrMemory
 	case C.HR_SPNG_OTHER_SIZE:
 		return fmt.Errorf("%w: png of another size than %d×%d pixels", media.ErrCorrupt, info.Width, info.Height)
 	case C.HR_SPNG_TRUNCATED:

@@ -43,7 +43,7 @@ func (Encoder) AppendEncoded(dst []byte, p media.Pixels, o media.EncodeOptions) 
 	case C.HR_OK:
 		return append(dst, unsafe.Slice((*byte)(file.data), int(file.size))...), nil
 	case C.HR_MEMORY:
-		return nil, errMemory
+		return nil, media.ErrMemory
 	}
 	return nil, fmt.Errorf("%w: encoding JPEG: libjpeg: %s", media.ErrUnsupported, C.GoString(&file.message[0]))
 }

@@ -37,7 +37,7 @@ func (h *handle) fast(to target, in *picture, stage *media.Stage) (done bool, er
 	}
 	upright := h.memory(2, at.Width*at.Height*3)
 	if upright == nil {
-		return false, errMemory
+		return false, media.ErrMemory
 	}
 	done, err = h.decodePlanes(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in.jpeg)
 	if done {

@@ -9,6 +9,7 @@ import "C"
 import (
 	"sync"
 
+	"headrace/media"
 	"headrace/media/internal/resample"
 )
 
@@ -38,7 +39,7 @@ func borrow() (*handle, error) {
 	idle.mu.Unlock()
 	c := C.hr_new()
 	if c == nil {
-		return nil, errMemory
+		return nil, media.ErrMemory
 	}
 	return &handle{c: c, prepared: new(prepared)}, nil
 }

@@ -70,7 +70,7 @@ func (h *handle) stages(dst []byte, stride int, in picture, plan *media.Plan) er
 		if i < last || !plain(plan) {
 			p.Stride = width * 3
 			if p.Data = h.memory(i&1, p.Stride*height); p.Data == nil {
-				return errMemory
+				return media.ErrMemory
 			}
 		}
 
@@ -120,7 +120,7 @@ func (h *handle) stage(to target, in *picture, stage *media.Stage, mode media.Mo
 	}
 	upright := h.memory(2, at.Width*at.Height*3)
 	if upright == nil {
-		return errMemory
+		return media.ErrMemory
 	}
 	if err := h.scale(target{upright, at.Height * 3, nil}.part(media.Rect{Width: at.Height, Height: at.Width}, flipY), in, stage.Crop); err != nil {
 		return err

@@ -95,8 +95,6 @@ func pointer(b []byte) *C.uint8_t          { return (*C.uint8_t)(unsafe.SliceDat
 func spans(t *resample.Table) *C.hr_span   { return (*C.hr_span)(unsafe.Pointer(&t.Spans[0])) }
 func weights(t *resample.Table) *C.int32_t { return (*C.int32_t)(&t.Weights[0]) }
 
-var errMemory = fmt.Errorf("media/turbo: out of memory")
-
 // failure turns a status of the C code into an error.
 func (h *handle) failure(status C.int) error {
 	kind := media.ErrCorrupt
@@ -104,7 +102,7 @@ func (h *handle) failure(status C.int) error {
 	case C.HR_OK:
 		return nil
 	case C.HR_MEMORY:
-		return errMemory
+		return media.ErrMemory
 	case C.HR_TRUNCATED:
 		kind = media.ErrTruncated
 	case C.HR_UNSUPPORTED:

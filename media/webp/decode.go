@@ -116,7 +116,7 @@ func decode(dst media.Pixels, src []byte, info *media.Info) error {
 func decodeError(status int) error {
 	switch status {
 	case 1:
-		return fmt.Errorf("media/webp: out of memory")
+		return media.ErrMemory
 	case 4:
 		return fmt.Errorf("%w: libwebp: unsupported feature", media.ErrUnsupported)
 	case 5, 7:

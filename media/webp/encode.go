@@ -60,11 +60,14 @@ func colored(p media.Pixels) media.Pixels {
 	return to
 }
 
-// The numbers of WebPEncodingError that memory and sizes can bring about.
-var causes = map[int]string{1: "out of memory", 2: "out of memory", 5: "a side longer than 16383", 6: "more than 512 KiB in a partition",
+// The numbers of WebPEncodingError that sizes can bring about.
+var causes = map[int]string{5: "a side longer than 16383", 6: "more than 512 KiB in a partition",
 	9: "more than 4 GiB"}
 
 func encodeError(code int) error {
+	if code == 1 || code == 2 {
+		return media.ErrMemory
+	}
 	cause, ok := causes[code]
 	if !ok {
 		cause = fmt.Sprintf("error %d", code)

@@ -60,6 +60,9 @@ def test_statistics_of_each(photos):
     with images.loader(epochs=1, fuse=False) as loader:
         list(loader)
         apart = [stage["name"] for stage in loader.stats()["stages"]]
+        text = str(loader.stats())
+    for name in apart:
+        assert f"{name} " in text, text
     assert apart[-5:] == ["decode_image", "resize", "center_crop", "color_jitter", "normalize+layout+batch"]
     with images.loader(epochs=1) as loader:
         list(loader)

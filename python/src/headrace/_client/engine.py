@@ -13,7 +13,7 @@ from _thread import RLock
 
 from ..errors import EngineFailed, EngineNotFound, HeadraceError, MemoryRefused, ProtocolError
 from . import crash, fork, frames, oom
-from .channel import Channel, socket_pair
+from .channel import Channel, Gone, socket_pair
 from .program import find_program
 from .version import __version__
 
@@ -32,6 +32,7 @@ class Engine:
         self.code: int | None = None
         self._held: dict[str, int] = {}  # of what limits tell of, when a session was open
         self._last = 0
+        self._refusals = RLock()  # reads the control connection
         self._reaped = False
         self._page = self._words = self.pidfd = -1
         try:
@@ -40,6 +41,7 @@ class Engine:
             ours, theirs = socket_pair()
             self.control = Channel(ours)
             self._spawn(program, _at_least_3(theirs.detach()))
+            self.control.watch(self.pidfd)
             self._memory = oom.Watch()
         except BaseException as error:
             self.close()
@@ -106,18 +108,25 @@ class Engine:
         self._held = crash.held_by(self.pid)
 
     def refusal(self) -> bytes | None:
-        """The next ERROR on the control connection: why the engine has not taken in a session."""
-        while self.control.receive():
-            pass
-        frame = self.control.peek()
-        while frame is not None:
-            kind, _, buffer, start, end = frame
-            refused = bytes(buffer[start:end]) if kind == frames.ERROR else None
-            self.control.skip(end)
-            if refused is not None:
-                return refused
-            frame = self.control.peek()
-        return None
+        """What the engine says on the control connection of a session that it has not taken in. None: it has ended instead.
+
+        The session's end comes first, since the descriptor is lost before the engine can know of it.
+        """
+        with self._refusals:
+            while True:
+                frame = self.control.peek()
+                if frame is None:
+                    try:
+                        if not self.control.wait(_PATIENCE):
+                            return None
+                    except Gone:
+                        return None
+                    continue
+                kind, _, buffer, start, end = frame
+                payload = bytes(buffer[start:end])
+                self.control.skip(end)
+                if kind == frames.ERROR:
+                    return payload
 
     def death(self) -> crash.Death:
         """What is known of this engine's end."""

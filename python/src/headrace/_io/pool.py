@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy
 
-from .._client import fork
+from .._client import failures, fork
 from .._client import share as sharing
 from .._client.channel import Gone
 from .._client.engine import Connection, manager
-from ..errors import EngineDied
+from ..errors import EngineDied, HeadraceError
 from .session import Failures, Input, TaskSession, is_worker
 
 _PATIENCE = 10.0  # seconds after which a connection that nobody needed is closed
@@ -42,7 +42,7 @@ class Pool:
                 answer = session.do(what, inputs, out)
             except Gone:
                 error = self._mourn(session)
-                if attempt + 1 == _TRIES or error.in_flight:
+                if attempt + 1 == _TRIES or not isinstance(error, EngineDied) or error.in_flight:
                     raise error from None
                 continue
             except BaseException:
@@ -79,13 +79,16 @@ class Pool:
         else:
             self._idle.insert(0, oldest)
 
-    def _mourn(self, session: TaskSession) -> EngineDied:
-        """Let go of a session whose engine has ended, and say why."""
+    def _mourn(self, session: TaskSession) -> HeadraceError:
+        """Let go of a session that the engine has ended, or with which it has ended itself, and say why."""
         connection = session.connection
         try:
             if not isinstance(connection, Connection):
                 return EngineDied("headrace: the engine that another process shares has ended", status="ended")
             with self._grieving:
+                refusal = connection.engine.refusal()
+                if refusal is not None:
+                    return failures.parse(refusal)[1]
                 return connection.engine.death().error(connection.number)
         finally:
             session.close()
