@@ -72,8 +72,10 @@ func (s *goScratch) tables(stage *Stage, dtype tensor.DType) Rect {
 	v, wide := stage.Visible(), dtype == tensor.Uint16
 	flipX, flipY, _ := orient.Parts(stage.Turn)
 	filter := resample.Filter(stage.Filter)
-	s.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX, Wide: wide})
-	s.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter, Flip: flipY, Wide: wide})
+	s.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX, Wide: wide,
+		From: stage.Part.X, Size: stage.Part.Width, Beside: true})
+	s.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter, Flip: flipY, Wide: wide,
+		From: stage.Part.Y, Size: stage.Part.Height, Beside: true})
 	x0, x1 := s.x.Bounds()
 	y0, y1 := s.y.Bounds()
 	return Rect{stage.Crop.X + x0, stage.Crop.Y + y0, x1 - x0, y1 - y0}

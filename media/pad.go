@@ -36,12 +36,20 @@ func (o Pad) Result(in Form) (Form, error) {
 	if s.Width != Unknown {
 		s.Width += o.Left + o.Right
 	}
-	for _, v := range o.Fill[:in.Color.Channels()] {
-		if in.DType == tensor.Uint8 && v > 255 {
-			return in, fmt.Errorf("%w: pad of %v with %v", ErrGeometry, in, o.Fill)
-		}
+	if err := checkFill("pad", in, o.Fill); err != nil {
+		return in, err
 	}
 	return in.sized("pad", s)
+}
+
+// checkFill refuses colours that pixels of a form cannot have.
+func checkFill(op string, in Form, fill [4]uint16) error {
+	for _, v := range fill[:in.Color.Channels()] {
+		if in.DType == tensor.Uint8 && v > 255 {
+			return fmt.Errorf("%w: %s of %v with %v", ErrGeometry, op, in, fill)
+		}
+	}
+	return nil
 }
 
 func (o Pad) name() string { return "pad" }

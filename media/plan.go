@@ -38,7 +38,9 @@ func (p *Plan) Form() Form { return Form{p.Height, p.Width, p.Color, p.Output.DT
 type Stage struct {
 	// Crop is the part of the input that takes part. Its edges are hard: no pixel from beyond them is mixed in.
 	Crop Rect
-	// Width and Height are what Crop is resized to; Crop's own size where it is not.
+	// Part, where it is not all of Crop, is what is resized; what lies beside it in Crop is mixed in as far as the filter reaches.
+	Part Part
+	// Width and Height are what Crop, or Part, is resized to; Crop's own size where it is not.
 	Width, Height int
 	// Filter is what it is resized with.
 	Filter Filter
@@ -55,13 +57,30 @@ type Stage struct {
 // Rect is a rectangle of pixels; its right and lower edges lie outside it.
 type Rect struct{ X, Y, Width, Height int }
 
+// Part is a part of a rectangle, with edges between pixels. Where a length is 0, it is the whole length.
+type Part struct{ X, Y, Width, Height float64 }
+
+// Of returns the part of a rectangle, in the same coordinates as that.
+func (p Part) Of(r Rect) Part {
+	whole := Part{float64(r.X), float64(r.Y), float64(r.Width), float64(r.Height)}
+	if p.Width != 0 {
+		whole.X, whole.Width = whole.X+p.X, p.Width
+	}
+	if p.Height != 0 {
+		whole.Y, whole.Height = whole.Y+p.Y, p.Height
+	}
+	return whole
+}
+
 // In reports whether the rectangle lies within a picture of this size.
 func (r Rect) In(width, height int) bool {
 	return r.X >= 0 && r.Y >= 0 && r.X+r.Width <= width && r.Y+r.Height <= height
 }
 
 // Resizes reports whether the stage changes the scale of its input.
-func (s Stage) Resizes() bool { return s.Width != s.Crop.Width || s.Height != s.Crop.Height }
+func (s Stage) Resizes() bool {
+	return s.Width != s.Crop.Width || s.Height != s.Crop.Height || s.Part != Part{}
+}
 
 // Pads reports whether the window reaches beyond the resized picture.
 func (s Stage) Pads() bool { return !s.Window.In(s.Width, s.Height) }
@@ -180,8 +199,11 @@ func (p *Plan) addStage() {
 func (p *Plan) last() *Stage { return &p.Stages[len(p.Stages)-1] }
 
 // resize scales the picture to this size. It joins the last stage if that has only cropped and turned so far: then the window is the crop.
-func (p *Plan) resize(width, height int, f Filter) {
-	if width == p.Width && height == p.Height {
+func (p *Plan) resize(width, height int, f Filter) { p.resizePart(Part{}, width, height, f) }
+
+// resizePart is resize of a part of the picture.
+func (p *Plan) resizePart(part Part, width, height int, f Filter) {
+	if width == p.Width && height == p.Height && part == (Part{}) {
 		return
 	}
 	s := p.last()
@@ -191,7 +213,7 @@ func (p *Plan) resize(width, height int, f Filter) {
 	}
 	p.turnBefore(len(p.Stages) - 1)
 	s.Crop = Rect{s.Crop.X + s.Window.X, s.Crop.Y + s.Window.Y, s.Window.Width, s.Window.Height}
-	s.Width, s.Height, s.Filter = width, height, f
+	s.Part, s.Width, s.Height, s.Filter = part, width, height, f
 	s.Window = Rect{0, 0, width, height}
 	p.Width, p.Height = width, height
 }

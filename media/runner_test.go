@@ -36,7 +36,7 @@ func TestGeometryEqualsPillows(t *testing.T) {
 				continue
 			}
 			size = [2]int{f.Height, f.Width}
-			if mode == "I;16" && steps[0].Name[0] == 'r' && steps[0].Name != "rot90" {
+			if name := steps[0].Name; mode == "I;16" && (name[0] == 'r' && name != "rot90" || name[0] == 'f') {
 				resizes++
 			}
 			ops, theirs = append(ops, op), append(theirs, steps...)
@@ -88,7 +88,9 @@ func anyGeometry(t *rapid.T, src media.Pixels, in [2]int) (media.Op, []oracle.St
 		f = media.Box // Pillow's sums of 16 bits are wrong where they are negative
 	}
 	step := func(name string, args ...int) []oracle.Step { return []oracle.Step{{Name: name, Args: args}} }
-	switch rapid.IntRange(0, 9).Draw(t, "op") {
+	anchor := media.Anchor(rapid.IntRange(0, 8).Draw(t, "anchor"))
+	x, y := halves[anchor][0], halves[anchor][1]
+	switch rapid.IntRange(0, 12).Draw(t, "op") {
 	case 0:
 		return media.Resize{Size: a%60 + 1, Filter: f}, step("resize", a%60+1, 0, int(f))
 	case 1:
@@ -117,15 +119,41 @@ func anyGeometry(t *rapid.T, src media.Pixels, in [2]int) (media.Op, []oracle.St
 			height = int(float64(b*in[0]) / float64(in[1]))
 		}
 		return bucket, append(step("resize_exact", height, width, int(f)), step("center_crop", a, b)...)
+	case 9:
+		return media.ResizeCrop{Height: a, Width: b, Filter: f, Anchor: anchor}, step("fit", a, b, int(f), x, y)
+	case 10:
+		o := media.ResizePad{Height: a, Width: b, Filter: f, Anchor: anchor, Fill: anyFill(t)}
+		if in[0] > 2*a*in[1] || in[1] > 2*b*in[0] { // Pillow leaves out what is thinner than half a pixel
+			return media.RandomFlip{P: 1}, step("hflip")
+		}
+		return o, step("fit_and_pad", filled([]int{a, b, int(f), x, y}, src, o.Fill)...)
+	case 11:
+		o := media.PadTo{Height: in[0] + a%20, Width: in[1] + b%20, Anchor: anchor, Fill: anyFill(t)}
+		return o, step("pad_to", filled([]int{o.Height, o.Width, x, y}, src, o.Fill)...)
 	}
 	border := rapid.IntRange(0, 9)
 	o := media.Pad{Left: border.Draw(t, "left"), Top: border.Draw(t, "top"), Right: border.Draw(t, "right"), Bottom: border.Draw(t, "bottom")}
-	args := []int{o.Left, o.Top, o.Right, o.Bottom}
-	for c := range src.Color.Channels() {
-		o.Fill[c] = uint16(rapid.IntRange(0, 255).Draw(t, "fill"))
-		args = append(args, int(o.Fill[c]))
+	o.Fill = anyFill(t)
+	return o, step("pad", filled([]int{o.Left, o.Top, o.Right, o.Bottom}, src, o.Fill)...)
+}
+
+// halves are how far anchors are from the left and from above.
+var halves = [...][2]int{media.Center: {1, 1}, media.TopLeft: {0, 0}, media.Top: {1, 0}, media.TopRight: {2, 0}, media.Left: {0, 1},
+	media.Right: {2, 1}, media.BottomLeft: {0, 2}, media.Bottom: {1, 2}, media.BottomRight: {2, 2}}
+
+func anyFill(t *rapid.T) (fill [4]uint16) {
+	for c := range fill {
+		fill[c] = uint16(rapid.IntRange(0, 255).Draw(t, "fill"))
 	}
-	return o, step("pad", args...)
+	return fill
+}
+
+// filled appends a colour by channel.
+func filled(args []int, src media.Pixels, fill [4]uint16) []int {
+	for _, v := range fill[:src.Color.Channels()] {
+		args = append(args, int(v))
+	}
+	return args
 }
 
 // Every channel of 16 bits is treated as a gray picture is.

@@ -35,7 +35,7 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// recipe: step "decode_imgae" (#2): there is no operation "decode_imgae": did you mean "decode_image"?
-	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size, filter
+	// recipe: step "resize" (#3): unknown argument "siez": did you mean "size"? takes size, max_size, filter, fit, anchor, fill
 }
 
 func ExampleRead() {

@@ -107,7 +107,7 @@ func TestMistakesHavePlaces(t *testing.T) {
 		{steps + "  - resize: 256\n", `r:3:13: step "resize" (#1): takes its arguments by name, as in {size: …}, not 256`},
 
 		// Arguments.
-		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter`},
+		{steps + "  - resize: {size: 3,\n      siz: 4}\n", `r:4:7: step "resize" (#1): unknown argument "siz": did you mean "size"? takes size, max_size, filter, fit, anchor, fill`},
 		{steps + "  - resize: {size: big}\n", `r:3:20: step "resize" (#1): size is "big": takes a whole number, or [height, width]`},
 		{steps + "  - resize: {size: 3, interpolation: cubic}\n", `r:3:23: step "resize" (#1): interpolation is not an argument: it is called filter`},
 		{steps + "  - resize: {size: 3, size: 4}\n", `r:3:23: step "resize" (#1): size is given twice`},

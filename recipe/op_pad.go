@@ -1,6 +1,8 @@
 package recipe
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,10 +17,12 @@ import (
 
 var padOp = operation[Pad]("pad", Between, "Puts a border of one colour around an image.")
 
-// Pad are the arguments of the operation pad.
+// Pad are the arguments of the operation pad. Exactly one of Padding and Size is given.
 type Pad struct {
-	Padding *Padding `json:"padding,omitempty" required:"true" example:"4" doc:"the width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
+	Padding *Padding `json:"padding,omitempty" example:"4" doc:"the width of the border: of all sides, [horizontal, vertical], or [left, top, right, bottom]"`
 	Fill    Fill     `json:"fill,omitempty" doc:"its colour: one number for all channels, or one for each; by default 0"`
+	Size    Size     `json:"size,omitzero" doc:"instead of padding, the size with the border: [height, width], or one number for both; a larger image is a bad sample"`
+	Anchor  string   `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with size, where the image is; by default \"center\""`
 }
 
 // Padding is the width of a border in pixels; in JSON a number, [horizontal, vertical] or
@@ -91,47 +95,80 @@ func (p Pad) complete() Args {
 	if p.Fill == nil {
 		p.Fill = Fill{0}
 	}
+	if p.Size.given() {
+		p.Size, p.Anchor = p.Size.square(), cmp.Or(p.Anchor, usualAnchor)
+	}
 	return &p
 }
 
 // Transform implements [Transform].
 func (p *Pad) Transform() media.Op {
-	op := media.Pad{Left: p.Padding.Left, Top: p.Padding.Top, Right: p.Padding.Right, Bottom: p.Padding.Bottom}
-	for c := range op.Fill {
+	if p.Size.given() {
+		height, width := p.Size.both()
+		return media.PadTo{Height: height, Width: width, Anchor: anchor(p.Anchor), Fill: p.Fill.color()}
+	}
+	return media.Pad{Left: p.Padding.Left, Top: p.Padding.Top, Right: p.Padding.Right, Bottom: p.Padding.Bottom, Fill: p.Fill.color()}
+}
+
+// color is the colour by channel.
+func (f Fill) color() (by [4]uint16) {
+	for c := range by {
 		switch {
-		case len(p.Fill) == 1:
-			op.Fill[c] = uint16(p.Fill[0])
-		case c < len(p.Fill):
-			op.Fill[c] = uint16(p.Fill[c])
+		case len(f) == 1:
+			by[c] = uint16(f[0])
+		case c < len(f):
+			by[c] = uint16(f[c])
 		}
 	}
-	return op
+	return by
 }
 
 // Check implements [Args].
 func (p *Pad) Check(in sample.Schema) (sample.Schema, error) {
-	errs := []error{argument.Given("padding", p.Padding != nil)}
+	errs := []error{checkAnchor(p, p.Anchor)}
+	switch {
+	case p.Padding == nil && !p.Size.given():
+		errs = append(errs, errors.New("has neither padding nor size: takes either of them"))
+	case p.Padding != nil && p.Size.given():
+		errs = append(errs, errors.New("has both padding and size: takes either of them"))
+	case p.Padding != nil && p.Anchor != "":
+		errs = append(errs, Wrong("anchor", "is %q, but there is no size: it is where the image is in that", p.Anchor))
+	}
 	if b := p.Padding; b != nil && min(b.Left, b.Top, b.Right, b.Bottom) < 0 {
 		errs = append(errs, Wrong("padding", "is %s: takes numbers from 0 on", shown(b)))
 	}
-	if i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) }); i >= 0 {
-		errs = append(errs, p.checkFill(ImageForm(in[i].Type)))
-	}
-	return checkTransform(in, p, errs...)
+	return checkTransform(in, p, append(errs, p.Fill.check(in))...)
 }
 
-func (p *Pad) checkFill(f media.Form) error {
+// check holds a colour against the image of a schema.
+func (f Fill) check(in sample.Schema) error {
+	i := slices.IndexFunc(in, func(f sample.Field) bool { return isImage(f.Type) })
+	if i < 0 || len(f) == 0 {
+		return nil
+	}
+	form := ImageForm(in[i].Type)
 	highest := 255
-	if f.DType == tensor.Uint16 {
+	if form.DType == tensor.Uint16 {
 		highest = 65535
 	}
-	switch n := f.Color.Channels(); {
-	case len(p.Fill) == 0:
-		return nil
-	case len(p.Fill) > 1 && len(p.Fill) != n:
-		return Wrong("fill", "is %s: takes one number, or %d, for the image is %v", shown(p.Fill), n, f.Color)
-	case slices.Min(p.Fill) < 0 || slices.Max(p.Fill) > highest:
-		return Wrong("fill", "is %s: takes numbers from 0 to %d, for the image is %v", shown(p.Fill), highest, f.DType)
+	switch n := form.Color.Channels(); {
+	case len(f) > 1 && len(f) != n:
+		return Wrong("fill", "is %s: takes one number, or %d, for the image is %v", shown(f), n, form.Color)
+	case slices.Min(f) < 0 || slices.Max(f) > highest:
+		return Wrong("fill", "is %s: takes numbers from 0 to %d, for the image is %v", shown(f), highest, form.DType)
 	}
 	return nil
+}
+
+// usualAnchor is that of every operation that names none.
+const usualAnchor = "center"
+
+// anchor returns the anchor of a name that was checked, or of none.
+func anchor(name string) media.Anchor {
+	a, _ := media.ParseAnchor(cmp.Or(name, usualAnchor))
+	return a
+}
+
+func checkAnchor(args Args, name string) error {
+	return argument.Choice(args, "anchor", cmp.Or(name, usualAnchor))
 }

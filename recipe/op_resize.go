@@ -13,36 +13,82 @@ var resizeOp = operation[Resize]("resize", Between, "Resizes, antialiased.")
 
 // Resize are the arguments of the operation resize.
 type Resize struct {
-	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]"`
+	Size    Size   `json:"size,omitzero" required:"true" example:"256" doc:"the length that the shorter edge gets; or [height, width]; with a fit other than \"short\" one number stands for both"`
 	MaxSize int    `json:"max_size,omitempty" min:"0" doc:"the length that the longer edge must not exceed; by default it may"`
 	Filter  string `json:"filter,omitempty" choices:"bilinear,box,hamming,bicubic,lanczos" doc:"\"bilinear\", the default, \"box\", \"hamming\", \"bicubic\" or \"lanczos\""`
+	Fit     string `json:"fit,omitempty" choices:"short,stretch,pad,crop" doc:"\"short\", the default where size is one number: the shorter edge gets it; \"stretch\", the default for [height, width]: the size, whatever becomes of the proportions; \"pad\": in proportion into the size, what is left of it is fill; \"crop\": in proportion over the size, what is over is cut off"`
+	Anchor  string `json:"anchor,omitempty" choices:"center,top_left,top,top_right,left,right,bottom_left,bottom,bottom_right" doc:"with \"pad\", where the image is; with \"crop\", which part of it stays; by default \"center\""`
+	Fill    Fill   `json:"fill,omitempty" doc:"with \"pad\", the colour of what is left: one number for all channels, or one for each; by default 0"`
 }
 
 func (r Resize) complete() Args {
 	r.Filter = cmp.Or(r.Filter, usualFilter)
+	r.Fit = r.fit()
+	switch r.Fit {
+	case "pad":
+		r.Size, r.Anchor = r.Size.square(), cmp.Or(r.Anchor, usualAnchor)
+		if r.Fill == nil {
+			r.Fill = Fill{0}
+		}
+	case "crop":
+		r.Size, r.Anchor = r.Size.square(), cmp.Or(r.Anchor, usualAnchor)
+	case "stretch":
+		r.Size.Height, r.Size.Width = r.Size.both() // one form with the size alone
+	}
 	return &r
 }
 
 func (r Resize) identity(Recipe) Args {
 	r.Filter = unless(r.Filter, usualFilter)
+	r.Fit = unless(r.Fit, r.Size.usualFit())
 	return &r
+}
+
+// fit says how the size is to be met.
+func (r Resize) fit() string { return cmp.Or(r.Fit, r.Size.usualFit()) }
+
+// usualFit is that of a resize that says nothing else.
+func (s Size) usualFit() string {
+	if s.Width != 0 {
+		return "stretch"
+	}
+	return "short"
 }
 
 // Transform implements [Transform].
 func (r *Resize) Transform() media.Op {
-	if r.Size.Width != 0 {
-		return media.ResizeExact{Height: r.Size.Height, Width: r.Size.Width, Filter: filter(r.Filter)}
+	height, width := r.Size.both()
+	switch f := filter(r.Filter); r.fit() {
+	case "stretch":
+		return media.ResizeExact{Height: height, Width: width, Filter: f}
+	case "pad":
+		return media.ResizePad{Height: height, Width: width, Filter: f, Anchor: anchor(r.Anchor), Fill: r.Fill.color()}
+	case "crop":
+		return media.ResizeCrop{Height: height, Width: width, Filter: f, Anchor: anchor(r.Anchor)}
+	default:
+		return media.Resize{Size: r.Size.Height, MaxSize: r.MaxSize, Filter: f}
 	}
-	return media.Resize{Size: r.Size.Height, MaxSize: r.MaxSize, Filter: filter(r.Filter)}
 }
 
 // Check implements [Args].
 func (r *Resize) Check(in sample.Schema) (sample.Schema, error) {
-	var both error
-	if r.MaxSize != 0 && r.Size.Width != 0 {
-		both = Wrong("max_size", "is %d, but size says both height and width", r.MaxSize)
+	fit := r.fit()
+	errs := []error{argument.Given("size", r.Size.given()), checkFilter(r, r.Filter), argument.Choice(r, "fit", fit), checkAnchor(r, r.Anchor)}
+	wrong := func(is bool, name, why string, args ...any) {
+		if is {
+			errs = append(errs, Wrong(name, why, args...))
+		}
 	}
-	return checkTransform(in, r, argument.Given("size", r.Size.given()), both, checkFilter(r, r.Filter))
+	wrong(fit == "short" && r.Size.Width != 0, "fit", `is "short", but size says both height and width`)
+	switch {
+	case r.MaxSize != 0 && r.Size.Width != 0:
+		wrong(true, "max_size", "is %d, but size says both height and width", r.MaxSize)
+	case r.MaxSize != 0:
+		wrong(fit != "short", "max_size", `is %d, but fit is %q: it is about the longer edge, with "short"`, r.MaxSize, fit)
+	}
+	wrong(r.Anchor != "" && fit != "pad" && fit != "crop", "anchor", `is %q, but fit is %q: it is for "pad" and "crop"`, r.Anchor, fit)
+	wrong(r.Fill != nil && fit != "pad", "fill", `is %s, but fit is %q: it is for "pad"`, shown(r.Fill), fit)
+	return checkTransform(in, r, append(errs, r.Fill.check(in))...)
 }
 
 var resizeToBucketOp = operation[ResizeToBucket]("resize_to_bucket", Between, "Resizes to that of several sizes whose proportions are nearest, so that it is covered, and cuts out the middle.")

@@ -93,7 +93,7 @@ steps:
       root: /data
       max_bytes: 1073741824
   - shuffle
-  - resize: {size: [3, 4], filter: bilinear}
+  - resize: {size: [3, 4], filter: bilinear, fit: stretch}
     name: small
   - random_flip: {p: 1.0e-7}
   - normalize: {mean: 0.5, std: [1, 2, 3], dtype: float32}

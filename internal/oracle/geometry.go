@@ -20,7 +20,8 @@ func Weights(t testing.TB, one int, cases [][3]int) (weights [][]int32) {
 }
 
 // Geometry applies transforms to an image, one after the other. They are those of [Transform], whose resizes have the filter as one more argument,
-// and vflip, rot90 (turns), pad (left, top, right, bottom, then the colour by channel) and gray (Pillow's conversion).
+// and vflip, rot90 (turns), pad (left, top, right, bottom, then the colour by channel) and gray (Pillow's conversion); fit (height, width, filter, and
+// the anchor: across and down in halves), fit_and_pad (the same, then the colour) and pad_to (height, width, anchor, colour), as ImageOps has them.
 func Geometry(t testing.TB, img Image, steps ...Step) Image {
 	t.Helper()
 	return ask(t, "geometry", map[string]any{"mode": img.Mode, "size": [2]int{img.Width, img.Height}, "steps": steps}, img.Pix).image(t)

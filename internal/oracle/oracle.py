@@ -251,8 +251,19 @@ def geometry(args, pixels):
     """Transforms of an image of any mode: torchvision's, and NumPy's rot90."""
     import numpy
     import torchvision.transforms.functional as F
-    from PIL import Image
+    from PIL import Image, ImageOps
     from torchvision.transforms import InterpolationMode
+
+    def colour(fill):
+        return fill[0] if len(fill) == 1 else tuple(fill)
+
+    def halves(anchor):
+        return [n / 2 for n in anchor]
+
+    def laid(frame, img, shares):
+        spare = frame.width - img.width, frame.height - img.height
+        frame.paste(img, tuple(round(n * share) for n, share in zip(spare, shares)))
+        return frame
 
     filters = [InterpolationMode[name] for name in FILTERS]
     steps = {
@@ -265,6 +276,11 @@ def geometry(args, pixels):
         "rot90": lambda img, turns: Image.fromarray(numpy.rot90(numpy.asarray(img), turns)),
         "pad": lambda img, left, top, right, bottom, *fill: F.pad(img, [left, top, right, bottom], fill[0] if len(fill) == 1 else fill),
         "gray": lambda img: img.convert("L"),
+        "fit": lambda img, height, width, f, *anchor: ImageOps.fit(img, (width, height), Image.Resampling[FILTERS[f]], 0, halves(anchor)),
+        "fit_and_pad": lambda img, height, width, f, x, y, *fill: ImageOps.pad(
+            img, (width, height), Image.Resampling[FILTERS[f]], colour(fill), halves([x, y])
+        ),
+        "pad_to": lambda img, height, width, x, y, *fill: laid(Image.new(img.mode, (width, height), colour(fill)), img, halves([x, y])),
     }
     img = Image.frombytes(args["mode"], tuple(args["size"]), pixels)
     for step in args["steps"] or ():

@@ -67,7 +67,8 @@ func untwisted(stage *media.Stage, in *picture) media.Stage {
 // code. It is 8 where the crop is smaller.
 func eighths(s *media.Stage) C.int {
 	n := 1
-	for n < 8 && (s.Crop.Width*n < 8*s.Width || s.Crop.Height*n < 8*s.Height) {
+	part := s.Part.Of(s.Crop)
+	for n < 8 && (part.Width*float64(n) < float64(8*s.Width) || part.Height*float64(n) < float64(8*s.Height)) {
 		n *= 2
 	}
 	return C.int(n)
@@ -75,7 +76,7 @@ func eighths(s *media.Stage) C.int {
 
 // planeTables computes the weights of a stage for planes of this shape.
 func (h *handle) planeTables(s *media.Stage, shape *C.hr_shape) {
-	v, filter := s.Visible(), resample.Filter(s.Filter)
+	v, part, filter := s.Visible(), s.Part.Of(s.Crop), resample.Filter(s.Filter)
 	flipX, _, _ := orient.Parts(s.Turn)
 	for i, t := range [...][2]*resample.Table{{&h.x, &h.y}, {&h.chromaX, &h.chromaY}} {
 		if i > 0 && shape.planes == 1 {
@@ -84,9 +85,9 @@ func (h *handle) planeTables(s *media.Stage, shape *C.hr_shape) {
 		across := float64(shape.across[i]) / float64(shape.pixels_across)
 		down := float64(shape.down[i]) / float64(shape.pixels_down)
 		t[0].Set(resample.Axis{In: int(shape.width[i]), Out: s.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX,
-			From: float64(s.Crop.X) * across, Size: float64(s.Crop.Width) * across})
+			From: part.X * across, Size: part.Width * across})
 		t[1].Set(resample.Axis{In: int(shape.height[i]), Out: s.Height, First: v.Y, N: v.Height, Filter: filter,
-			From: float64(s.Crop.Y) * down, Size: float64(s.Crop.Height) * down})
+			From: part.Y * down, Size: part.Height * down})
 	}
 	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
 	if shape.planes > 1 {

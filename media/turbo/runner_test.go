@@ -125,6 +125,7 @@ func anyOp(t *rapid.T, o media.Options) media.Op {
 	ops := []media.Op{
 		media.ResizeExact{Height: a, Width: b, Filter: f}, media.Resize{Size: a, Filter: f}, media.CenterCrop{Height: a, Width: b},
 		media.RandomResizedCrop{Height: a, Width: b, Filter: f}, media.Pad{Left: a % 7, Top: b % 5, Right: b % 3, Fill: [4]uint16{9, 99, 199, 255}},
+		media.ResizeCrop{Height: a, Width: b, Filter: f, Anchor: media.Anchor(a % 9)}, media.ResizePad{Height: a, Width: b, Filter: f},
 		media.RandomFlip{P: 1}, media.RandomVerticalFlip{P: 1}, media.Rotate90{Turns: a}, media.ToGrayscale{Channels: 1}, media.ToGrayscale{Channels: 3},
 		media.ColorJitter{Brightness: both, Saturation: both, Hue: [2]float64{-0.2, 0.2}}, media.ColorJitter{Contrast: both},
 		media.ToLayout{Layout: media.CHW},

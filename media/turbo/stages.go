@@ -108,7 +108,8 @@ func (h *handle) stage(to target, in *picture, stage *media.Stage, mode media.Mo
 	if at == (media.Rect{}) {
 		return nil
 	}
-	if mode == media.Fast && in.jpeg != nil && stage.Resizes() {
+	turned := in.orientation > 1 && stage.Part != media.Part{} // parts that begin within pixels are not turned back
+	if mode == media.Fast && in.jpeg != nil && stage.Resizes() && !turned {
 		if done, err := h.fast(to, in, stage); done || err != nil {
 			return err
 		}
@@ -146,8 +147,10 @@ func (t target) part(at media.Rect, flip bool) target {
 func (h *handle) tables(stage *media.Stage) {
 	v, filter := stage.Visible(), resample.Filter(stage.Filter)
 	flipX, _, _ := orient.Parts(stage.Turn)
-	h.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX})
-	h.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter})
+	h.x.Set(resample.Axis{In: stage.Crop.Width, Out: stage.Width, First: v.X, N: v.Width, Filter: filter, Flip: flipX,
+		From: stage.Part.X, Size: stage.Part.Width, Beside: true})
+	h.y.Set(resample.Axis{In: stage.Crop.Height, Out: stage.Height, First: v.Y, N: v.Height, Filter: filter,
+		From: stage.Part.Y, Size: stage.Part.Height, Beside: true})
 	h.job.x, h.job.y = axis(&h.x), axis(&h.y)
 	h.job.vertical_first = 0
 	if resample.VerticalFirst(&h.x, &h.y) {

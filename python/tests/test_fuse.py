@@ -25,6 +25,7 @@ def chain(rng: np.random.Generator, description: hr.Pipeline) -> hr.Pipeline:
     operations = [
         lambda p: p.resize(side(), filter=filter()),
         lambda p: p.resize((side(), side()), filter=filter()),
+        lambda p: p.resize((side(), side()), filter=filter(), fit=rng.choice(["pad", "crop"]).item(), anchor="right"),
         lambda p: p.resize_to_bucket([(side(), side()), (side(), side())], filter=filter()),
         lambda p: p.center_crop((side(), side())),
         lambda p: p.pad(3).random_crop(20),

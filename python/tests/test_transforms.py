@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 from torchvision import transforms
 from torchvision.transforms import InterpolationMode, v2
 from torchvision.transforms import functional as v1
@@ -81,6 +81,85 @@ def test_resized_crop_with_known_bounds(paths):
         lambda image: image.resize((61, 50), FILTERS[filter][0]),
         tolerance=1,
     )
+
+
+ANCHORS = {
+    "center": (0.5, 0.5),
+    "top_left": (0, 0),
+    "top": (0.5, 0),
+    "top_right": (1, 0),
+    "left": (0, 0.5),
+    "right": (1, 0.5),
+    "bottom_left": (0, 1),
+    "bottom": (0.5, 1),
+    "bottom_right": (1, 1),
+}
+
+
+@pytest.mark.parametrize(
+    ("filter", "color", "fill"), [("bilinear", "rgb", (114, 0, 255)), ("bicubic", "rgba", 7), ("lanczos", "gray", 200)]
+)
+@pytest.mark.parametrize("size", [(61, 90), (90, 61)])
+def test_a_letterbox_is_that_of_pillow(paths, filter, color, fill, size):
+    height, width = size
+    every = fill if isinstance(fill, tuple) else (fill,) * {"rgb": 3, "rgba": 4, "gray": 1}[color]
+    compare(
+        paths,
+        lambda p: p.resize(size, filter=filter, fit="pad", fill=fill),
+        lambda image: ImageOps.pad(image, (width, height), FILTERS[filter][0], every[0] if len(every) == 1 else every),
+        tolerance=1,
+        color=color,
+    )
+
+
+@pytest.mark.parametrize(("filter", "color"), [("bilinear", "rgb"), ("bicubic", "rgba"), ("lanczos", "gray")])
+@pytest.mark.parametrize("size", [(61, 90), (90, 61), 33])
+def test_a_crop_to_a_size_is_that_of_pillow(paths, filter, color, size):
+    height, width = (size, size) if isinstance(size, int) else size
+    compare(
+        paths,
+        lambda p: p.resize(size, filter=filter, fit="crop"),
+        lambda image: ImageOps.fit(image, (width, height), FILTERS[filter][0]),
+        tolerance=1,
+        color=color,
+    )
+
+
+@pytest.mark.parametrize("anchor", ANCHORS)
+def test_anchors(paths, anchor):
+    compare(
+        paths,
+        lambda p: p.resize((50, 77), fit="pad", anchor=anchor, fill=9).pad(size=(60, 91), anchor=anchor, fill=99),
+        lambda image: laid(ImageOps.pad(image, (77, 50), Image.Resampling.BILINEAR, (9, 9, 9), ANCHORS[anchor]), (91, 60), ANCHORS[anchor]),
+        tolerance=1,
+    )
+    compare(
+        paths,
+        lambda p: p.resize((50, 77), fit="crop", anchor=anchor),
+        lambda image: ImageOps.fit(image, (77, 50), Image.Resampling.BILINEAR, 0, ANCHORS[anchor]),
+        tolerance=1,
+    )
+
+
+def laid(image, size, shares):
+    frame = Image.new("RGB", size, (99, 99, 99))
+    frame.paste(image, tuple(round((n - side) * share) for n, side, share in zip(size, image.size, shares)))
+    return frame
+
+
+def test_fits_of_one_number(paths):
+    compare(paths, lambda p: p.resize(70, fit="stretch"), lambda image: image.resize((70, 70), Image.Resampling.BILINEAR), tolerance=1)
+    compare(
+        paths,
+        lambda p: p.resize(70, fit="short").center_crop(60),
+        lambda image: v1.center_crop(v1.resize(image, 70), [60, 60]),
+        tolerance=1,
+    )
+
+
+def test_an_image_larger_than_its_frame_is_a_bad_sample(paths):
+    with hr.files(paths).decode_image().pad(size=5).batch(1).loader(epochs=1) as loader, pytest.raises(hr.SampleError, match="to 5×5"):
+        list(loader)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -427,6 +428,17 @@ def _() -> None:
     Image.new("RGB", (8000, 8000)).save("data/large/0.jpg")  # little to read, and much to decode
     with hr.files("data/large").decode_image().resize((8, 8)).batch(1).loader(epochs=1, workers=1, stall_after=0.03) as loader:
         assert len(list(loader)) == 1
+
+
+@trouble("No batch in time")
+def _() -> None:
+    class Slow:
+        def __iter__(self):
+            time.sleep(600)
+            yield {"value": 1}
+
+    with hr.source(Slow(), gives={"value": int}).batch(1).loader() as loader:
+        loader.get(timeout=0)
 
 
 @trouble("An older loop")

@@ -65,6 +65,10 @@ func AnyOp(t *rapid.T, dtype tensor.DType) media.Op {
 		func() media.Op {
 			return media.ResizeToBucket{Sizes: []media.Size{{Height: a, Width: b}, {Height: b, Width: a}, {Height: 20, Width: 20}}, Filter: f}
 		},
+		func() media.Op { return media.ResizeCrop{Height: a, Width: b, Filter: f, Anchor: media.Anchor(a % 9)} },
+		func() media.Op {
+			return media.ResizePad{Height: a, Width: b, Filter: f, Anchor: media.Anchor(b % 9), Fill: [4]uint16{20, 100, 7, 90}}
+		},
 		func() media.Op { return media.CenterCrop{Height: a, Width: b} },
 		func() media.Op { return media.CenterCrop{Height: a/4 + 1, Width: b/4 + 1} },
 		func() media.Op { return media.RandomCrop{Height: a/4 + 1, Width: b/4 + 1} },

@@ -16,8 +16,9 @@ type Axis struct {
 	Wide              bool // weights have WideBits instead of Bits
 
 	// From and Size, where Size is not 0, are the part of the row that is taken for the whole: with fractions, for rows whose pixels do not lie where
-	// those of the picture do. No pixel is looked at that lies outside it altogether.
+	// those of the picture do. No pixel is looked at that lies outside it altogether, unless Beside says so: then the filter reaches beyond it.
 	From, Size float64
+	Beside     bool
 }
 
 // Table has the weights of an axis.
@@ -101,7 +102,10 @@ func (t *Table) add(x int) {
 
 	from, size, first, end := 0.0, float64(t.In), 0, t.In
 	if t.Size != 0 {
-		from, size, first, end = t.From, t.Size, int(t.From), min(int(math.Ceil(t.From+t.Size)), t.In)
+		from, size = t.From, t.Size
+		if !t.Beside {
+			first, end = int(t.From), min(int(math.Ceil(t.From+t.Size)), t.In)
+		}
 	}
 
 	scale := size / float64(t.Out)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Size = int | tuple[int, int] | list[int]
     Filter = Literal["bilinear", "box", "hamming", "bicubic", "lanczos"]
+    Anchor = Literal["center", "top_left", "top", "top_right", "left", "right", "bottom_left", "bottom", "bottom_right"]
     Jitter = float | tuple[float, float] | list[float]
     When = str | int | Iterable[str] | Iterable[int] | None
     Branch = Callable[["Pipeline"], "Pipeline"]
@@ -403,15 +404,41 @@ class Pipeline:
         extents = None if shape is None else [optional("shape", n) for n in shape]
         return self._with("decode_npy", {"field": field, "to": to, "dtype": dtype_name(dtype), "shape": extents})
 
-    def resize(self, size: Size, max_size: int | None = None, *, filter: Filter | None = None) -> Pipeline:
+    def resize(
+        self,
+        size: Size,
+        max_size: int | None = None,
+        *,
+        filter: Filter | None = None,
+        fit: Literal["short", "stretch", "pad", "crop"] | None = None,
+        anchor: Anchor | None = None,
+        fill: int | Sequence[int] | None = None,
+    ) -> Pipeline:
         """Resize, antialiased.
 
+            .resize((480, 640), fit="pad", fill=114)    # a letterbox
+
         Args:
-            size: the length that the shorter edge gets; or (height, width).
+            size: the length that the shorter edge gets; or (height, width). With a fit other than `"short"`, one number stands for both.
             max_size: the length that the longer edge must not exceed.
             filter: `"bilinear"`, the default, `"box"`, `"hamming"`, `"bicubic"` or `"lanczos"`, each as in Pillow.
+            fit: how an image of other proportions gets the size. `"short"`, the default for one number: its shorter edge gets it.
+                `"stretch"`, the default for (height, width): both edges do. `"pad"`: it is resized in proportion into the size, and the
+                rest is filled, as Pillow's `ImageOps.pad` does. `"crop"`: in proportion over the size, and what is over is cut off, as
+                `ImageOps.fit` does.
+            anchor: with `"pad"`, where the image is; with `"crop"`, which part of it stays: `"center"`, the default, `"top_left"`, `"top"`,
+                `"top_right"`, `"left"`, `"right"`, `"bottom_left"`, `"bottom"` or `"bottom_right"`.
+            fill: with `"pad"`, the colour of the rest: one number for all channels, or one for each; by default 0.
         """
-        return self._with("resize", {"size": size_of(size), "max_size": optional("max_size", max_size), "filter": filter})
+        args = {
+            "size": size_of(size),
+            "max_size": optional("max_size", max_size),
+            "filter": filter,
+            "fit": fit,
+            "anchor": anchor,
+            "fill": None if fill is None else integers("fill", fill),
+        }
+        return self._with("resize", args)
 
     def resize_to_bucket(self, sizes: Iterable[Size], *, filter: Filter | None = None) -> Pipeline:
         """Resize to that of several sizes whose proportions are nearest: the image covers it, and what is over is cut off.
@@ -460,14 +487,30 @@ class Pipeline:
         args = {"size": size_of(size), "scale": range_of("scale", scale), "ratio": range_of("ratio", ratio), "filter": filter}
         return self._with("random_resized_crop", args)
 
-    def pad(self, padding: int | Sequence[int], fill: int | Sequence[int] = 0) -> Pipeline:
-        """Put a border of one colour around the image.
+    def pad(
+        self,
+        padding: int | Sequence[int] | None = None,
+        fill: int | Sequence[int] = 0,
+        *,
+        size: Size | None = None,
+        anchor: Anchor | None = None,
+    ) -> Pipeline:
+        """Put a border of one colour around the image: of so many pixels, or up to a size.
 
         Args:
             padding: how wide: of all sides, (horizontal, vertical), or (left, top, right, bottom).
             fill: its colour: one number for all channels, or one for each.
+            size: instead of padding, (height, width) with the border, or one length for both. A larger image is a bad sample: `resize`
+                with `fit="pad"` makes it smaller first.
+            anchor: with size, where the image is, as for `resize`; by default `"center"`.
         """
-        return self._with("pad", {"padding": integers("padding", padding), "fill": integers("fill", fill)})
+        args = {
+            "padding": None if padding is None else integers("padding", padding),
+            "fill": integers("fill", fill),
+            "size": None if size is None else size_of(size),
+            "anchor": anchor,
+        }
+        return self._with("pad", args)
 
     def random_flip(self, p: float = 0.5) -> Pipeline:
         """Mirror left and right.

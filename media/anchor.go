@@ -1,0 +1,79 @@
+package media
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Anchor is where a picture stands in a larger frame, or which part of it stays when it is cut. Its zero value is Center.
+type Anchor uint8
+
+// The anchors.
+const (
+	Center Anchor = iota
+	TopLeft
+	Top
+	TopRight
+	Left
+	Right
+	BottomLeft
+	Bottom
+	BottomRight
+)
+
+var anchors = [...]string{Center: "center", TopLeft: "top_left", Top: "top", TopRight: "top_right", Left: "left", Right: "right",
+	BottomLeft: "bottom_left", Bottom: "bottom", BottomRight: "bottom_right"}
+
+// ParseAnchor returns the anchor of a name.
+func ParseAnchor(name string) (Anchor, error) {
+	for a := range anchors {
+		if anchors[a] == name {
+			return Anchor(a), nil
+		}
+	}
+	return 0, fmt.Errorf("media: unknown anchor %q: takes one of %q", name, anchors)
+}
+
+func (a Anchor) String() string {
+	if int(a) >= len(anchors) {
+		return fmt.Sprintf("anchor(%d)", uint8(a))
+	}
+	return anchors[a]
+}
+
+// MarshalText writes the name that ParseAnchor reads.
+func (a Anchor) MarshalText() ([]byte, error) { return []byte(a.String()), a.check("anchor") }
+
+// UnmarshalText reads what MarshalText writes.
+func (a *Anchor) UnmarshalText(name []byte) (err error) {
+	*a, err = ParseAnchor(string(name))
+	return err
+}
+
+func (a Anchor) check(op string) error {
+	if int(a) >= len(anchors) {
+		return fmt.Errorf("%w: %s with %v", ErrGeometry, op, a)
+	}
+	return nil
+}
+
+// shares are how much of what is over lies on the left, and above.
+func (a Anchor) shares() (x, y float64) {
+	share := func(least, most string) float64 {
+		switch name := a.String(); {
+		case strings.Contains(name, least):
+			return 0
+		case strings.Contains(name, most):
+			return 1
+		}
+		return 0.5
+	}
+	return share("left", "right"), share("top", "bottom")
+}
+
+// margins are the pixels that are left free on the left and above, in a frame with so many to spare. Halves go to the even number, as in Pillow.
+func (a Anchor) margins(width, height int) (left, top int) {
+	x, y := a.shares()
+	return int(math.RoundToEven(float64(width) * x)), int(math.RoundToEven(float64(height) * y))
+}
