@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/child"
 	"strings"
 	"syscall"
 	"time"
@@ -60,7 +61,7 @@ func (e *WorkerError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the worker of %s (process %d) ", e.Stage, e.PID)
 	if e.Signal != 0 {
-		fmt.Fprintf(&b, "was ended by %s", signalText(e.Signal))
+		fmt.Fprintf(&b, "was ended by %s", child.SignalText(e.Signal))
 	} else {
 		fmt.Fprintf(&b, "ended with status %d (os._exit?)", e.Exit)
 	}
@@ -78,15 +79,6 @@ func (e *WorkerError) Error() string {
 		b.WriteString("\nits last lines:\n" + e.Last)
 	}
 	return b.String()
-}
-
-func signalText(s syscall.Signal) string {
-	names := map[syscall.Signal]string{syscall.SIGKILL: "SIGKILL", syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS",
-		syscall.SIGFPE: "SIGFPE", syscall.SIGILL: "SIGILL", syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"}
-	if name, ok := names[s]; ok {
-		return name + " (" + s.String() + ")"
-	}
-	return fmt.Sprintf("signal %d (%v)", int(s), s)
 }
 
 // LimitError says that the function took longer than its time limit. Its worker was ended, and another one started.

@@ -281,10 +281,10 @@ func TestWhatWorkersSay(t *testing.T) {
 	give(pool, c)
 	pool.Close()
 	want := []extern.Line{
-		{"talk", "INFO", "stdout", "printed"},
-		{"talk", "WARNING", "stderr", "written"},
-		{"talk", "INFO", "stdout", "from a child"},
-		{"talk", "WARNING", "augment", "logged 7"},
+		{Stage: "talk", Level: "INFO", Logger: "stdout", Message: "printed"},
+		{Stage: "talk", Level: "WARNING", Logger: "stderr", Message: "written"},
+		{Stage: "talk", Level: "INFO", Logger: "stdout", Message: "from a child"},
+		{Stage: "talk", Level: "WARNING", Logger: "augment", Message: "logged 7"},
 	}
 	said := n.all()
 	for _, w := range want {

@@ -225,13 +225,13 @@ func (l *lane) bury(cause error) {
 	p := l.pack.of
 	q := &proc.workers.queue
 	if errors.Is(cause, wire.ErrProtocol) {
-		proc.kill()
+		proc.Kill()
 	}
 
 	select {
 	case <-proc.exited:
 	case <-time.After(patience): // it has closed its connection and goes on living
-		proc.kill()
+		proc.Kill()
 		<-proc.exited
 	}
 
@@ -265,7 +265,7 @@ func (l *lane) bury(cause error) {
 		i += first
 		switch {
 		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.single):
-			q.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.pid, cause))
+			q.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.PID, cause))
 		case j.err != nil: // who reads a stream had enough
 			q.complete(j, j.err)
 		case l.pack.began && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
@@ -302,7 +302,7 @@ func (l *lane) verdict(j *job, limited *lane) error {
 	case j.ctx.Err() != nil:
 		return j.ctx.Err()
 	case limited == l:
-		return &LimitError{Stage: p.o.Stage, PID: l.process.pid, Limit: p.o.Limit, Stack: l.process.dump}
+		return &LimitError{Stage: p.o.Stage, PID: l.process.PID, Limit: p.o.Limit, Stack: l.process.Stack()}
 	}
 	w.mu.Lock()
 	closed := w.closed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/child"
 	"headrace/extern/internal/message"
 	"io"
 	"strings"
@@ -58,12 +59,16 @@ type Options struct {
 }
 
 // Line is something that a worker has said.
-type Line struct {
-	Stage   string
-	Level   string // as Python's logging names it; of what was printed INFO, of standard error WARNING
-	Logger  string // "stdout" and "stderr" for what was written there
-	Message string
-}
+type Line = child.Line
+
+// Interpreter says which Python workers are, and what they find there.
+type Interpreter = child.Interpreter
+
+// Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
+func Default() *Interpreter { return child.Default() }
+
+// EndAll ends all workers and what they have started, for a process that is about to exit.
+func EndAll() { child.EndAll() }
 
 // Print returns a function that writes what workers say, a line each with the name of the stage, as a program shows it that has no log: all that was printed,
 // and of what was logged warnings and what is worse.
@@ -286,7 +291,7 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 			j.forget()
 			return ctx.Err()
 		}
-		timer := time.AfterFunc(patience, func() { q.running(j, (*process).kill) })
+		timer := time.AfterFunc(patience, func() { q.running(j, (*process).Kill) })
 		<-j.done
 		timer.Stop()
 		return j.err // the timer may still look at j

@@ -1,18 +1,14 @@
 package extern
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/child"
 	"headrace/extern/internal/message"
-	"io"
 	"math"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -76,7 +72,7 @@ func (k *keeper) keep() {
 
 		p := proc.lastPool()
 		w.mu.Lock()
-		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.ending(), Last: proc.words.String()}
+		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.Ending(), Last: proc.Words()}
 		w.mu.Unlock()
 
 		wait := w.died(proc, p)
@@ -125,7 +121,7 @@ func (w *Workers) died(proc *process, p *Pool) time.Duration {
 	}
 	w.barren++
 	if w.barren >= mostBarren {
-		w.queue.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.ending()), Last: proc.words.String()})
+		w.queue.fail(&StartError{Stage: p.o.Stage, Cause: fmt.Errorf("%d processes in a row have ended before their first sample; the last one %s", w.barren, proc.Ending()), Last: proc.Words()})
 	}
 	return backOff << w.barren
 }
@@ -138,30 +134,20 @@ const startTime = time.Second
 
 // process is one worker process. It has a lane for each of its threads.
 type process struct {
+	*child.Child
 	workers *Workers
 	keeper  *keeper
-	cmd     *exec.Cmd
-	pid     int
 	lanes   []*lane
-	stack   *os.File // where Python writes the stacks of its threads
-	pipes   []*os.File
-	readers sync.WaitGroup
-	words   lines // the end of what it has written to standard error
-	oom     int64 // processes that the kernel had ended for lack of memory before this one started
 
 	ready   chan struct{}        // closed when lanes may work
-	exited  chan struct{}        // closed when the process is gone, and all it has said was read
+	exited  chan struct{}        // closed when it has exited and the queue knows
 	gone    bool                 // the same, for who holds the queue's lock
 	worked  atomic.Bool          // it came as far as a sample
 	last    atomic.Pointer[Pool] // whose function it was given last; nil: none
 	object  bool                 // Aggregate: it has the object that calls are for; the lane's
-	killing sync.Once
-	exit    syscall.WaitStatus // after exited
-	dump    string             // after exited
-
-	begun   bool // it was given something to do; guarded by the queue's lock
-	renewed bool // it ends so that another one can try suspects; guarded by the queue's lock
-	trial   *job // the suspect that it tries; guarded by the queue's lock
+	begun   bool                 // it was given something to do; guarded by the queue's lock
+	renewed bool                 // it ends so that another one can try suspects; guarded by the queue's lock
+	trial   *job                 // the suspect that it tries; guarded by the queue's lock
 
 	mu      sync.Mutex
 	limited *lane // whose call has taken too long
@@ -187,65 +173,28 @@ func (proc *process) lastPool() *Pool {
 	return proc.workers.first()
 }
 
-// start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4 where it writes its stacks, 5 its log, and from 6 on its lanes.
+// start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
 	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
-	proc.oom, _ = machine.MemoryKills()
-
-	var theirs []*os.File // ends that only the child keeps
-	defer func() {
-		for _, f := range theirs {
-			f.Close()
-		}
-	}()
-
-	fail := func(err error) (*process, error) {
-		proc.close()
+	started, err := w.starter.Start(child.Options{Python: w.python, Heap: w.heap.file, Lanes: k.lanes, Tell: proc.tell})
+	if err != nil {
 		return nil, err
 	}
-
-	var err error
-	if proc.stack, err = createMemfd("headrace-stack"); err != nil {
-		return fail(err)
-	}
-
-	python := w.python
-	proc.cmd = exec.Command(python.Executable, python.command(k.lanes)...)
-	proc.cmd.Dir = python.Directory
-	proc.cmd.Env = python.environment()
-	proc.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-
-	for range 3 {
-		r, end, err := os.Pipe()
-		if err != nil {
-			return fail(fmt.Errorf("extern: pipe: %w", err))
-		}
-		proc.pipes, theirs = append(proc.pipes, r), append(theirs, end)
-	}
-	proc.cmd.Stdout, proc.cmd.Stderr = theirs[0], theirs[1]
-	proc.cmd.ExtraFiles = []*os.File{w.heap.file, proc.stack, theirs[2]}
-
-	for range k.lanes {
-		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return fail(fmt.Errorf("extern: socketpair: %w", err))
-		}
-		end := os.NewFile(uintptr(fds[1]), "lane")
-		theirs = append(theirs, end)
-		conn, err := wire.FromDescriptor(fds[0])
-		if err != nil {
-			return fail(err)
-		}
-		proc.cmd.ExtraFiles = append(proc.cmd.ExtraFiles, end)
+	proc.Child = started
+	for _, conn := range started.Lanes {
 		proc.lanes = append(proc.lanes, newLane(proc, k, conn))
 	}
-
-	if err := w.starter.do(proc.cmd.Start); err != nil {
-		return fail(fmt.Errorf("extern: %s: %w", python.Executable, err))
-	}
-	proc.pid = proc.cmd.Process.Pid
-	born(proc.pid)
 	return proc, nil
+}
+
+// tell tells of a line that the process has said.
+func (proc *process) tell(line Line) {
+	if log := proc.workers.log; log != nil {
+		if line.Stage == "" {
+			line.Stage = proc.workers.stage()
+		}
+		log(line)
+	}
 }
 
 // setup tells a worker of a function. The first one is the first message of all.
@@ -305,10 +254,6 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 // run has the process work until it has ended.
 func (proc *process) run() {
 	w := proc.workers
-	proc.readers.Add(len(proc.pipes))
-	go proc.readLines(proc.pipes[0], "INFO", "stdout")
-	go proc.readLines(proc.pipes[1], "WARNING", "stderr")
-	go proc.readLog(proc.pipes[2])
 	go proc.wait()
 
 	defer proc.watchers.Wait() // they look at memory that is unmapped some time after this
@@ -336,7 +281,7 @@ func (proc *process) run() {
 		select {
 		case <-proc.ready: // its lanes see that they are to end
 		default:
-			proc.kill()
+			proc.Kill()
 		}
 
 		w.mu.Lock()
@@ -346,7 +291,7 @@ func (proc *process) run() {
 			select {
 			case <-proc.exited:
 			case <-time.After(2 * patience):
-				proc.kill()
+				proc.Kill()
 			}
 		}
 	}()
@@ -367,10 +312,10 @@ func (proc *process) run() {
 		select {
 		case <-proc.exited:
 		case <-time.After(2 * patience):
-			proc.kill()
+			proc.Kill()
 		}
 	} else {
-		proc.kill()
+		proc.Kill()
 	}
 
 	<-proc.exited
@@ -388,9 +333,9 @@ func (proc *process) begin() bool {
 		refused := (*StartError)(nil)
 		switch {
 		case errors.As(err, &refused) && len(pools) == 1:
-			proc.kill()
+			proc.Kill()
 			<-proc.exited
-			refused.Last = proc.words.String() // all of it
+			refused.Last = proc.Words() // all of it
 			w.queue.fail(refused)
 			return false
 		case refused != nil:
@@ -450,7 +395,7 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 		if err := json.Unmarshal(f.Payload, cause); err != nil {
 			return has, fmt.Errorf("%w: ERROR: %w", wire.ErrProtocol, err)
 		}
-		has.err = &StartError{Stage: p.o.Stage, Cause: cause, Last: proc.words.String()}
+		has.err = &StartError{Stage: p.o.Stage, Cause: cause, Last: proc.Words()}
 	default:
 		return has, fmt.Errorf("%w: a worker sent %v", wire.ErrProtocol, f.Kind)
 	}
@@ -458,32 +403,15 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	return has, has.err
 }
 
-// wait notices the end of the process, and of what it has started.
+// wait has the queue know when the process has ended.
 func (proc *process) wait() {
-	var info unix.Siginfo
-	for unix.Waitid(unix.P_PID, proc.pid, &info, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	buried(proc.pid) // the number is still taken, so it is nobody else's
-	proc.cmd.Wait()
-	proc.exit, _ = proc.cmd.ProcessState.Sys().(syscall.WaitStatus)
-	for _, r := range proc.pipes {
-		r.SetReadDeadline(time.Now().Add(200 * time.Millisecond)) // a process that has left the group may hold the other end
-	}
-	proc.readers.Wait()
-	proc.dump = proc.readStack()
-	for _, l := range proc.lanes {
-		l.conn.Shutdown() // a forked process may hold the other end; what was sent can still be read
-	}
+	<-proc.Exited()
 	q := &proc.workers.queue
 	q.update(func() {
 		proc.gone = true
 		q.freshen(proc.keeper)
 	})
 	close(proc.exited)
-}
-
-func (proc *process) kill() {
-	proc.killing.Do(func() { proc.cmd.Process.Kill() })
 }
 
 // watch ends the process when a call of a pool takes too long.
@@ -512,85 +440,24 @@ func (proc *process) expire(l *lane, item int) {
 	proc.mu.Lock()
 	proc.limited, proc.item = l, item
 	proc.mu.Unlock()
-	proc.cmd.Process.Signal(stackSignal)
-	size, same := int64(0), 0
-	for range 100 { // one second at most
-		info, err := proc.stack.Stat()
-		if err != nil {
-			break
-		}
-		if info.Size() > 0 && info.Size() == size {
-			if same++; same == 3 {
-				break
-			}
-		} else {
-			size, same = info.Size(), 0
-		}
-		select {
-		case <-proc.exited:
-			return
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	proc.kill()
-}
-
-// stackSignal is what Python answers by writing its stacks: one of the real-time signals that nobody else is likely to use.
-const stackSignal = syscall.Signal(50)
-
-// readStack is what Python has written of its stacks, without what is the worker's own.
-func (proc *process) readStack() string {
-	text, _ := io.ReadAll(io.NewSectionReader(proc.stack, 0, 64<<10))
-	var kept []string
-	own := false // the frame before this one is the worker's
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\n")
-		frame := strings.HasPrefix(line, "  File ")
-		main := own && strings.HasPrefix(line, `  File "<string>"`) // frames are listed innermost first: this one is what -c names
-		if own = frame && (strings.Contains(line, "/headrace/worker.py\"") || strings.Contains(line, "/headrace/_worker/")); own || main {
-			continue
-		}
-		kept = append(kept, line)
-	}
-	return strings.TrimSpace(strings.Join(kept, "\n"))
-}
-
-// ending says how the process has ended.
-func (proc *process) ending() string {
-	if proc.exit.Signaled() {
-		return "was ended by " + signalText(proc.exit.Signal())
-	}
-	return fmt.Sprintf("ended with status %d", proc.exit.ExitStatus())
+	proc.AskStack()
+	proc.Kill()
 }
 
 // failure is what a sample is told that the process has died under.
 func (proc *process) failure(p *Pool, again bool) error {
-	e := &WorkerError{Stage: p.o.Stage, PID: proc.pid, Again: again, Last: proc.words.String(), Stack: proc.dump}
-	if !proc.exit.Signaled() {
-		e.Exit = proc.exit.ExitStatus()
-		return e
-	}
-	if e.Signal = proc.exit.Signal(); e.Signal == syscall.SIGKILL {
-		switch kills, file := machine.MemoryKills(); {
-		case file == "":
-			e.Memory = "the kernel does this when memory is short: it may have run out of memory"
-		case kills > proc.oom:
-			e.Memory = "it has run out of memory: " + file + " has counted a kill"
-		}
+	e := &WorkerError{Stage: p.o.Stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
+	if status := proc.Status(); !status.Signaled() {
+		e.Exit = status.ExitStatus()
+	} else if e.Signal = status.Signal(); e.Signal == syscall.SIGKILL {
+		e.Memory = proc.OutOfMemory()
 	}
 	return e
 }
 
 func (proc *process) close() {
-	for _, f := range proc.pipes {
-		f.Close()
-	}
-	if proc.stack != nil {
-		proc.stack.Close()
-	}
+	proc.Close()
 	for _, l := range proc.lanes {
-		l.conn.Close()
-		l.conn.CloseDescriptors()
 		proc.workers.heap.Give(l.cell)
 		proc.workers.heap.Give(l.saved)
 	}
@@ -602,34 +469,4 @@ func monotonic() time.Duration {
 		return math.MinInt64
 	}
 	return time.Duration(now.Nano())
-}
-
-// lines keeps the end of what was written.
-type lines struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const keptText = 4 << 10
-
-func (l *lines) add(line []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.text = append(append(l.text, line...), '\n')
-	if len(l.text) > 2*keptText {
-		l.text = append(l.text[:0], l.text[len(l.text)-keptText:]...)
-	}
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	text := l.text
-	if len(text) > keptText {
-		text = text[len(text)-keptText:]
-		if _, rest, ok := bytes.Cut(text, []byte("\n")); ok {
-			text = rest
-		}
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD")
 }

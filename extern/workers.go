@@ -1,7 +1,7 @@
 package extern
 
 import (
-	"runtime"
+	"headrace/extern/internal/child"
 	"slices"
 	"sync"
 )
@@ -15,7 +15,7 @@ type Workers struct {
 
 	spaces  spaces
 	queue   queue
-	starter starter
+	starter child.Starter
 
 	mu      sync.Mutex // guards what is below
 	pools   []*Pool
@@ -38,7 +38,7 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	w := &Workers{python: python, heap: heap, threads: threads, log: log}
 	w.queue.init()
 	w.spaces.init(heap)
-	w.starter.open()
+	w.starter.Open()
 	return w
 }
 
@@ -174,7 +174,7 @@ func (w *Workers) pidsFor(p *Pool) (all []int) {
 	defer w.mu.Unlock()
 	for i, k := range w.keepers {
 		if proc := k.process.Load(); proc != nil && (w.threads || i < p.line.wanted) {
-			all = append(all, proc.pid)
+			all = append(all, proc.PID)
 		}
 	}
 	return all
@@ -198,7 +198,7 @@ func (w *Workers) Close() error {
 
 	w.queue.fail(ErrClosed)
 	w.done.Wait()
-	w.starter.close()
+	w.starter.Close()
 	w.spaces.close()
 	for _, pickle := range pickles {
 		w.heap.Give(pickle)
@@ -225,29 +225,3 @@ func (w *Workers) stage() string {
 	}
 	return "workers"
 }
-
-// starter starts processes from one thread that lives as long as the pool: the kernel ends a child when the thread that has started it ends (PR_SET_PDEATHSIG).
-type starter struct{ work chan func() }
-
-func (s *starter) open() {
-	s.work = make(chan func())
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		for f := range s.work {
-			f()
-		}
-	}()
-}
-
-func (s *starter) do(f func() error) (err error) {
-	done := make(chan struct{})
-	s.work <- func() {
-		defer close(done)
-		err = f()
-	}
-	<-done
-	return err
-}
-
-func (s *starter) close() { close(s.work) }

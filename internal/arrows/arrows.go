@@ -242,6 +242,10 @@ var arrows = []arrow{
 	{"extern/internal/message", "tensor", "dtypes and shapes"},
 	{"extern/internal/message", "wire", "errors of the protocol"},
 
+	{"extern/internal/child", "golang.org/x/sys", "waiting for processes, ending groups of them"},
+	{"extern/internal/child", "internal/machine", "whether the kernel ended one for lack of memory"},
+	{"extern/internal/child", "wire", "connections to them"},
+
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
@@ -284,6 +288,7 @@ var arrows = []arrow{
 	{"serve", "wire", "it speaks the protocol"},
 	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
+	{"extern", "extern/internal/child", "workers are processes"},
 	{"extern", "extern/internal/message", "what packs and results look like"},
 	{"extern", "tensor", "what functions are given and return are arrays"},
 	{"extern", "sample", "in the fields of samples"},

@@ -1,4 +1,4 @@
-package extern
+package child
 
 import (
 	"bufio"
@@ -9,41 +9,40 @@ import (
 	"strings"
 )
 
+// Line is something that a worker has said.
+type Line struct {
+	Stage   string
+	Level   string // as Python's logging names it; of what was printed INFO, of standard error WARNING
+	Logger  string // "stdout" and "stderr" for what was written there
+	Message string
+}
+
 // longestLine is where a line is cut that a worker writes.
 const longestLine = 64 << 10
 
 // readLines tells what a worker prints, line by line.
-func (proc *process) readLines(from *os.File, level, logger string) {
-	defer proc.readers.Done()
+func (c *Child) readLines(from *os.File, level, logger string) {
+	defer c.readers.Done()
 	eachLine(from, func(line []byte) {
 		if logger == "stderr" {
-			proc.words.add(line)
+			c.words.add(line)
 		}
-		proc.tell(Line{Level: level, Logger: logger, Message: strings.ToValidUTF8(string(line), "\uFFFD")})
+		c.tell(Line{Level: level, Logger: logger, Message: strings.ToValidUTF8(string(line), "\uFFFD")})
 	})
 }
 
 // readLog tells what a worker logs: each line is a record in JSON.
-func (proc *process) readLog(from *os.File) {
-	defer proc.readers.Done()
+func (c *Child) readLog(from *os.File) {
+	defer c.readers.Done()
 	eachLine(from, func(line []byte) {
 		var record struct{ Stage, Level, Logger, Message string }
 		if json.Unmarshal(line, &record) == nil { // cut lines are none, and a worker that writes nonsense is told of no other way
 			if record.Logger == "stderr" {
-				proc.words.add([]byte(record.Message))
+				c.words.add([]byte(record.Message))
 			}
-			proc.tell(Line{Stage: record.Stage, Level: record.Level, Logger: record.Logger, Message: record.Message})
+			c.tell(Line{Stage: record.Stage, Level: record.Level, Logger: record.Logger, Message: record.Message})
 		}
 	})
-}
-
-func (proc *process) tell(line Line) {
-	if log := proc.workers.log; log != nil {
-		if line.Stage == "" {
-			line.Stage = proc.workers.stage()
-		}
-		log(line)
-	}
 }
 
 // eachLine reads to the end, and cuts lines that are too long.

@@ -1,4 +1,4 @@
-package extern
+package child
 
 import (
 	"bytes"

@@ -1,0 +1,4 @@
+// Package child runs worker processes: it starts interpreters of Python with the descriptors
+// that a worker needs, reads what they write, notices how they end, and ends what they have
+// started. What is said over the connections is package extern's.
+package child

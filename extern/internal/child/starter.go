@@ -1,0 +1,32 @@
+package child
+
+import "runtime"
+
+// Starter starts processes from one thread that lives as long as it does: the kernel ends a
+// child when the thread that has started it ends (PR_SET_PDEATHSIG).
+type Starter struct{ work chan func() }
+
+// Open begins the thread.
+func (s *Starter) Open() {
+	s.work = make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for f := range s.work {
+			f()
+		}
+	}()
+}
+
+// Close ends the thread, and with it what it has started.
+func (s *Starter) Close() { close(s.work) }
+
+func (s *Starter) do(f func() error) (err error) {
+	done := make(chan struct{})
+	s.work <- func() {
+		defer close(done)
+		err = f()
+	}
+	<-done
+	return err
+}
