@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/shared"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -34,7 +35,7 @@ type lane struct {
 const noPack = int64(1) << 32
 
 func newLane(proc *process, k *keeper, conn *wire.Conn) *lane {
-	l := &lane{process: proc, keeper: k, conn: conn, index: len(proc.lanes), cell: proc.workers.heap.Take(heapAlign), known: map[uint64]bool{heapSpace: true}, knows: map[*Pool]*knowledge{}}
+	l := &lane{process: proc, keeper: k, conn: conn, index: len(proc.lanes), cell: proc.workers.heap.Take(shared.Align), known: map[uint64]bool{shared.HeapSpace: true}, knows: map[*Pool]*knowledge{}}
 	clear(l.cell)
 	l.reported.Store(noPack)
 	return l
@@ -206,9 +207,9 @@ func (l *lane) announce() error {
 		if l.known[number] {
 			continue
 		}
-		err := l.process.workers.spaces.with(number, func(s space) error {
-			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.memory)), Bytes: uint64(len(s.memory))})
-			return l.conn.Send(wire.KindSegment, 0, payload, s.fd)
+		err := l.process.workers.spaces.With(number, func(s shared.Space) error {
+			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.Memory)), Bytes: uint64(len(s.Memory))})
+			return l.conn.Send(wire.KindSegment, 0, payload, s.FD)
 		})
 		if err != nil {
 			return err

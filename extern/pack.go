@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/shared"
 	"math"
 	"unsafe"
 
@@ -233,14 +234,14 @@ func (k *pack) column(f, items int) (own bool) {
 func (k *pack) place(b []byte) (at uint64, shared bool) {
 	p := k.pool()
 	if len(b) > inlineMost {
-		if at, in := p.workers.spaces.find(b); in != nil {
-			k.uses(in.number)
+		if at, in := p.workers.spaces.Find(b); in != nil {
+			k.uses(in.Number)
 			return at, true
 		}
 	}
 	if len(b) > copyMost {
 		c := p.heap.Take(len(b))
-		if at, in := p.workers.spaces.find(c); in != nil {
+		if at, in := p.workers.spaces.Find(c); in != nil {
 			copy(c, b)
 			k.borrowed = append(k.borrowed, c)
 			return at, false
@@ -273,7 +274,7 @@ func (k *pack) save(own bool) (at uint64) {
 		p.heap.Give(l.saved)
 		l.saved = p.heap.Take(size)
 	}
-	if at, in := p.workers.spaces.find(l.saved[:size]); in != nil {
+	if at, in := p.workers.spaces.Find(l.saved[:size]); in != nil {
 		k.safe = true
 		return at
 	}
@@ -306,10 +307,10 @@ func (k *pack) keeper(v keeping) int {
 	return v.item
 }
 
-func aligned(n int) int { return (n + heapAlign - 1) &^ (heapAlign - 1) }
+func aligned(n int) int { return (n + shared.Align - 1) &^ (shared.Align - 1) }
 
 func (k *pack) uses(number uint64) {
-	if number != heapSpace && !k.lane.known[number] {
+	if number != shared.HeapSpace && !k.lane.known[number] {
 		k.segments = append(k.segments, number)
 	}
 }
@@ -321,8 +322,8 @@ func (k *pack) offer() (offered int) {
 	if k.jobs[0].yield != nil || p.o.Gives == nil {
 		return 0
 	}
-	if at, in := p.workers.spaces.find(k.jobs[0].call.Whole); in != nil {
-		k.uses(in.number)
+	if at, in := p.workers.spaces.Find(k.jobs[0].call.Whole); in != nil {
+		k.uses(in.Number)
 		k.whole = k.jobs[0].call.Whole
 		k.offered(0, allArrays, at, k.jobs[0].call.Whole, false)
 		return 1
@@ -334,7 +335,7 @@ func (k *pack) offer() (offered int) {
 			if in == nil {
 				continue
 			}
-			k.uses(in.number)
+			k.uses(in.Number)
 			k.offered(i, f, at, r.memory, !r.own)
 			offered++
 		}
@@ -356,12 +357,12 @@ func (k *pack) offered(item, field int, at uint64, memory []byte, must bool) {
 
 // room is memory for a result, and where it lies: what the caller wants it written into, else a piece of the heap. There is none where the result comes with the
 // message, as small ones do, and is copied here.
-func (p *Pool) room(c *Call, f int) (r room, at uint64, in *space) {
+func (p *Pool) room(c *Call, f int) (r room, at uint64, in *shared.Space) {
 	if f < len(c.Room) && c.Room[f] != nil {
 		if len(c.Room[f]) <= inlineMost {
 			return room{}, 0, nil
 		}
-		if at, in = p.workers.spaces.find(c.Room[f]); in != nil {
+		if at, in = p.workers.spaces.Find(c.Room[f]); in != nil {
 			return room{memory: c.Room[f]}, at, in
 		}
 	}
@@ -370,7 +371,7 @@ func (p *Pool) room(c *Call, f int) (r room, at uint64, in *space) {
 		return room{}, 0, nil
 	}
 	r = room{memory: p.heap.Take(n), own: true}
-	if at, in = p.workers.spaces.find(r.memory); in == nil {
+	if at, in = p.workers.spaces.Find(r.memory); in == nil {
 		return room{}, 0, nil // the heap is full, and this is Go's
 	}
 	return r, at, in
@@ -413,11 +414,11 @@ func (k *pack) grant(payload []byte) error {
 	}
 	item, field, n := binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:]), binary.LittleEndian.Uint64(payload[16:])
 	heap := k.pool().heap
-	if item > math.MaxUint32 || field >= message.MostFields || n == 0 || n > uint64(len(heap.memory)/4) || len(k.grants) >= 4*message.MostCalls {
+	if item > math.MaxUint32 || field >= message.MostFields || n == 0 || n > uint64(len(heap.Memory)/4) || len(k.grants) >= 4*message.MostCalls {
 		return fmt.Errorf("%w: ROOM of %d bytes for field %d of sample %d", wire.ErrProtocol, n, field, item)
 	}
 	memory := heap.Take(int(n))
-	at, in := k.pool().workers.spaces.find(memory)
+	at, in := k.pool().workers.spaces.Find(memory)
 	if in == nil {
 		return errors.New("extern: the heap has no room for a result")
 	}

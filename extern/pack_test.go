@@ -34,7 +34,7 @@ func TestWhatMustNotBeDoneAgain(t *testing.T) {
 			}
 			defer heap.Close()
 			pool := &Pool{heap: heap, workers: &Workers{heap: heap}}
-			pool.workers.spaces.init(heap)
+			pool.workers.spaces.Init(heap)
 			pool.o.In = sample.Schema{{Name: "x", Type: c.kind}}
 			data := make([]byte, size)
 			if c.inHeap {

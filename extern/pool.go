@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"headrace/extern/internal/child"
 	"headrace/extern/internal/message"
 	"io"
 	"strings"
@@ -57,18 +56,6 @@ type Options struct {
 	Limit time.Duration // of one call, or of one item of a stream; 0: none
 	Log   func(Line)    // what workers print, log and warn; nil: nothing. It must not block; several goroutines call it.
 }
-
-// Line is something that a worker has said.
-type Line = child.Line
-
-// Interpreter says which Python workers are, and what they find there.
-type Interpreter = child.Interpreter
-
-// Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
-func Default() *Interpreter { return child.Default() }
-
-// EndAll ends all workers and what they have started, for a process that is about to exit.
-func EndAll() { child.EndAll() }
 
 // Print returns a function that writes what workers say, a line each with the name of the stage, as a program shows it that has no log: all that was printed,
 // and of what was logged warnings and what is worse.
@@ -343,11 +330,11 @@ func (p *Pool) rows(c *Call) int {
 
 // Segment tells the pool of memory besides the heap that Room and Whole may lie in. fd is duplicated. An id that came before now stands for this memory.
 func (p *Pool) Segment(fd int, id uint32, memory []byte) error {
-	return p.workers.spaces.add(fd, id, memory)
+	return p.workers.spaces.Add(fd, id, memory)
 }
 
 // Forget takes back what Segment has said. The memory must be in no call's Room or Whole.
-func (p *Pool) Forget(id uint32) { p.workers.spaces.drop(id) }
+func (p *Pool) Forget(id uint32) { p.workers.spaces.Drop(id) }
 
 // SetWorkers changes the number of processes, or of threads, that the function may be called in.
 // Those that are too many finish what they have.

@@ -176,7 +176,7 @@ func (proc *process) lastPool() *Pool {
 // start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
 	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.Start(child.Options{Python: w.python, Heap: w.heap.file, Lanes: k.lanes, Tell: proc.tell})
+	started, err := w.starter.Start(child.Options{Python: w.python, Heap: w.heap.File, Lanes: k.lanes, Tell: proc.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ type setup struct {
 
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
-	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.memory)), In: message.FieldsOf(o.In), Positional: o.Positional, To: o.To,
+	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Positional: o.Positional, To: o.To,
 		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls}
 
 	for _, pickle := range []struct {
@@ -233,7 +233,7 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 		if pickle.data == nil {
 			continue
 		}
-		at, ok := p.heap.offset(pickle.data)
+		at, ok := p.heap.Offset(pickle.data)
 		if !ok {
 			return nil, errors.New("extern: the heap has no room for the function's pickle")
 		}
@@ -241,7 +241,7 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 	}
 
 	for _, l := range proc.lanes {
-		at, ok := p.heap.offset(l.cell)
+		at, ok := p.heap.Offset(l.cell)
 		if !ok {
 			return nil, errors.New("extern: the heap has no room")
 		}

@@ -2,6 +2,7 @@ package extern
 
 import (
 	"headrace/extern/internal/child"
+	"headrace/extern/internal/shared"
 	"slices"
 	"sync"
 )
@@ -13,7 +14,7 @@ type Workers struct {
 	threads bool // of one process
 	log     func(Line)
 
-	spaces  spaces
+	spaces  shared.Spaces
 	queue   queue
 	starter child.Starter
 
@@ -37,7 +38,7 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	}
 	w := &Workers{python: python, heap: heap, threads: threads, log: log}
 	w.queue.init()
-	w.spaces.init(heap)
+	w.spaces.Init(heap)
 	w.starter.Open()
 	return w
 }
@@ -199,7 +200,7 @@ func (w *Workers) Close() error {
 	w.queue.fail(ErrClosed)
 	w.done.Wait()
 	w.starter.Close()
-	w.spaces.close()
+	w.spaces.Close()
 	for _, pickle := range pickles {
 		w.heap.Give(pickle)
 	}

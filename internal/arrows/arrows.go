@@ -246,6 +246,9 @@ var arrows = []arrow{
 	{"extern/internal/child", "internal/machine", "whether the kernel ended one for lack of memory"},
 	{"extern/internal/child", "wire", "connections to them"},
 
+	{"extern/internal/shared", "extern/internal/message", "what packs and results look like"},
+	{"extern/internal/shared", "golang.org/x/sys", "files without a name, mappings"},
+
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
@@ -288,6 +291,7 @@ var arrows = []arrow{
 	{"serve", "wire", "it speaks the protocol"},
 	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
+	{"extern", "extern/internal/shared", "the heap, and segments"},
 	{"extern", "extern/internal/child", "workers are processes"},
 	{"extern", "extern/internal/message", "what packs and results look like"},
 	{"extern", "tensor", "what functions are given and return are arrays"},

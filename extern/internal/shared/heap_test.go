@@ -1,4 +1,4 @@
-package extern
+package shared
 
 import (
 	"os"
@@ -13,7 +13,7 @@ func TestClasses(t *testing.T) {
 	before := int64(0)
 	for class := range classes {
 		size := classSize(class)
-		if size <= before || size%heapAlign != 0 {
+		if size <= before || size%Align != 0 {
 			t.Fatalf("class %d has pieces of %d bytes, the one before of %d", class, size, before)
 		}
 		for _, n := range []int64{before + 1, size} {
@@ -21,7 +21,7 @@ func TestClasses(t *testing.T) {
 				t.Fatalf("%d bytes are of class %d (%d bytes), not %d (%d)", n, c, s, class, size)
 			}
 		}
-		if before >= 4*heapAlign && float64(size-before) > 0.26*float64(before) {
+		if before >= 4*Align && float64(size-before) > 0.26*float64(before) {
 			t.Errorf("from %d to %d is a large step", before, size)
 		}
 		before = size
@@ -107,7 +107,7 @@ func TestHeapGivesPagesBack(t *testing.T) {
 func resident(t *testing.T, h *Heap) int64 {
 	t.Helper()
 	var s unix.Stat_t
-	if err := unix.Fstat(int(h.file.Fd()), &s); err != nil {
+	if err := unix.Fstat(int(h.File.Fd()), &s); err != nil {
 		t.Fatal(err)
 	}
 	return s.Blocks * 512
@@ -156,7 +156,7 @@ func TestHeapUnderALimitOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if n := len(h.memory); n > 2<<30 {
+	if n := len(h.Memory); n > 2<<30 {
 		t.Errorf("a heap of %d bytes", n)
 	}
 }

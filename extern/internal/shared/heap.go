@@ -1,4 +1,4 @@
-package extern
+package shared
 
 import (
 	"errors"
@@ -12,8 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Align is what pieces begin at multiples of.
+const Align = 64
+
 const (
-	heapAlign = 64
 	chunkSize = 1 << 20   // pieces of one class lie together in a chunk; larger ones have several to themselves
 	punchSize = 256 << 10 // pieces from here on are given back to the system when many lie idle
 	idleKept  = 64 << 20  // bytes of them that may lie idle besides as many as are in use
@@ -25,8 +27,8 @@ const (
 // Pieces begin at multiples of 64 bytes and hold anything. A piece that was given back is used again for another of about its size; of large
 // pieces only about as many stay resident as are in use. All methods may be called by several goroutines.
 type Heap struct {
-	file   *os.File
-	memory []byte
+	File   *os.File
+	Memory []byte
 	held   atomic.Int64
 	idle   atomic.Int64 // bytes of large free pieces that are resident
 
@@ -91,7 +93,7 @@ func newHeap(size int64) (*Heap, error) {
 	}
 
 	unix.Madvise(memory, unix.MADV_DONTDUMP) // a core dump would walk through all of it
-	return &Heap{file: file, memory: memory, class: make([]uint8, size/chunkSize)}, nil
+	return &Heap{File: file, Memory: memory, class: make([]uint8, size/chunkSize)}, nil
 }
 
 // createMemfd makes a file without a name that programs which are executed do not inherit.
@@ -125,7 +127,7 @@ func (h *Heap) Take(n int) []byte {
 	if size >= punchSize && !cold {
 		h.idle.Add(-size)
 	}
-	return h.memory[at : at+int64(n) : at+size]
+	return h.Memory[at : at+int64(n) : at+size]
 }
 
 // take finds a free piece. Those that were never used count as cold.
@@ -165,7 +167,7 @@ func (h *Heap) take(class int, size int64) (at int64, cold, ok bool) {
 
 // Give takes back the piece that b lies in; what is no memory of the heap is left alone. Nobody may use the piece any more.
 func (h *Heap) Give(b []byte) {
-	at, ok := h.offset(b)
+	at, ok := h.Offset(b)
 	if !ok {
 		return
 	}
@@ -216,7 +218,7 @@ func (h *Heap) Give(b []byte) {
 
 	for _, at := range punch[:n] {
 		// Not under the lock, for it takes long; the piece is nobody's meanwhile.
-		unix.Fallocate(int(h.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, size)
+		unix.Fallocate(int(h.File.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, size)
 	}
 
 	if n > 0 {
@@ -231,8 +233,8 @@ func (h *Heap) Give(b []byte) {
 
 // Has tells whether all of b is memory of the heap, which workers see without a copy.
 func (h *Heap) Has(b []byte) bool {
-	at, ok := h.offset(b)
-	return ok && at+int64(len(b)) <= int64(len(h.memory))
+	at, ok := h.Offset(b)
+	return ok && at+int64(len(b)) <= int64(len(h.Memory))
 }
 
 // Held is the number of bytes in use. Pieces are somewhat larger than was asked for.
@@ -253,40 +255,40 @@ func (h *Heap) unmapUnused() error {
 		return nil
 	}
 	h.gone = true
-	return errors.Join(unix.Munmap(h.memory), h.file.Close())
+	return errors.Join(unix.Munmap(h.Memory), h.File.Close())
 }
 
-// offset is where b begins in the heap. A b without capacity lies nowhere.
-func (h *Heap) offset(b []byte) (int64, bool) {
+// Offset is where b begins in the heap. A b without capacity lies nowhere.
+func (h *Heap) Offset(b []byte) (int64, bool) {
 	if cap(b) == 0 {
 		return 0, false
 	}
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(h.memory)))
-	return int64(at), at < uintptr(len(h.memory))
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(h.Memory)))
+	return int64(at), at < uintptr(len(h.Memory))
 }
 
 // classOf is the smallest class whose pieces have n bytes: four classes for each power of two, so that at most a fifth of a piece is not used, and of
 // small ones a multiple of 64. It is -1 where a piece is too large.
 func classOf(n int) (class int, size int64) {
-	units := uint64(max(1, (n+heapAlign-1)/heapAlign))
+	units := uint64(max(1, (n+Align-1)/Align))
 	if n < 0 || units > 1<<38 {
 		return -1, 0
 	}
 	if units <= 4 {
-		return int(units) - 1, int64(units) * heapAlign
+		return int(units) - 1, int64(units) * Align
 	}
 	// units lies in (2^k, 2^(k+1)], which is cut in four.
 	k := bits.Len64(units-1) - 1
 	step := uint64(1) << (k - 2)
 	quarter := (units - 1 - 1<<k) / step
-	return 4 + (k-2)*4 + int(quarter), int64((1<<k)+(quarter+1)*step) * heapAlign
+	return 4 + (k-2)*4 + int(quarter), int64((1<<k)+(quarter+1)*step) * Align
 }
 
 // classSize is the number of bytes of a class's pieces.
 func classSize(class int) int64 {
 	if class < 4 {
-		return int64(class+1) * heapAlign
+		return int64(class+1) * Align
 	}
 	k, quarter := (class-4)/4+2, int64((class-4)%4)
-	return (int64(1)<<k + (quarter+1)<<(k-2)) * heapAlign
+	return (int64(1)<<k + (quarter+1)<<(k-2)) * Align
 }

@@ -1,0 +1,27 @@
+package extern
+
+import (
+	"headrace/extern/internal/child"
+	"headrace/extern/internal/shared"
+)
+
+// Heap is memory that the engine shares with its worker processes.
+//
+// Pieces begin at multiples of 64 bytes and hold anything. All methods may be called by
+// several goroutines.
+type Heap = shared.Heap
+
+// NewHeap makes a heap without a piece in use.
+func NewHeap() (*Heap, error) { return shared.NewHeap() }
+
+// Interpreter says which Python workers are, and what they find there.
+type Interpreter = child.Interpreter
+
+// Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
+func Default() *Interpreter { return child.Default() }
+
+// Line is something that a worker has said.
+type Line = child.Line
+
+// EndAll ends all workers and what they have started, for a process that is about to exit.
+func EndAll() { child.EndAll() }
