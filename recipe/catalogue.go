@@ -5,6 +5,7 @@ package recipe
 func init() {
 	registry.ops = []Op{
 		filesOp, sourceOp, mergeOp, shuffleOp, routeOp, decodeImageOp, decodeNPYOp, mapOp, filterOp, flatMapOp, aggregateOp,
+		selectOp, dropOp, renameOp,
 		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
 		colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,

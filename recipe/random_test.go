@@ -198,6 +198,8 @@ func drawArgument(t *rapid.T, typ reflect.Type, steps int) any {
 			return recipe.PadValue{All: number()}
 		}
 		return recipe.PadValue{Fields: map[string]float64{"array": number(), strings.ToValidUTF8(drawText(t), ""): number()}}
+	case recipe.NewNames:
+		return recipe.NewNames{"image": strings.ToValidUTF8(drawText(t), ""), strings.ToValidUTF8(drawText(t), ""): "a"}
 	case recipe.Chain:
 		return drawChain(t, steps)
 	case []recipe.Chain:

@@ -41,7 +41,9 @@ func (c *checker) shapes(at int) (all []tensor.Shape) {
 		if b, ok := c.steps[c.top[from]].Args.(bucketing); ok && len(b.buckets()) > 0 {
 			break
 		}
-		if _, ok := c.steps[c.top[from]].Args.(Transform); !ok {
+		switch c.steps[c.top[from]].Args.(type) {
+		case Transform, FieldStep:
+		default:
 			return nil
 		}
 	}
@@ -91,6 +93,9 @@ func (c *checker) bucketsInside() bool {
 func (c *checker) result(i int, form media.Form) (media.Form, bool) {
 	if c.steps[i].out == nil {
 		return form, false
+	}
+	if _, ok := c.steps[i].Args.(FieldStep); ok {
+		return form, true
 	}
 	out, err := c.steps[i].Args.(Transform).Transform().Result(form)
 	return out, err == nil && out.Height > 0 && out.Width > 0

@@ -24,7 +24,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case ops.Program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+		case ops.Program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, recipe.FieldStep:
 			continue
 		}
 		for n, s := range r.All() {
@@ -64,6 +64,8 @@ type stage struct {
 	flat    *ops.FlatMap  // that makes several samples of one; nil: op makes one
 
 	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
+
+	fields *[]*ops.FieldChange // what becomes of fields when op is done; it grows until the next stage
 }
 
 // routing divides samples among branches.
@@ -172,6 +174,8 @@ func (c *compiler) beginLeg() {
 // push appends a stage. Undo makes a sample as it was before its operation has failed.
 func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do ops.Op, undo func(*record.Record)) {
 	t := &c.scope
+	s.fields = new([]*ops.FieldChange)
+	do = thenFields(do, s.fields)
 	h := c.failing.Of(f, t.samples)
 	if s.python != nil {
 		h.Limit = 0 // they end a worker that takes longer
@@ -187,6 +191,36 @@ func (c *compiler) push(n *line, s *stage, f *recipe.Failures, do ops.Op, undo f
 	s.op = ops.Named(s.op)
 	t.path = append(slices.Clip(t.path), ops.PathStep{Do: a, Waits: s.waits || s.python != nil})
 	n.steps = append(n.steps, step{stage: s})
+}
+
+// thenFields is an operation with changes of fields behind it. They cost less than the
+// way to another stage.
+func thenFields(do ops.Op, fields *[]*ops.FieldChange) ops.Op {
+	return func(ctx context.Context, it *record.Record) error {
+		if err := do(ctx, it); err != nil {
+			return err
+		}
+		for _, f := range *fields {
+			if err := f.Run(ctx, it, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// fields adds a step that changes fields to the stage before it.
+func (c *compiler) fields(n *line, p fuse.Part, args recipe.FieldStep) {
+	c.reach(n, p)
+	t := &c.scope
+	had := t.schema.Find("label") >= 0
+	var next *ops.FieldChange
+	next, t.schema = ops.NewFieldChange(c.work, args, t.schema, &t.columns)
+	c.relabels = c.relabels || had && t.schema.Find("label") < 0
+	t.memory.Parts = append(t.memory.Parts, next)
+	s := n.steps[len(n.steps)-1].stage
+	*s.fields = append(*s.fields, next)
+	s.steps = append(slices.Clip(s.steps), p.Names...)
 }
 
 // limit notes what a stage does about bad samples.
@@ -283,6 +317,9 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 			return c.flatMap(n, p)
 		case *recipe.Aggregate:
 			return c.aggregate(n, p)
+		case recipe.FieldStep:
+			c.fields(n, p, p.Step.Args.(recipe.FieldStep))
+			return nil
 		}
 	}
 
@@ -323,7 +360,13 @@ func (c *compiler) reach(n *line, p fuse.Part) {
 		return
 	}
 	c.beginLeg()
-	c.push(n, &stage{name: what + p.Names[0], waits: true, asks: true}, nil, t.memory.Reserve, func(*record.Record) {})
+	name := ""
+	if p.Names == nil { // a step that was put before another part, which names it
+		name = p.Step.Name
+	} else {
+		name = p.Names[0]
+	}
+	c.push(n, &stage{name: what + name, waits: true, asks: true}, nil, t.memory.Reserve, func(*record.Record) {})
 }
 
 // program makes a part of a step that brings its code.

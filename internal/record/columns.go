@@ -94,6 +94,19 @@ func (p *Columns) Put(name string, t sample.Type) Column {
 	return p.give(name, next, after)
 }
 
+// PutLike gives a field a column for what has been in another one.
+func (p *Columns) PutLike(name string, at Column) Column {
+	next, after := at, p.Room
+	room := map[Kind]*int{Texts: &after.Texts, Bytes: &after.Bytes, Images: &after.Images, Arrays: &after.Arrays}[at.Kind]
+	if at.Kind == Numbers {
+		next.At, after.Numbers = after.Numbers, after.Numbers+at.Size
+	} else {
+		next.At = *room
+		*room++
+	}
+	return p.give(name, next, after)
+}
+
 func (p *Columns) give(name string, next Column, after Room) Column {
 	p.Fresh = append(p.Fresh, name)
 	h := columnKey{name, next.Kind, next.Size}

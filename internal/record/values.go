@@ -109,6 +109,24 @@ func (v *Values) Forget(p Column) {
 	}
 }
 
+// Swap exchanges the values of two columns of one kind and size.
+func (v *Values) Swap(a, b Column) {
+	switch a.Kind {
+	case Numbers:
+		for i := range a.Size {
+			v.Numbers[a.At+i], v.Numbers[b.At+i] = v.Numbers[b.At+i], v.Numbers[a.At+i]
+		}
+	case Texts:
+		v.Texts[a.At], v.Texts[b.At] = v.Texts[b.At], v.Texts[a.At]
+	case Bytes:
+		v.Bytes[a.At], v.Bytes[b.At] = v.Bytes[b.At], v.Bytes[a.At]
+	case Images:
+		v.Images[a.At], v.Images[b.At] = v.Images[b.At], v.Images[a.At]
+	case Arrays:
+		v.Arrays[a.At], v.Arrays[b.At] = v.Arrays[b.At], v.Arrays[a.At]
+	}
+}
+
 // Clear clears all values.
 func (v *Values) Clear() {
 	clear(v.Texts)

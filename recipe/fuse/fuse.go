@@ -117,6 +117,8 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		f.plan.Pack = args
 		f.end(c, s)
 
+	case recipe.FieldStep:
+		c.fields(args, s)
 	default: // a function, decode_npy, an operation from elsewhere
 		c.begin(Part{Step: &s}, s)
 	}

@@ -13,6 +13,7 @@ from ._recipe.arguments import (
     from_environment,
     integer,
     integers,
+    names_of,
     number_of,
     numbers_of,
     optional,
@@ -292,6 +293,37 @@ class Pipeline:
             return {"steps": list(inside._steps)}
         several = [when] if isinstance(when, (str, bytes)) or not hasattr(when, "__iter__") else when
         return {"when": [when_of(i, value) for value in several], "steps": list(inside._steps)}
+
+    def select(self, *fields: Some) -> Pipeline:
+        """Keep some fields of each sample, in this order, and leave out the others: `.select("image", "label")`.
+
+        Nothing is copied, and steps on an image before and after it stay one pass.
+
+        Args:
+            fields: their names, or lists of them.
+        """
+        return self._with("select", {"fields": names_of("select", fields)})
+
+    def drop(self, *fields: Some) -> Pipeline:
+        """Leave out some fields of each sample: `.drop("path")`. Nothing is copied.
+
+        Args:
+            fields: their names, or lists of them.
+        """
+        return self._with("drop", {"fields": names_of("drop", fields)})
+
+    def rename(self, fields: Mapping[str, str] | None = None, /, **names: str) -> Pipeline:
+        """Give fields other names: `.rename(image="pixels")`. Nothing is copied; two fields may exchange names.
+
+        Args:
+            fields: the new names by the old ones, for names that are no words of Python's.
+            names: the same, as arguments.
+        """
+        given = {**(fields or {}), **names}
+        for old, new in given.items():
+            if not isinstance(old, str) or not isinstance(new, str):
+                raise RecipeError(f"headrace: rename: {old!r} becomes {new!r}: takes names of fields")
+        return self._with("rename", {"fields": given})
 
     def failures(
         self,

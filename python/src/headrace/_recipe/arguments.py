@@ -38,6 +38,15 @@ def is_number(value: Any) -> bool:
     return hasattr(value, "__float__") and not isinstance(value, bool) and getattr(value, "shape", ()) == ()
 
 
+def names_of(step: str, given: tuple[Any, ...]) -> list[str]:
+    """Names of fields, each by itself or several in a list."""
+    names = [name for item in given for name in ([item] if isinstance(item, str) else item if hasattr(item, "__iter__") else [item])]
+    for name in names:
+        if not isinstance(name, str):
+            raise RecipeError(f"headrace: {step}: {name!r} is no name of a field: takes text")
+    return names
+
+
 def optional(name: str, value: Any) -> int | None:
     return None if value is None else integer(name, value)
 

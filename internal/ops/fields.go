@@ -1,0 +1,95 @@
+package ops
+
+import (
+	"context"
+
+	"headrace/internal/record"
+	"headrace/media"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// FieldChange is a part of a recipe that takes fields away or gives them other names.
+// Every name has a column of its own, so that nothing moves where ways join; values move
+// here, as descriptors of memory that stays where it is.
+type FieldChange struct {
+	env     *Env
+	swaps   [][2]record.Column // one after the other: what is moved away from changes places with what is there
+	dropped []record.Column    // which hold nothing then
+}
+
+// NewFieldChange links a step, and returns it with the fields of samples after it.
+func NewFieldChange(w *Env, s recipe.FieldStep, in sample.Schema, where *record.Columns) (*FieldChange, sample.Schema) {
+	p := &FieldChange{env: w}
+	out, _ := s.Check(in) // checked with the recipe
+	before, after := s.Kept(in)
+
+	old := map[string]record.Column{}
+	for _, f := range in {
+		old[f.Name] = where.Take(f.Name)
+	}
+	var from, to []record.Column
+	for i, name := range before {
+		if after[i] == name {
+			where.Of[name] = old[name]
+		} else {
+			from, to = append(from, old[name]), append(to, where.PutLike(after[i], old[name]))
+		}
+		delete(old, name)
+	}
+
+	// A value that is in the way of another changes places with it, and is found there.
+	for i := range from {
+		if from[i] != to[i] {
+			p.swaps = append(p.swaps, [2]record.Column{from[i], to[i]})
+		}
+		for k := i + 1; k < len(from); k++ {
+			if from[k] == to[i] {
+				from[k] = from[i]
+			}
+		}
+	}
+
+	taken := map[record.Column]bool{}
+	for _, at := range where.Of {
+		taken[at] = true
+	}
+	for _, at := range old {
+		if !taken[at] {
+			p.dropped = append(p.dropped, at)
+		}
+	}
+	for _, s := range p.swaps {
+		if !taken[s[0]] {
+			p.dropped = append(p.dropped, s[0])
+		}
+	}
+	return p, out
+}
+
+// Run implements part.
+func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
+	for _, s := range p.swaps {
+		it.Values.Swap(s[0], s[1])
+	}
+	for _, at := range p.dropped {
+		it.Values.Forget(at)
+	}
+	p.env.Settle(it)
+	return nil
+}
+
+// Foresee implements part.
+func (p *FieldChange) Foresee(_ *record.Record, t *Tool) int64 {
+	for _, s := range p.swaps {
+		if s[0].Kind == record.Images {
+			t.Forms[s[0].At], t.Forms[s[1].At] = t.Forms[s[1].At], t.Forms[s[0].At]
+		}
+	}
+	for _, at := range p.dropped {
+		if at.Kind == record.Images {
+			t.Forms[at.At] = media.Form{}
+		}
+	}
+	return 0
+}

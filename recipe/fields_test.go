@@ -1,0 +1,43 @@
+package recipe_test
+
+import (
+	"strings"
+	"testing"
+
+	"headrace/recipe"
+)
+
+func TestFields(t *testing.T) {
+	const files = `{"files":{"paths":["a.jpg"],"columns":{"score":{"float32":[1]},"name":{"text":["x"]}}}},"decode_image",`
+	for _, c := range []struct{ steps, want string }{
+		{`{"select":{"fields":["name","image"]}}`, "name text, image uint8 [?, ?, 3]"},
+		{`{"drop":{"fields":["key","score"]}}`, "image uint8 [?, ?, 3], name text"},
+		{`{"rename":{"fields":{"image":"pixels","score":"weight"}}}`, "pixels uint8 [?, ?, 3], weight float32, name text, key text"},
+		{`{"rename":{"fields":{"name":"key","key":"name"}}}`, "image uint8 [?, ?, 3], score float32, key text, name text"},
+		{`{"rename":{"fields":{"name":"name"}}}`, "image uint8 [?, ?, 3], score float32, name text, key text"},
+
+		{`"select"`, `step "select" (#3): lacks the argument fields`},
+		{`{"drop":{"fields":[]}}`, `step "drop" (#3): fields is empty: takes names of image, score, name, key`},
+		{`{"drop":{"fields":["scor"]}}`, `step "drop" (#3): fields[0] is an unknown field "scor": did you mean "score"? takes image, score, name, key`},
+		{`{"select":{"fields":["key","key"]}}`, `step "select" (#3): fields[1] is "key", as another of them is`},
+		{`{"drop":{"fields":["image","score","name","key"]}}`, `step "drop" (#3): fields are all that there are: leaves nothing of a sample`},
+		{`{"rename":{"fields":{"image":"score"}}}`, `step "rename" (#3): fields calls "image" "score", as another field is called then`},
+		{`{"rename":{"fields":{"image":""}}}`, `step "rename" (#3): fields gives "image" no name`},
+		{`{"rename":{"fields":{"image":"a","image":"b"}}}`, `step "rename" (#3): fields is an object: takes an object like {old name: new name}`},
+		{`{"rename":{"fields":{"bytes":"a"}}}`, `step "rename" (#3): fields[0] is an unknown field "bytes": takes image, score, name, key`},
+		{`{"drop":{"fields":["key"]},"failures":{"on_error":"skip"}}`, `step "drop" (#3): failures is given, but no sample fails in drop: takes it at the steps that read or change samples`},
+	} {
+		r, err := recipe.Parse([]byte(`{"headrace":1,"steps":[` + files + c.steps + `]}`))
+		got := ""
+		if err == nil {
+			schema, wrong := r.Check()
+			got, err = schema.String(), wrong
+		}
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "recipe: ")
+		}
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.steps, got, c.want)
+		}
+	}
+}

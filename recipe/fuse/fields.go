@@ -1,0 +1,80 @@
+package fuse
+
+import (
+	"slices"
+
+	"headrace/media"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// fields adds a step that changes fields. Before steps on an image it does the same as
+// behind them, unless it is about what they read or make: there it does not part them.
+func (c *chain) fields(args recipe.FieldStep, s recipe.Step) {
+	if p := c.last(); p != nil && p.Images != nil {
+		if earlier, ok := before(p.Images, args, c.schema); ok {
+			p.Names = append(p.Names, s.Name)
+			at := len(c.flow.Nodes) - 1
+			node := Node{Part: &Part{Step: &recipe.Step{Op: s.Op, Name: s.Name, Args: earlier}}}
+			c.flow.Nodes = slices.Insert(c.flow.Nodes, at, node)
+			return
+		}
+	}
+
+	modes := map[string]media.Mode{}
+	old, names := args.Kept(c.schema)
+	for i, name := range old {
+		if mode, ok := c.modes[name]; ok {
+			modes[names[i]] = mode
+		}
+	}
+	c.modes = modes
+	c.begin(Part{Step: &s}, s)
+}
+
+// before is a step as it is before steps on an image, behind which samples have this
+// schema. It is not ok where it is about what they read or make.
+func before(p *Images, args recipe.FieldStep, in sample.Schema) (*changed, bool) {
+	e := &changed{names: map[string]string{}}
+	for _, name := range in.Names() {
+		e.names[name] = ""
+	}
+	old, names := args.Kept(in)
+	for i, name := range old {
+		e.names[name] = names[i]
+		if name != p.To && (names[i] == p.To || names[i] == p.Field) {
+			return nil, false
+		}
+	}
+	return e, e.names[p.To] == p.To
+}
+
+// changed are fields of which it is said what becomes of them; all others stay.
+type changed struct {
+	names map[string]string // "": it goes
+}
+
+// Kept implements recipe.FieldStep.
+func (e *changed) Kept(in sample.Schema) (before, after []string) {
+	for _, name := range in.Names() {
+		to, said := e.names[name]
+		switch {
+		case !said:
+			to = name
+		case to == "":
+			continue
+		}
+		before, after = append(before, name), append(after, to)
+	}
+	return before, after
+}
+
+// Check implements recipe.Args.
+func (e *changed) Check(in sample.Schema) (sample.Schema, error) {
+	before, after := e.Kept(in)
+	out := make(sample.Schema, len(before))
+	for i, name := range before {
+		out[i] = sample.Field{Name: after[i], Type: in[in.Find(name)].Type}
+	}
+	return out, nil
+}

@@ -1,0 +1,180 @@
+package recipe
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"headrace/internal/words"
+	"headrace/recipe/internal/jsonschema"
+	"headrace/recipe/internal/rawjson"
+	"headrace/sample"
+)
+
+// FieldStep is implemented by arguments of operations that take fields away or give them
+// other names, and look at no value.
+type FieldStep interface {
+	Args
+	// Kept returns, for samples of a schema, the fields that stay, in their order, by the
+	// names that they had and have then. The arguments must have been checked.
+	Kept(in sample.Schema) (before, after []string)
+}
+
+var selectOp = operation[Select]("select", Between, "Keeps some fields of each sample, in this order, and leaves out the others.")
+
+// Select are the arguments of the operation select.
+type Select struct {
+	Fields []string `json:"fields,omitempty" required:"true" example:"[\"image\", \"key\"]" doc:"the fields that stay"`
+}
+
+var dropOp = operation[Drop]("drop", Between, "Leaves out some fields of each sample.")
+
+// Drop are the arguments of the operation drop.
+type Drop struct {
+	Fields []string `json:"fields,omitempty" required:"true" example:"[\"key\"]" doc:"the fields that go"`
+}
+
+var renameOp = operation[Rename]("rename", Between, "Gives fields other names.")
+
+// Rename are the arguments of the operation rename.
+type Rename struct {
+	Fields NewNames `json:"fields,omitempty" required:"true" example:"{\"image\": \"pixels\"}" doc:"the new name of each field; two may exchange theirs"`
+}
+
+// NewNames are names of fields by those that they had; in JSON an object.
+type NewNames map[string]string
+
+// Takes implements [Taker].
+func (NewNames) Takes() string { return "an object like {old name: new name}" }
+
+// JSONSchema implements [Schemer].
+func (NewNames) JSONSchema() map[string]any {
+	return map[string]any{"type": "object", "additionalProperties": jsonschema.Scalar("string")}
+}
+
+// UnmarshalJSON reads an object of text. A name that comes twice is refused.
+func (n *NewNames) UnmarshalJSON(b []byte) error {
+	v := rawjson.Value(b)
+	if v.Kind() != rawjson.Object {
+		return rawjson.ErrKind
+	}
+	*n = NewNames{}
+	for quoted, member := range v.Members() {
+		key, err := rawjson.Unquote(quoted)
+		if _, twice := (*n)[key]; err != nil || twice || member.Kind() != rawjson.Text {
+			return rawjson.ErrKind
+		}
+		var name string
+		if err := json.Unmarshal(member, &name); err != nil {
+			return err
+		}
+		(*n)[key] = name
+	}
+	return nil
+}
+
+// Kept implements [FieldStep].
+func (s *Select) Kept(sample.Schema) (before, after []string) { return s.Fields, s.Fields }
+
+// Kept implements [FieldStep].
+func (d *Drop) Kept(in sample.Schema) (before, after []string) {
+	for _, name := range in.Names() {
+		if !slices.Contains(d.Fields, name) {
+			before = append(before, name)
+		}
+	}
+	return before, before
+}
+
+// Kept implements [FieldStep].
+func (r *Rename) Kept(in sample.Schema) (before, after []string) {
+	before = in.Names()
+	after = slices.Clone(before)
+	for i, name := range before {
+		if to, ok := r.Fields[name]; ok {
+			after[i] = to
+		}
+	}
+	return before, after
+}
+
+// Check implements [Args].
+func (s *Select) Check(in sample.Schema) (sample.Schema, error) {
+	return keep(in, s, checkFields(in, s.Fields))
+}
+
+// Check implements [Args].
+func (d *Drop) Check(in sample.Schema) (sample.Schema, error) {
+	err := checkFields(in, d.Fields)
+	if kept, _ := d.Kept(in); err == nil && len(kept) == 0 {
+		err = Wrong("fields", "are all that there are: leaves nothing of a sample")
+	}
+	return keep(in, d, err)
+}
+
+// Check implements [Args].
+func (r *Rename) Check(in sample.Schema) (sample.Schema, error) {
+	old := slices.Sorted(maps.Keys(r.Fields))
+	errs := []error{checkFields(in, old)}
+	_, after := r.Kept(in)
+	for _, name := range old {
+		to := r.Fields[name]
+		switch {
+		case to == "":
+			errs = append(errs, Wrong("fields", "gives %q no name", name))
+		case in.Find(name) >= 0 && count(after, to) > 1:
+			errs = append(errs, Wrong("fields", "calls %q %q, as another field is called then", name, to))
+		}
+	}
+	return keep(in, r, errors.Join(errs...))
+}
+
+func count(all []string, one string) (n int) {
+	for _, name := range all {
+		if name == one {
+			n++
+		}
+	}
+	return n
+}
+
+// checkFields says which names are none of a field, or come twice.
+func checkFields(in sample.Schema, names []string) error {
+	if names == nil {
+		return errors.New("lacks the argument fields")
+	}
+	if len(names) == 0 {
+		return Wrong("fields", "is empty: takes names of %s", words.List(in.Names()))
+	}
+	errs := []error{differentNames("fields", names)}
+	for i, name := range names {
+		if in.Find(name) < 0 {
+			errs = append(errs, Wrong(fmt.Sprintf("fields[%d]", i), "is an %w", words.Unknown("field", name, in.Names())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keep returns what a step leaves of a schema, unless something is wrong with it.
+func keep(in sample.Schema, s FieldStep, wrong error) (sample.Schema, error) {
+	if wrong != nil {
+		return nil, wrong
+	}
+	before, after := s.Kept(in)
+	out := make(sample.Schema, len(before))
+	for i, name := range before {
+		out[i] = sample.Field{Name: after[i], Type: in[in.Find(name)].Type}
+	}
+	return out, nil
+}
+
+// checkFailures implements [failing].
+func (*Select) checkFailures(*Failures) error { return noneFail(selectOp.Name) }
+
+// checkFailures implements [failing].
+func (*Drop) checkFailures(*Failures) error { return noneFail(dropOp.Name) }
+
+// checkFailures implements [failing].
+func (*Rename) checkFailures(*Failures) error { return noneFail(renameOp.Name) }
