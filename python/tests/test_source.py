@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -259,3 +260,35 @@ def test_mistakes_are_told_with_what_to_write():
             list(loader)
     with pytest.raises(hr.SampleError, match="returned int 1, not 2 values: x, y"):
         hr.source([1, 2], fields=["x", "y"]).batch(2).loader()
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+@pytest.mark.parametrize("step", ["source", "flat_map"])
+def test_an_iterator_that_waits_holds_nothing_back(tmp_path, step, kind):
+    """It yields faster than the loop takes, and then waits for what does not come: all that it had yielded arrives."""
+    go_on = tmp_path / "go on"
+
+    def burst(*_):
+        for n in range(40):
+            yield {"n": n}
+        while not go_on.exists():
+            time.sleep(0.01)
+        yield {"n": 40}
+
+    async def asynchronous(*_):
+        for sample in burst():
+            yield sample
+
+    function = burst if kind == "plain" else asynchronous
+    if step == "source":
+        pipeline = hr.source(lambda: function(), gives={"n": int})
+    else:
+        pipeline = hr.source([{"x": 0}]).flat_map(function, gives={"n": int})
+    with pipeline.batch(1).loader(epochs=1, prefetch=1) as loader:
+        got = []
+        for _ in range(40):
+            time.sleep(0.002)
+            got.append(int(loader.get(timeout=60)["n"][0]))
+        go_on.touch()
+        got.append(int(loader.get(timeout=60)["n"][0]))
+    assert got == list(range(41))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 import os
+import select
 import sys
 from struct import Struct
 
@@ -117,6 +118,12 @@ class Connection:
                 os._exit(0)
         self._answer()
         return True
+
+    def await_more(self) -> None:
+        """Wait until something has come; it is not read. For another thread than the one that reads."""
+        poller = select.poll()
+        poller.register(self.socket.fileno(), select.POLLIN)
+        poller.poll()
 
     def _answer(self) -> tuple[int, bytes]:
         """Read a frame while a pack is in work, whose own frame must stay as it is: its samples' values lie there."""

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         def pulled_now(self) -> bool:
             """Whether it has taken something meanwhile."""
 
+        def await_more(self) -> None:
+            """Wait until it has said something."""
+
 
 class Lane:
     """What one thread works with, for one function.

@@ -7,6 +7,7 @@ from time import monotonic_ns
 from . import state as states
 from .event_loop import event_loop, iterate
 from .frames import AS_FLUSH, AS_FRESH
+from .held_back import HeldBack
 from .reader import unpacked
 from .results import values_of_result
 from .signature import parameters
@@ -38,6 +39,7 @@ class Streams:
         if callee.kind == "iterate" and self.states and not writer.probing:
             writer.names = writer.names[:-1]  # the last one is the state
         self.values_of = values_of_result(self.setup, writer)
+        self.held_back = HeldBack(lane.engine, self._send)
 
     def run(self, task: Task) -> None:
         lane, writer = self.lane, self.lane.writer
@@ -53,7 +55,8 @@ class Streams:
                 lane.working(item)
                 self._seed(task, item)
                 try:
-                    sample = next(iterator)
+                    with self.held_back:
+                        sample = next(iterator)
                 except StopIteration:
                     break
                 values = self.values_of(sample)
@@ -79,22 +82,28 @@ class Streams:
                 writer.failures[-1]["ends"] = True
         writer.rest = lane.working(item) - begun
         writer.send(True, state)
+        self.held_back.sent()
         lane.resting()  # the engine may be long in taking it
 
     def _pass_on(self) -> bool:
         """Send what is ready where the engine takes it; wait where too much is. False: the engine wants no more."""
         lane, writer = self.lane, self.lane.writer
-        if lane.engine.credit <= 0:
+        if lane.engine.credit <= 0 and not lane.engine.stopped:
             if not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL and not lane.engine.pulled_now():
+                self.held_back.hold()
                 return True
             lane.resting()
             if not lane.engine.pull():
                 return False
         if lane.engine.stopped:
             return False
-        writer.send(False)
-        lane.engine.credit -= 1
+        self._send()
         return True
+
+    def _send(self) -> None:
+        self.lane.writer.send(False)
+        self.lane.engine.credit -= 1
+        self.held_back.sent()
 
     def _seed(self, task: Task, item: int) -> None:
         """Seed the global generators for a sample of a source."""

@@ -1,0 +1,66 @@
+"""Sends what a stream has ready when the engine asks for it, while the user's iterator is still at work on its next sample.
+
+An iterator may wait for long: for a queue, a socket, a file that grows. What it had yielded before, while the engine had no room, must
+not wait with it.
+"""
+
+from __future__ import annotations
+
+import threading
+from time import sleep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .lane import Engine
+
+_SHORT = 0.01  # seconds; an iterator that is quicker sends itself what it has
+
+
+class HeldBack:
+    """A second thread of a stream, which is there once something had to be held back."""
+
+    def __init__(self, engine: Engine, send: Callable[[], None]) -> None:
+        """`send` sends what is ready. It is called while the stream's own thread is in the iterator."""
+        self._engine = engine
+        self._send = send
+        self._turn = threading.Lock()  # the stream's own, but for the time in which it is in the iterator
+        self._turn.acquire()
+        self._held = threading.Event()  # something is ready that was not sent
+        self._calls = 0  # of the iterator
+        self._started = False
+
+    def hold(self) -> None:
+        """Something is ready, and the engine does not take it now."""
+        if not self._held.is_set():
+            self._held.set()
+            if not self._started:
+                self._started = True
+                threading.Thread(target=self._watch, name="headrace-held-back", daemon=True).start()
+
+    def sent(self) -> None:
+        """Nothing is held back any more."""
+        if self._started:
+            self._held.clear()
+
+    def __enter__(self) -> None:
+        """The iterator is called."""
+        self._calls += 1
+        self._turn.release()
+
+    def __exit__(self, *_: object) -> None:
+        self._turn.acquire()
+
+    def _watch(self) -> None:
+        engine = self._engine
+        while True:
+            self._held.wait()
+            calls = self._calls
+            sleep(_SHORT)
+            if calls != self._calls:
+                continue
+            engine.await_more()
+            with self._turn:
+                if self._held.is_set() and (engine.credit > 0 or engine.pulled_now()) and engine.credit > 0 and not engine.stopped:
+                    self._send()
