@@ -344,6 +344,7 @@ class Pickles(Bytes):
 
 def _room(writer: Writer, name: str, room: tuple[int, int, int] | None, item: int, index: int, size: int) -> int:
     """Where a result goes that does not travel with the message."""
+    writer.in_rooms = True
     if room is not None:
         if size <= room[1]:
             return room[0]

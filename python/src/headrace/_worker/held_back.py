@@ -60,7 +60,8 @@ class HeldBack:
             sleep(_SHORT)
             if calls != self._calls:
                 continue
-            engine.await_more()
+            if engine.credit <= 0:
+                engine.await_more()
             with self._turn:
                 if self._held.is_set() and (engine.credit > 0 or engine.pulled_now()) and engine.credit > 0 and not engine.stopped:
                     self._send()

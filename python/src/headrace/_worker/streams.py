@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .callee import Callee
     from .lane import Lane, Task
 
+_QUICK = 100_000  # nanoseconds for a sample
 _AHEAD = 16  # samples of a stream that wait for the engine, which reckons with as many: aheadSamples in extern/pack.go
 
 
@@ -64,8 +65,9 @@ class Streams:
                     values = [*values, self._state()]
                 writer.add(item, values, row)
                 item += 1
-                writer.took(monotonic_ns() - begun)
-                more = self._pass_on()
+                took = monotonic_ns() - begun
+                writer.took(took)
+                more = self._pass_on(took < _QUICK)
                 begun = monotonic_ns()
                 if not more:
                     iterator.close() if hasattr(iterator, "close") else None
@@ -85,18 +87,23 @@ class Streams:
         self.held_back.sent()
         lane.resting()  # the engine may be long in taking it
 
-    def _pass_on(self) -> bool:
-        """Send what is ready where the engine takes it; wait where too much is. False: the engine wants no more."""
-        lane, writer = self.lane, self.lane.writer
-        if lane.engine.credit <= 0 and not lane.engine.stopped:
-            if not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL and not lane.engine.pulled_now():
-                self.held_back.hold()
-                return True
-            lane.resting()
-            if not lane.engine.pull():
-                return False
-        if lane.engine.stopped:
+    def _pass_on(self, quick: bool) -> bool:
+        """Send what is ready where the engine takes it; wait where too much is. False: the engine wants no more.
+
+        Of an iterator that is quick more is sent at once: a message costs as much as some dozen samples. But not of what lies in rooms:
+        the engine may have no room for a second sample before it has the first.
+        """
+        engine, writer = self.lane.engine, self.lane.writer
+        if engine.stopped:
             return False
+        may_wait = not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
+        if may_wait and (quick and not writer.in_rooms or engine.credit <= 0 and not engine.pulled_now()):
+            self.held_back.hold()
+            return True
+        if engine.credit <= 0:
+            self.lane.resting()
+            if not engine.pull():
+                return False
         self._send()
         return True
 

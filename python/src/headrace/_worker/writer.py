@@ -64,6 +64,7 @@ class Writer:
         self.rest = 0  # nanoseconds of work for no sample that is sent
         self.taken: list[int] = []  # inputs that are a result of the sample in work
         self.end = 0
+        self.in_rooms = False  # some of it lies in memory that the engine gives piece by piece
         for c in self.columns:
             c.begin()
 
