@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"headrace/arena"
 	"headrace/budget"
@@ -53,8 +54,9 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if l.sources, classes, err = listSources(ctx, p, c, m.files); err != nil {
 		return nil, err
 	}
-	l.groups = compile.Groups(r, p)
-	if l.batch = p.Batch; p.Buckets != nil || p.Pack != nil {
+	first := p.First()
+	l.groups = compile.Groups(r, *first)
+	if l.batch = first.Batch; first.Buckets != nil || first.Pack != nil {
 		l.batch = recipe.Batch{Size: 1}
 	}
 	for _, s := range l.sources {
@@ -67,8 +69,11 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 
 	// What a batch looks like, and the memory for some of them.
-	if l.layout, err = layoutOf(r, p, schema, l.size(), m.room); err != nil {
+	if l.layout, err = layoutOf(r, p, schema, l.rowsOf(&p), m.room); err != nil {
 		return nil, err
+	}
+	if l.layout.Single && m.config.Prefetch == 0 {
+		l.config.Prefetch = l.samplesAhead()
 	}
 	hold, err := l.makeMemory(p)
 	if err != nil {
@@ -86,9 +91,13 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 			l.work.Host.Close()
 		}
 	}()
+	sections, err := l.sections(r, &p, m.room)
+	if err != nil {
+		return nil, err
+	}
 	l.compiled, err = compile.Compile(p, compile.Target{
-		Env: &l.work, Sources: l.sources, Layout: &l.layout, Slots: l.slots, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
-		Rows: l.size(), Workers: workers, Readers: readersFor(workers), Prefetch: c.Prefetch, InOrder: c.Order == InputOrder, Groups: l.groups,
+		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
+		Workers: workers, Readers: readersFor(workers), Prefetch: l.config.Prefetch, InOrder: c.Order == InputOrder,
 	})
 	if err != nil {
 		return nil, err
@@ -128,6 +137,34 @@ func planOf(r recipe.Recipe, c Config) (fuse.Plan, error) {
 	return p, err
 }
 
+// sections are what makes batches: the last one for the consumer, those before it for
+// later stages, whose batches lie where samples do.
+func (l *Loader) sections(r recipe.Recipe, last *fuse.Plan, room int) (all []compile.Section, err error) {
+	for p := last.Samples.Batches; p != nil; p = p.Samples.Batches {
+		rows := l.rowsOf(p)
+		layout, err := layoutOf(r, *p, p.Rows, rows, min(room, roomOfSample))
+		if err != nil {
+			return nil, err
+		}
+		slots := &batch.Slots{Layout: &layout, Lane: l.budget.Lane(), Memory: &l.work.Memory}
+		all = append(all, compile.Section{Layout: &layout, Slots: slots, Rows: rows, Groups: p == last.First() && l.groups})
+	}
+	slices.Reverse(all)
+	return append(all, compile.Section{Layout: &l.layout, Slots: l.slots, Rows: l.rowsOf(last), Groups: compile.Groups(r, *last)}), nil
+}
+
+// rowsOf is how many samples, or rows, a full batch of a plan has on this rank.
+func (l *Loader) rowsOf(p *fuse.Plan) int {
+	b := p.Batch
+	switch {
+	case p == p.First() || p.Buckets != nil || p.Pack != nil:
+		return l.size()
+	case b.GlobalSize > 0:
+		return (order.Split{Batch: int64(b.GlobalSize), World: l.config.WorldSize, Rank: l.config.Rank}).BatchSize()
+	}
+	return b.Size
+}
+
 // layoutOf is the form of a batch of so many rows. Room is the size of one that a
 // function makes as it likes.
 func layoutOf(r recipe.Recipe, p fuse.Plan, schema sample.Schema, rows, room int) (batch.Layout, error) {
@@ -137,9 +174,15 @@ func layoutOf(r recipe.Recipe, p fuse.Plan, schema sample.Schema, rows, room int
 		return batch.Layout{}, err
 	case p.Batch.Collate != nil:
 		return batch.NewWhole(schema, room)
+	case p.Single:
+		return batch.NewSingle(schema, min(room, roomOfSample))
 	}
 	return batch.NewLayout(schema, forms...)
 }
+
+// roomOfSample bounds the slots of samples of any size. There are many of them, and what
+// is larger takes memory of its own.
+const roomOfSample = 1 << 20
 
 func (o Options) withDefaults() Options {
 	if o.Gate == nil {
@@ -231,16 +274,28 @@ func (l *Loader) globalBatch(world, rank int) order.Split {
 	return order.Split{Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
 }
 
+// samplesAhead is how many samples are ready for a loop that is given them one by one: as
+// many as batches often have, and take no more than an eighth of the budget.
+func (l *Loader) samplesAhead() int {
+	return min(max(int(l.limit()/8/arena.Stride(l.layout.Bytes)), l.config.Prefetch), mostSamplesAhead)
+}
+
+const mostSamplesAhead = 64
+
+// limit is the byte budget.
+func (l *Loader) limit() int64 {
+	if l.config.Memory != nil {
+		return *l.config.Memory
+	}
+	return machine.Here().Budget(l.config.LocalWorldSize)
+}
+
 // makeMemory sets the byte budget, and in it the pool: what is ready for the consumer,
 // one batch that fills, and two that the consumer holds, for while it asks for the next
 // it has the last. More that fill take no more than half of the budget, which samples
 // need, too. It returns how many bytes the consumer may hold.
 func (l *Loader) makeMemory(p fuse.Plan) (hold int64, err error) {
-	here := machine.Here()
-	limit := here.Budget(l.config.LocalWorldSize)
-	if l.config.Memory != nil {
-		limit = *l.config.Memory
-	}
+	here, limit := machine.Here(), l.limit()
 	if hold = here.HoldLimit(l.config.LocalWorldSize); l.config.HoldLimit != nil {
 		hold = *l.config.HoldLimit
 	}
@@ -347,7 +402,7 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have
 	// had the same ones.
 	_, skips := l.failing().Does(Skip, l.recipe)
-	begin.InStep = l.batch.GlobalSize > 0 && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
+	begin.InStep = l.batch.GlobalSize > 0 && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
 	return resume.Extent{Begin: begin, Splits: splits, Judges: l.compiled.Judges, Makes: l.compiled.Makes}
 }
 
@@ -355,8 +410,8 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 func (l *Loader) describe(p fuse.Plan) (i Info) {
 	i.Stages, i.Epochs, i.Decoder, i.Pipeline = l.compiled.Stages, l.config.Epochs, l.extent.Begin.Decoder, l.recipe.String()
 	i.Fields, i.Rows, i.SlotBytes, i.Whole = l.layout.Fields, l.layout.Rows, l.layout.Bytes, l.layout.Whole
-	if i.Whole {
-		i.Rows = l.size()
+	if i.Single = l.layout.Single; i.Whole {
+		i.Rows = l.rowsOf(&p)
 	}
 	i.State = l.extent.Settled(State{})
 
@@ -375,6 +430,8 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
 	}
 	switch {
+	case p.Samples.Batches != nil:
+		i.BatchesPerEpoch = l.compiled.Batches
 	case l.groups:
 		i.BatchesPerEpoch, i.Exact, i.Grouped = compile.MostBatches(&l.layout, p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1:

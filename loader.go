@@ -77,6 +77,7 @@ type Info struct {
 	Exact           bool          `json:"exact"`             // BatchesPerEpoch is a count, not a bound
 	Grouped         bool          `json:"grouped,omitempty"` // samples come into batches by what they are: Rows is the most of one
 	Whole           bool          `json:"whole,omitempty"`   // a function of Python makes batches of their samples: shapes are of the whole batch, and text is one for all
+	Single          bool          `json:"single,omitempty"`  // no step makes batches: each is one sample, whose fields they are
 	Classes         []recipe.Path `json:"classes,omitempty"` // names of labels, where they have any
 	Epochs          *int          `json:"epochs"`
 	Decoder         string        `json:"decoder"`

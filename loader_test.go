@@ -328,9 +328,6 @@ func TestOpenRefuses(t *testing.T) {
 		"rank is 5": func() (*Loader, error) {
 			return Open(t.Context(), augmented(t, root, `{"size":4}`), Config{Rank: 5}, Options{})
 		},
-		"it needs batch at its end": func() (*Loader, error) {
-			return Open(t.Context(), parseRecipe(t, `{"files":{"pattern":%q,"root":"/"}},"decode_image"`, root), Config{}, Options{})
-		},
 	} {
 		l, err := open()
 		if err == nil {

@@ -3,6 +3,7 @@ package headrace
 import (
 	"fmt"
 
+	"headrace/internal/compile"
 	"headrace/internal/ops"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
@@ -71,7 +72,7 @@ func checkAggregates(r recipe.Recipe, c Config) error {
 // others come in their places.
 func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 	name = around
-	for _, s := range steps {
+	for i, s := range steps {
 		if name != "" && step == "" && s.Failures != nil && OnError(s.Failures.OnError) == Replace {
 			step = s.Name
 		}
@@ -80,6 +81,10 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 		switch args := s.Args.(type) {
 		case *recipe.Aggregate:
 			name = s.Name
+		case *recipe.Batch, *recipe.BucketBatch, *recipe.Pack:
+			if i < len(steps)-1 {
+				name = s.Name
+			}
 		case *recipe.Merge:
 			inside = args.Of
 		case *recipe.Route:
@@ -107,9 +112,11 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
 		return nil
 	}
-	if l.groups {
-		return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
-			ErrConfig, p.Last.Names[len(p.Last.Names)-1], l.config.WorldSize)
+	for of := &p; of != nil; of = of.Samples.Batches {
+		if compile.Groups(l.recipe, *of) {
+			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
+				ErrConfig, of.Last.Names[len(of.Last.Names)-1], l.config.WorldSize)
+		}
 	}
 	if name, ok := l.failing().Does(Skip, l.recipe); ok {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)

@@ -527,10 +527,7 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 		given = c.Room[f]
 	}
 
-	v = Value{Kind: t.Kind, DType: t.DType}
-	if t.Kind == sample.Tensor {
-		v.Shape = shape
-	}
+	v = Value{Kind: t.Kind, DType: t.DType, Shape: shape}
 
 	switch where {
 	case message.IsSame:
@@ -538,7 +535,7 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 			return Value{}, -1, fmt.Errorf("%w: a result is input %d of %d", wire.ErrProtocol, at, len(c.In))
 		}
 		v = c.In[at]
-		if v.Kind != t.Kind || v.DType != t.DType || !message.Fits(v.Shape, t.Shape) {
+		if v.Kind != t.Kind || v.DType != t.DType || len(v.Shape) != len(t.Shape) || t.Kind == sample.Tensor && !message.Fits(v.Shape, t.Shape) {
 			return Value{}, -1, fmt.Errorf("%w: field %q is an input of another type", wire.ErrProtocol, r.Schema[f].Name)
 		}
 

@@ -44,6 +44,7 @@ type Options struct {
 	Threads     bool     // threads of one process
 
 	In         sample.Schema // fields that the function is given
+	Rows       bool          // these are of batches, and a list that is returned has a value for each row
 	Positional bool          // as arguments, and it returns a value, or a tuple of them; else a dict, and it returns one
 	To         []string      // Positional: the names of what it returns; nil: as In
 	Gives      sample.Schema // what it returns; nil (and not Filter): whatever it is, which Call.Names then tells

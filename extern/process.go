@@ -209,6 +209,7 @@ type setup struct {
 	KeysPickle *[2]int         `json:"keys_pickle"`
 	Cells      []int64         `json:"cells"` // by lane
 	In         []message.Field `json:"in"`
+	Rows       bool            `json:"rows"`
 	Positional bool            `json:"positional"`
 	To         []string        `json:"to"`
 	Gives      []message.Field `json:"gives"` // null: to be found out
@@ -223,7 +224,7 @@ type setup struct {
 
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
-	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Positional: o.Positional, To: o.To,
+	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
 		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls}
 
 	for _, pickle := range []struct {

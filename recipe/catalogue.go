@@ -9,6 +9,6 @@ func init() {
 		resizeOp, resizeToBucketOp, centerCropOp, randomCropOp, randomResizedCropOp, padOp,
 		randomFlipOp, randomVerticalFlipOp, rotate90Op, randomRotate90Op,
 		colorJitterOp, grayscaleOp, randomGrayscaleOp, normalizeOp, layoutOp,
-		batchOp, bucketBatchOp, packOp,
+		batchOp, bucketBatchOp, packOp, unbatchOp,
 	}
 }

@@ -45,7 +45,7 @@ func checkAlone(args Args, in sample.Schema) (sample.Schema, error) {
 	steps := Recipe{Steps: []Step{{Args: args}}}.Complete().Steps
 	c := newChecker(steps)
 	c.next = 1
-	out := c.nested(0, steps[0].Args.(nesting), in)
+	out := c.nested(0, steps[0].Args.(nesting), in, 0)
 	return out, errors.Join(c.errs...)
 }
 
@@ -121,27 +121,49 @@ func (c *checker) chain(steps []Step, around surroundings, in sample.Schema) sam
 		if around.op == "" {
 			c.top = append(c.top, i)
 		}
+		misplaced := false
 		if c.steps[i].op = c.op(i); c.steps[i].op.Name != "" {
+			misplaced = around.batched > 0 && ofImages(c.steps[i].Args)
 			c.place(i, before, k == 0, around)
 			if s := c.steps[i]; s.Failures != nil {
 				c.found(i, "failures", checkFailures(s.Failures, c.steps[i].op, s.Args))
 			}
 		}
-		in = c.step(i, in)
+		if misplaced {
+			in = nil // what else is wrong with it follows from that
+		}
+		in = c.step(i, in, around.batched)
+		if in = c.behind(i, in, k == len(steps)-1); c.steps[i].op.Place == Batching {
+			around.batched = i + 1
+		} else if _, ok := c.steps[i].Args.(*Unbatch); ok {
+			around.batched = 0
+		}
 		before = i
 	}
 	return in
 }
 
+// behind returns the schema that comes to what follows step i: of whole batches, where
+// that makes some and is not the last.
+func (c *checker) behind(i int, out sample.Schema, last bool) sample.Schema {
+	if c.steps[i].op.Place != Batching || last || out == nil {
+		return out
+	}
+	c.steps[i].out = batched(c.steps[i].Args, out, c.shapes(slices.Index(c.top, i)) != nil)
+	return c.steps[i].out
+}
+
 // step returns the schema of what step i gives; nil: that is not known.
-func (c *checker) step(i int, in sample.Schema) (out sample.Schema) {
+func (c *checker) step(i int, in sample.Schema, batched int) (out sample.Schema) {
 	if c.steps[i].op.Place == Source {
 		in = nil
 	}
 	known := c.steps[i].op.Name != "" && (in != nil || c.steps[i].op.Place == Source)
 	switch n, ok := c.steps[i].Args.(nesting); {
 	case ok:
-		out = c.nested(i, n, in)
+		out = c.nested(i, n, in, batched)
+	case known && batched > 0 && c.differ(i, in, batched):
+		return nil
 	case known:
 		var err error
 		out, err = c.check(i, in)
@@ -154,10 +176,26 @@ func (c *checker) step(i int, in sample.Schema) (out sample.Schema) {
 	return out
 }
 
+// differ reports what step i cannot stack because the batches that come have different
+// numbers of rows.
+func (c *checker) differ(i int, in sample.Schema, batched int) bool {
+	if b, ok := c.steps[i].Args.(*Batch); !ok || b.Collate != nil {
+		return false
+	}
+	for _, f := range in {
+		if stackable(f) != nil {
+			before := c.steps[batched-1]
+			c.wrong(i, "", "cannot stack batches of different sizes: the field %q is %v; give %q a size and drop_last, or put unbatch before %q", f.Name, f.Type, before.Name, c.steps[i].Name)
+			return true
+		}
+	}
+	return false
+}
+
 // nested checks the chains that step i holds, and then what it says itself.
-func (c *checker) nested(i int, n nesting, in sample.Schema) sample.Schema {
+func (c *checker) nested(i int, n nesting, in sample.Schema, batched int) sample.Schema {
 	around := n.inside()
-	around.step = i
+	around.step, around.batched = i, batched
 	var outs []sample.Schema
 	for _, chain := range n.chains() {
 		outs = append(outs, c.chain(chain, around, in))
@@ -201,6 +239,15 @@ func iterated(source Args) bool {
 	return ok && s.Iterated()
 }
 
+// ofImages tells whether an operation decodes something, or works on an image.
+func ofImages(args Args) bool {
+	switch args.(type) {
+	case Transform, *DecodeImage, *DecodeNPY:
+		return true
+	}
+	return false
+}
+
 // joins tells whether an operation puts sources together.
 func joins(op Op, args Args) bool {
 	_, holds := args.(nesting)
@@ -218,7 +265,6 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 		return
 	}
 
-	// Everything else reads samples, and not whole batches of them.
 	switch {
 	case first && around.begins && around.op == "":
 		c.wrong(i, "", "has nothing to read: a recipe begins with a source such as files")
@@ -226,8 +272,8 @@ func (c *checker) place(i, before int, first bool, around surroundings) {
 	case first && around.begins:
 		c.wrong(i, "", "has nothing to read: what %q puts together begins with a source such as files", c.steps[before].Name)
 		return
-	case c.steps[before].op.Place == Batching:
-		c.wrong(i, "", "comes after %q, which makes batches: that has to be the last step", c.steps[before].Name)
+	case around.batched > 0 && ofImages(c.steps[i].Args):
+		c.wrong(i, "", "comes after %q, which makes batches, and works on samples: put it before, or unbatch between them", c.steps[around.batched-1].Name)
 		return
 	}
 

@@ -134,7 +134,7 @@ func TestWhatCheckRefuses(t *testing.T) {
 		{steps(files, decode, crop, with(&recipe.Batch{Size: 3, GlobalSize: 4})), []string{`step "batch" (#4): has both size and global_size: takes either of them`}},
 		{steps(files, decode, crop, with(&recipe.Batch{Size: -3})), []string{`step "batch" (#4): size is -3: takes a number from 1 to 2147483647`}},
 		{steps(files, decode, crop, with(&recipe.Batch{GlobalSize: 1 << 40})), []string{`step "batch" (#4): global_size is 1099511627776: takes a number from 1 to 2147483647`}},
-		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches: that has to be the last step`}},
+		{steps(files, decode, crop, batch, flip), []string{`step "random_flip" (#5): comes after "batch", which makes batches, and works on samples: put it before, or unbatch between them`}},
 
 		// order
 		{steps(decode), []string{`step "decode_image" (#1): has nothing to read: a recipe begins with a source such as files`}},

@@ -13,7 +13,8 @@ import (
 
 // Gives are the types of what a function of Python gives; in JSON an object with a type
 // for each field: "text", "bytes", "object", or an object with the dtype and the shape of
-// an array, which is a number where that is left out.
+// an array, which is a number where that is left out. Of text and objects the shape says
+// how many there are, in a batch.
 type Gives struct {
 	Schema sample.Schema // nil: not said
 }
@@ -31,7 +32,7 @@ func (g *Gives) Takes() string {
 
 // JSONSchema implements [Schemer].
 func (g *Gives) JSONSchema() map[string]any {
-	var names []any
+	names := []any{"text", "object"}
 	for d := tensor.Bool; d.Valid(); d++ {
 		names = append(names, d.String())
 	}
@@ -53,11 +54,15 @@ func (g Gives) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		b = append(rawjson.AppendQuote(b, f.Name), ':')
+		name := f.Type.DType.String()
 		if f.Type.Kind != sample.Tensor {
-			b = rawjson.AppendQuote(b, f.Type.Kind.String())
+			name = f.Type.Kind.String()
+		}
+		if f.Type.Kind != sample.Tensor && len(f.Type.Shape) == 0 {
+			b = rawjson.AppendQuote(b, name)
 			continue
 		}
-		t, err := json.Marshal(givenArray{f.Type.DType.String(), Extents(f.Type.Shape)})
+		t, err := json.Marshal(givenArray{name, Extents(f.Type.Shape)})
 		if err != nil {
 			return nil, err
 		}
@@ -87,6 +92,9 @@ func (g *Gives) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// severals are the kinds of which a batch has one value for each row.
+var severals = map[string]sample.Kind{"text": sample.Text, "object": sample.Object}
+
 func givenType(v rawjson.Value) (sample.Type, error) {
 	switch string(v) {
 	case `"text"`:
@@ -110,7 +118,9 @@ func givenType(v rawjson.Value) (sample.Type, error) {
 		switch seen[key] = true; {
 		case key == "dtype" && member.Kind() == rawjson.Text:
 			name, _ := rawjson.Unquote(member)
-			if t.DType, err = tensor.ParseDType(name); err != nil {
+			if severals[name] != 0 {
+				t.Kind = severals[name]
+			} else if t.DType, err = tensor.ParseDType(name); err != nil {
 				return t, rawjson.ErrKind
 			}
 		case key == "shape" && member.Kind() == rawjson.Null:
@@ -125,7 +135,7 @@ func givenType(v rawjson.Value) (sample.Type, error) {
 		}
 	}
 
-	if !seen["dtype"] {
+	if !seen["dtype"] || t.Kind != sample.Tensor && len(t.Shape) == 0 {
 		return t, rawjson.ErrKind
 	}
 	return t, nil

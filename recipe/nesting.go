@@ -34,10 +34,11 @@ type nesting interface {
 
 // surroundings say what a chain stands in.
 type surroundings struct {
-	op     string // "": the recipe itself
-	step   int    // of the operation, counted from 0
-	begins bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
-	beside bool   // whether other chains go on meanwhile, of the same samples
+	op      string // "": the recipe itself
+	step    int    // of the operation, counted from 0
+	begins  bool   // whether it begins with a source; otherwise it goes on with what the step around it reads
+	batched int    // the step that makes batches of the samples there, counted from 1; 0: none does
+	beside  bool   // whether other chains go on meanwhile, of the same samples
 }
 
 // All yields every step of the tree with its number, from 1, in the order of the text: a

@@ -39,7 +39,7 @@ const (
 	Between  Place = iota // it takes samples and gives samples
 	Source                // it takes nothing and begins the recipe, or a chain that merge holds
 	Ordering              // it says in which order the source gives its samples, and follows it directly
-	Batching              // it makes batches, and ends the recipe
+	Batching              // it makes batches
 )
 
 // Argument describes an argument for people: in help texts and schemas.

@@ -101,7 +101,7 @@ func (r *Route) checkBy(in sample.Schema) (number bool, err error) {
 		return false, errors.New("lacks the argument by")
 	case i < 0:
 		return false, Wrong("by", "is %q: the samples have the fields %s", r.By, words.List(in.Names()))
-	case in[i].Type.Kind == sample.Text:
+	case in[i].Type.Kind == sample.Text && len(in[i].Type.Shape) == 0:
 		return false, nil
 	case in[i].Type.Kind == sample.Tensor && len(in[i].Type.Shape) == 0 && wholeNumbers(in[i].Type.DType):
 		return true, nil

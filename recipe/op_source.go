@@ -13,7 +13,7 @@ var sourceOp = operation[Object]("source", Source, "Takes samples from an object
 type Object struct {
 	Function string   `json:"function,omitempty" required:"true" example:"datasets:photographs" doc:"the object, as \"module:name\"; of a class, each worker makes one without arguments. The workers import it, unless the program that opens the recipe brings it along"`
 	Length   *int64   `json:"length,omitempty" min:"0" example:"4000" doc:"how many samples it has, which are object[0], object[1] and so on; by default they are what comes when it is iterated over, or over what comes when it is called, and nobody knows how many"`
-	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"the fields that the values of a sample make, where it is a tuple of them, or one value; by default it is a dict"`
+	Fields   []string `json:"fields,omitzero" example:"[\"image\", \"label\"]" doc:"the fields that the values of a sample make, where it is a tuple of them, or one value; by default it is a dict, or any value, which is the sample itself then"`
 	Gives    Gives    `json:"gives,omitzero" example:"{\"image\": {\"dtype\": \"uint8\", \"shape\": [224, 224, 3]}, \"label\": {\"dtype\": \"int64\"}}" doc:"the types of the fields: \"text\", \"bytes\", \"object\" (any value, as a pickle), or an object with dtype and shape, in which null is an extent that differs; by default the first sample tells. A sample that does not fit is bad"`
 	Seed     []string `json:"seed,omitzero" example:"[\"random\", \"numpy\"]" doc:"modules whose global random numbers are seeded before each sample: random, numpy, torch; by default none"`
 	Keys     string   `json:"keys,omitempty" example:"datasets:names" doc:"what tells the names of samples in messages, as \"module:name\": a function of a sample's number, or a list; by default they are called by their numbers, or by their field key, which is text"`
@@ -92,7 +92,7 @@ func (o *Object) schema() sample.Schema {
 		}
 		out = append(out, f)
 	}
-	if out.Find("key") < 0 {
+	if out.Find("key") < 0 && !IsBare(out) {
 		out = append(out, sample.Field{Name: "key", Type: sample.TextType})
 	}
 	return out

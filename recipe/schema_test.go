@@ -45,6 +45,7 @@ func around(op, step string) string {
 	before := map[string]string{"files": "", "source": "", "merge": "", "shuffle": `"files",`, "decode_image": `"files",`, "batch": `"files","decode_image",{"center_crop":{"size":8}},`, "decode_npy": `"files",`}
 	before["bucket_batch"] = `"files",{"decode_npy":{"dtype":"int32"}},`
 	before["pack"] = before["bucket_batch"]
+	before["unbatch"] = before["batch"] + `{"batch":{"size":2}},`
 	if b, ok := before[op]; ok {
 		return wrap(strings.ReplaceAll(b, `"files"`, `{"files":{"pattern":"a"}}`) + step)
 	}

@@ -77,7 +77,7 @@ step "pack" (#3): fit is "bets": did you mean "best"? takes "best" or "first"
 step "pack" (#3): open is -1: takes a number from 1 to 2147483647
 step "pack" (#3): pad is 2.147483648e+09 for the field "tokens": no int32 has this value`,
 		`{"decode_npy":{"dtype":"int8","shape":[2]}},{"pack":{"length":1,"size":1}}`: `step "pack" (#3): has no sequences to pack, only array int8 [2], label int64, key text: they are arrays of which the first extent alone is not known`,
-		tokens + `{"pack":{"length":1,"size":1}},{"batch":{"size":1}}`:               `step "batch" (#4): comes after "pack", which makes batches: that has to be the last step`,
+		tokens + `{"pack":{"length":1,"size":1}},{"batch":{"size":1}}`:               `step "batch" (#4): cannot stack batches of different sizes: the field "tokens" is int32 [?, 1]; give "pack" a size and drop_last, or put unbatch before "batch"`,
 	} {
 		_, err := parsed(t, steps).Check()
 		if err == nil {

@@ -24,12 +24,18 @@ type bucketing interface {
 
 // ImageShapes returns the shapes of which the images in a batch have one, the same for a
 // whole batch, where there are several: behind a resize_to_bucket with several sizes, and
-// operations that make one size of each. It returns nil where there is one shape. The
+// operations that make one size of each. They are those of the first batches, if these are
+// made to others. It returns nil where there is one shape. The
 // recipe must have passed its Check.
 func (r Recipe) ImageShapes() []tensor.Shape {
 	r = r.Complete()
 	c := newChecker(r.Steps)
 	c.chain(r.Steps, surroundings{begins: true}, nil)
+	for at, i := range c.top {
+		if c.steps[i].op.Place == Batching {
+			return c.shapes(at)
+		}
+	}
 	return c.shapes(len(c.top) - 1)
 }
 

@@ -80,7 +80,7 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 		{Name: "twice", Type: sample.TextType},
 		{Name: "twice", Type: sample.BytesType},
 		{Name: "kindless"},
-		{Name: "shaped", Type: sample.Type{Kind: sample.Text, Shape: tensor.Shape{1}}},
+		{Name: "shaped", Type: sample.Type{Kind: sample.Bytes, Shape: tensor.Shape{1}}},
 		{Name: "untyped", Type: sample.Type{Kind: sample.Tensor}},
 		{Name: "negative", Type: sample.TensorType(tensor.Bool, -7)},
 		{Name: "beyond", Type: sample.Type{Kind: 200}},
@@ -91,7 +91,7 @@ func TestCheckNamesAllMistakes(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{"field 0 has no name", `two fields have the name "twice"`, `"kindless" is of no known kind`,
-		`"shaped" is text and cannot have`, `"untyped" is a tensor without a dtype`, `"negative" tensor: shape`, "kind(200)",
+		`"shaped" is bytes and cannot have`, `"untyped" is a tensor without a dtype`, `"negative" tensor: shape`, "kind(200)",
 		`"flat" has the axes "HWC" and the shape [4]`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)

@@ -52,7 +52,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 type Type struct {
 	Kind  Kind
 	DType tensor.DType // of a Tensor
-	Shape tensor.Shape // of a Tensor; extents may be unknown
+	Shape tensor.Shape // of a Tensor; of Text and Objects how many, where there are several: a batch has one for each row. Extents may be unknown
 	// Axes has a letter for each axis of a picture: "HWC" or "CHW". It is empty for every other tensor: an array of three axes need be no picture,
 	// and of a small picture the extents do not tell which axis is which.
 	Axes string
@@ -86,6 +86,8 @@ func (t Type) Equal(u Type) bool {
 // String is like "uint8 [?, ?, 3]", "int64", "text".
 func (t Type) String() string {
 	switch {
+	case t.Kind != Tensor && len(t.Shape) > 0:
+		return t.Kind.String() + " " + t.Shape.String()
 	case t.Kind != Tensor:
 		return t.Kind.String()
 	case len(t.Shape) == 0:
@@ -99,16 +101,31 @@ func (t Type) check() error {
 	switch {
 	case t.Kind < Tensor || t.Kind > Object:
 		return fmt.Errorf("is of no known kind (%v)", t.Kind)
-	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Shape != nil || t.Axes != ""):
+	case t.Kind != Tensor && (t.DType != tensor.Invalid || t.Axes != "" || t.Shape != nil && t.Kind == Bytes):
 		return fmt.Errorf("is %v and cannot have a dtype or a shape", t.Kind)
 	case t.Kind == Tensor && !t.DType.Valid():
 		return errors.New("is a tensor without a dtype")
 	case t.Axes != "" && len(t.Axes) != len(t.Shape):
 		return fmt.Errorf("has the axes %q and the shape %v", t.Axes, t.Shape)
-	case t.Kind == Tensor:
-		return t.Shape.Check()
 	}
-	return nil
+	return t.Shape.Check()
+}
+
+// Rows returns the type of n values of this type, which lie one behind the other; n may be [tensor.Unknown].
+func (t Type) Rows(n int) Type {
+	t.Shape, t.Axes = append(tensor.Shape{n}, t.Shape...), ""
+	return t
+}
+
+// Row returns the type of one of the values that a value of this type has; false: it has none.
+func (t Type) Row() (Type, bool) {
+	if len(t.Shape) == 0 {
+		return t, false
+	}
+	if t.Shape, t.Axes = slices.Clone(t.Shape[1:]), ""; t.Kind != Tensor && len(t.Shape) == 0 {
+		t.Shape = nil
+	}
+	return t, true
 }
 
 // Field is a named value of a sample.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"headrace/arena"
+	"headrace/budget"
 	"headrace/internal/bytesize"
 	"headrace/internal/ops"
 	"headrace/internal/record"
@@ -22,13 +23,16 @@ import (
 // A Batch is one goroutine's.
 type Batch struct {
 	Slots   *Slots
-	slot    *arena.Slot
+	slot    *arena.Slot                 // nil: a later stage takes the batch, and no consumer
+	heap    heap                        // what it lies in then
+	data    []byte                      // its memory
 	form    atomic.Pointer[Form]        // nil until a row is written, where batches have several
 	texts   []*rowValues[string]        // by field of text or objects, then row
 	origins *rowValues[[]record.Origin] // by row; nil: there is no ledger
 	lost    *rowValues[[]*record.Lost]  // by row, the samples in whose places others came, in the order of these; nil: the loader replaces none
 	rows    int
-	samples *rowValues[int] // by row, how many are packed into it; nil: one
+	members *rowValues[[]*record.Record] // by row, the samples in it; nil: no stage asks for them
+	samples *rowValues[int]              // by row, how many are packed into it; nil: one
 	epoch   int
 	step    int64
 }
@@ -56,7 +60,7 @@ func (b *Batch) Tensor(name string) (tensor.Tensor, bool) {
 			if b.Slots.Layout.Whole {
 				shape = shape[1:]
 			}
-			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.slot.Bytes()[at : at+n : at+n]}, true
+			return tensor.Tensor{DType: f.DType, Shape: shape, Data: b.data[at : at+n : at+n]}, true
 		}
 	}
 	return tensor.Tensor{}, false
@@ -79,7 +83,7 @@ func (b *Batch) row(f, i int) []byte {
 	form := b.form.Load()
 	n := form.sizes[f]
 	start := b.offset(form, f) + i*n
-	return b.slot.Bytes()[start : start+n : start+n]
+	return b.data[start : start+n : start+n]
 }
 
 // offset is where the first row of field f begins.
@@ -97,6 +101,15 @@ func (b *Batch) Text(name string) []string { return b.beside(name, sample.Text) 
 // Objects returns a field of Python's objects, the bytes of one a row, which
 // docs/protocol.md describes; nil if there is no such field. The slice is the batch's.
 func (b *Batch) Objects(name string) []string { return b.beside(name, sample.Object) }
+
+// Bytes returns a field of bytes, which only samples have that no step puts into batches;
+// nil if there is no such field.
+func (b *Batch) Bytes(name string) []byte {
+	if all := b.beside(name, sample.Bytes); all != nil {
+		return []byte(all[0])
+	}
+	return nil
+}
 
 func (b *Batch) beside(name string, kind sample.Kind) []string {
 	for t, f := range b.Slots.Layout.texts {
@@ -124,17 +137,34 @@ func (b *Batch) empty(row int) {
 	if b.origins != nil {
 		*b.origins.at(row) = nil
 	}
+	if b.members != nil {
+		*b.members.at(row) = nil
+	}
 }
 
 // origin notes a sample that an empty row holds, behind those that were noted.
 func (b *Batch) origin(row int, it *record.Record) {
-	if b.lost != nil && it.Replaced != nil {
-		lost := b.lost.at(row)
-		*lost = append(*lost, it.Replaced)
+	if b.members != nil {
+		members := b.members.at(row)
+		*members = append(*members, it)
+		return // whose samples these are is noted where the consumer gets them
 	}
-	if b.origins != nil {
-		origins := b.origins.at(row)
-		*origins = append(*origins, it.Origin())
+	if b.lost == nil && b.origins == nil {
+		return
+	}
+	for one := range it.Samples() {
+		if b.lost != nil && one.Replaced != nil {
+			lost := b.lost.at(row)
+			*lost = append(*lost, one.Replaced)
+		}
+		if b.origins != nil {
+			origins := b.origins.at(row)
+			o := one.Origin()
+			if one != it {
+				o.Draws = slices.Concat(o.Draws, it.Draws)
+			}
+			*origins = append(*origins, o)
+		}
 	}
 }
 
@@ -214,12 +244,26 @@ type Slots struct {
 	Packs  bool                   // several samples lie in a row, or a row is the whole batch
 	Notes  bool                   // there may be samples in the place of others
 	Ledger bool
-	free   sync.Pool // of *Batch without a slot
+	Lane   *budget.Lane   // of batches that a later stage takes; nil: a consumer does, and they lie in Arena
+	Memory *record.Memory // that these lie in
+
+	serial atomic.Uint64 // of the batch that was reserved last
+	free   sync.Pool     // of *Batch without a slot
 }
 
 // Reserve waits for a slot. Where the consumer itself holds all that may be held, it is
 // told, and the wait goes on until it lets go.
 func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
+	if s.Lane != nil {
+		h, err := s.reserveHeap(ctx)
+		if err != nil {
+			return nil, err
+		}
+		b := s.blank()
+		b.heap, b.data = h, *h.bytes
+		return b, nil
+	}
+
 	for {
 		slot, err := s.Arena.Reserve(ctx)
 		if held := (*arena.HeldError)(nil); errors.As(err, &held) {
@@ -230,30 +274,39 @@ func (s *Slots) Reserve(ctx context.Context) (*Batch, error) {
 		if err != nil {
 			return nil, err
 		}
-
-		b, _ := s.free.Get().(*Batch)
-		if b == nil {
-			b = &Batch{Slots: s, texts: make([]*rowValues[string], len(s.Layout.texts))}
-			for i := range b.texts {
-				b.texts[i] = newRowValues[string](s.Layout.Rows)
-			}
-			if s.Packs {
-				b.samples = newRowValues[int](s.Layout.Rows)
-			}
-			if s.Notes {
-				b.lost = newRowValues[[]*record.Lost](s.Layout.Rows)
-			}
-			if s.Ledger {
-				b.origins = newRowValues[[]record.Origin](s.Layout.Rows)
-			}
-		}
-
-		b.slot, b.rows = slot, 0
-		if len(s.Layout.Forms) == 1 && s.Layout.unknown() == 0 {
-			b.form.Store(&s.Layout.Forms[0])
-		}
+		b := s.blank()
+		b.slot, b.data = slot, slot.Bytes()
 		return b, nil
 	}
+}
+
+// blank returns a batch without memory and without rows.
+func (s *Slots) blank() *Batch {
+	b, _ := s.free.Get().(*Batch)
+	if b == nil {
+		b = &Batch{Slots: s, texts: make([]*rowValues[string], len(s.Layout.texts))}
+		for i := range b.texts {
+			b.texts[i] = newRowValues[string](s.Layout.Rows)
+		}
+		if s.Lane != nil {
+			b.members = newRowValues[[]*record.Record](s.Layout.Rows)
+		}
+		if s.Packs {
+			b.samples = newRowValues[int](s.Layout.Rows)
+		}
+		if s.Notes {
+			b.lost = newRowValues[[]*record.Lost](s.Layout.Rows)
+		}
+		if s.Ledger {
+			b.origins = newRowValues[[]record.Origin](s.Layout.Rows)
+		}
+	}
+
+	b.rows = 0
+	if len(s.Layout.Forms) == 1 && s.Layout.unknown() == 0 {
+		b.form.Store(&s.Layout.Forms[0])
+	}
+	return b
 }
 
 // Move copies a row: the price of a lost sample, paid only after one was lost.
@@ -263,6 +316,9 @@ func (s *Slots) Move(dst *Batch, to int, src *Batch, from int) {
 	}
 	for t := range dst.texts {
 		*dst.texts[t].at(to) = *src.texts[t].at(from)
+	}
+	if dst.members != nil {
+		*dst.members.at(to) = *src.members.at(from)
 	}
 	if dst.samples != nil {
 		*dst.samples.at(to) = *src.samples.at(from)
@@ -280,6 +336,9 @@ func (s *Slots) Seal(b *Batch, rows int) error {
 	b.rows = rows
 	if err := b.checkBeside(mostBeside); err != nil {
 		return err
+	}
+	if b.slot == nil {
+		return nil
 	}
 	return b.slot.Seal()
 }
@@ -302,7 +361,12 @@ func (b *Batch) checkBeside(most int) error {
 
 // Drop gives an unwanted batch's slot back.
 func (s *Slots) Drop(b *Batch) {
-	b.slot.Drop() // fails only on a slot that is free already
+	if b.slot != nil {
+		b.slot.Drop() // fails only on a slot that is free already
+	} else {
+		s.Memory.Files.Give(b.heap.bytes)
+		b.heap.grant.Release()
+	}
 	s.recycle(b)
 }
 
@@ -317,7 +381,10 @@ func (s *Slots) recycle(b *Batch) {
 	if b.origins != nil {
 		b.origins.clear()
 	}
-	b.slot = nil
+	if b.members != nil {
+		b.members.clear()
+	}
+	b.slot, b.heap, b.data = nil, heap{}, nil
 	b.form.Store(nil)
 	s.free.Put(b)
 }

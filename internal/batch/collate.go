@@ -118,7 +118,7 @@ func (g *Gathered) emit(e *pipe.Emitter[*record.Record, []*record.Record]) {
 // Into has a batch made of samples, which are done with then, whatever comes of it.
 func (c *Collating) Into(ctx context.Context, items []*record.Record, b *Batch, row int) error {
 	defer c.DropAll(items)
-	m, err := c.Make(ctx, Job{items, b.slot.Bytes()})
+	m, err := c.Make(ctx, Job{items, b.data})
 	switch {
 	case err == nil:
 		defer c.free(m)
@@ -182,8 +182,8 @@ func (c *Collating) settle(items []*record.Record, m Made, b *Batch, row int) er
 		if err != nil {
 			return ops.Blame(items[0], err)
 		}
-		if f.bytes > len(b.slot.Bytes()) {
-			if err := b.slot.Grow(f.bytes); err != nil {
+		if f.bytes > len(b.data) {
+			if err := b.grow(f.bytes); err != nil {
 				return pipe.Stop(err)
 			}
 		}
@@ -246,18 +246,20 @@ func (c *Collating) note(m Made) error {
 
 // sign notes whose samples the batch is made of.
 func (c *Collating) sign(items []*record.Record, b *Batch, row int) {
-	*b.samples.at(row) = len(items)
+	n := 0
 	b.empty(row)
 	for _, it := range items {
+		n += it.Count()
 		b.origin(row, it)
 	}
+	*b.samples.at(row) = n
 }
 
 // extents are those that a batch brings, of all axes whose extent the types leave open.
 func (c *Collating) extents(m Made) (all []int, err error) {
 	for i, s := range c.Out {
 		for axis, n := range s.Type.Shape {
-			if n != tensor.Unknown {
+			if n != tensor.Unknown || s.Type.Kind != sample.Tensor {
 				continue
 			}
 			if all = append(all, m.Values[i].Shape[axis]); all[len(all)-1] > math.MaxUint32 {

@@ -17,7 +17,7 @@ const alignment = extern.WholeAlign
 // Field is one field of a batch.
 type Field struct {
 	Name   string       `json:"name"`
-	Kind   sample.Kind  `json:"kind"`             // tensor, text or object
+	Kind   sample.Kind  `json:"kind"`             // tensor, text or object; of samples that no step puts into batches bytes, too
 	DType  tensor.DType `json:"dtype,omitempty"`  // of a tensor
 	Shape  tensor.Shape `json:"shape,omitzero"`   // of one row, [tensor.Unknown] for an extent that differs between batches; [] of a scalar
 	Offset int          `json:"offset,omitempty"` // bytes into the slot at which row 0 lies
@@ -32,6 +32,7 @@ type Layout struct {
 	texts  []int
 	Forms  []Form // of batches; where they are padded to their longest sample, of the largest ones
 	Whole  bool   // a batch is one row, whose values are its fields: these lie one behind the other, where its form says
+	Single bool   // and that is a sample as it is
 }
 
 // Form is what the layout leaves open: the shapes in one batch, or in several.
@@ -54,12 +55,21 @@ type Size struct {
 // NewLayout lays out batches of samples of the schema, which recipe.Check has found fit
 // for batching. A slot has room for a batch of any of the forms.
 func NewLayout(schema sample.Schema, forms ...Size) (Layout, error) {
-	l := Layout{}
+	return (Layout{}).of(schema, forms)
+}
+
+func (l Layout) of(schema sample.Schema, forms []Size) (Layout, error) {
 	for i, f := range schema {
 		switch f.Type.Kind {
 		case sample.Text, sample.Object:
 			l.texts = append(l.texts, i)
 		case sample.Tensor:
+		case sample.Bytes:
+			if l.Single {
+				l.texts = append(l.texts, i)
+				break
+			}
+			fallthrough
 		default:
 			return Layout{}, fmt.Errorf("headrace: field %q is %v and cannot be batched", f.Name, f.Type)
 		}
@@ -92,11 +102,20 @@ func NewLayout(schema sample.Schema, forms ...Size) (Layout, error) {
 // NewWhole lays out batches that are made whole. A slot has room for so many bytes, or
 // for just what a batch has where that is always the same.
 func NewWhole(schema sample.Schema, room int) (Layout, error) {
-	l, err := NewLayout(schema)
+	return whole(Layout{Whole: true}, schema, room)
+}
+
+// NewSingle lays out samples that are given out by themselves, as NewWhole does batches.
+func NewSingle(schema sample.Schema, room int) (Layout, error) {
+	return whole(Layout{Whole: true, Single: true}, schema, room)
+}
+
+func whole(l Layout, schema sample.Schema, room int) (Layout, error) {
+	l, err := l.of(schema, nil)
 	if err != nil {
 		return l, err
 	}
-	l.Whole, l.Rows, l.Bytes = true, 1, max(room, alignment)
+	l.Rows, l.Bytes = 1, max(room, alignment)
 	if l.unknown() == 0 {
 		f, err := l.form(Size{Rows: 1})
 		if err != nil {
@@ -115,6 +134,10 @@ func (l *Layout) form(o Size) (Form, error) {
 	f := Form{extents: o.Extents, Rows: o.Rows}
 
 	for i, field := range l.Fields {
+		if field.Kind != sample.Tensor {
+			f.shapes, f.sizes = append(f.shapes, nil), append(f.sizes, 0)
+			continue
+		}
 		shape := append(tensor.Shape(nil), field.Shape...)
 		for k, n := range shape {
 			if n == tensor.Unknown {
@@ -122,10 +145,6 @@ func (l *Layout) form(o Size) (Form, error) {
 			}
 		}
 
-		if field.Kind != sample.Tensor {
-			f.shapes, f.sizes = append(f.shapes, nil), append(f.sizes, 0)
-			continue
-		}
 		n, err := shape.Bytes(field.DType)
 		if err != nil {
 			return Form{}, fmt.Errorf("headrace: field %q: %w", field.Name, err)
@@ -152,7 +171,7 @@ func (l *Layout) form(o Size) (Form, error) {
 func (l *Layout) unknown() (n int) {
 	for _, f := range l.Fields {
 		for _, extent := range f.Shape {
-			if extent == tensor.Unknown {
+			if extent == tensor.Unknown && f.Kind == sample.Tensor {
 				n++
 			}
 		}

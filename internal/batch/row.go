@@ -98,8 +98,16 @@ func (e *Writer) writeOnce(ctx context.Context, s rowRef) (_ struct{}, err error
 			return struct{}{}, err
 		}
 	}
+	if s.batch.Slots.Layout.Single {
+		if err := e.open(s.it.Values, s.batch); err != nil {
+			return struct{}{}, err
+		}
+	}
 	for _, c := range e.Fields {
 		c.write(s.it.Values, s.batch, s.row)
+	}
+	if s.batch.samples != nil {
+		*s.batch.samples.at(s.row) = s.it.Count()
 	}
 	s.batch.empty(s.row)
 	s.batch.origin(s.row, s.it)
@@ -111,7 +119,7 @@ func (c FieldWriter) write(v *record.Values, b *Batch, row int) {
 	case record.Texts:
 		*b.texts[c.text].at(row) = v.Texts[c.Column.At]
 		return
-	case record.Bytes: // an object
+	case record.Bytes: // an object, or as they are
 		*b.texts[c.text].at(row) = string(v.Bytes[c.Column.At])
 		return
 	}

@@ -24,7 +24,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case ops.Program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, recipe.FieldStep:
+		case ops.Program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
 			continue
 		}
 		for n, s := range r.All() {
@@ -36,13 +36,23 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 	return nil
 }
 
-// line is a flow as stages: from a source, or from several lines that are merged, or, in
-// a branch, from neither.
+// line is a flow as stages: from a source, or from several lines that are merged, or from
+// batches, or, in a branch, from none of these.
 type line struct {
-	source *source.Listing
-	merge  *fuse.Merge
-	of     []*line
-	steps  []step
+	source  *source.Listing
+	merge   *fuse.Merge
+	of      []*line
+	batches *section
+	opening *batch.Opening
+	steps   []step
+}
+
+// section is a plan: a line, and what puts its samples into batches.
+type section struct {
+	Section
+	plan fuse.Plan
+	line *line
+	end  *batch.Writer
 }
 
 // step is a stage or a routing.
@@ -64,6 +74,7 @@ type stage struct {
 	flat    *ops.FlatMap  // that makes several samples of one; nil: op makes one
 
 	aggregate *ops.Aggregate // that makes samples of several; nil: it does not
+	rows      *batch.Rows    // that takes batches apart; nil: it does not
 
 	fields *[]*ops.FieldChange // what becomes of fields when op is done; it grows until the next stage
 }
@@ -81,6 +92,8 @@ type routing struct {
 // oldest sample first, which must be able to ask for them.
 func (n *line) asks() bool { return slices.ContainsFunc(n.steps, step.asks) }
 
+func (s step) unbatches() bool { return s.stage != nil && s.stage.rows != nil }
+
 func (s step) asks() bool {
 	if s.stage != nil {
 		return s.stage.asks
@@ -91,16 +104,17 @@ func (s step) asks() bool {
 // compiler makes lines of a plan.
 type compiler struct {
 	work     *ops.Env
-	layout   *batch.Layout
-	lane     *budget.Lane // of samples whose batch is on its way
+	sections []Section     // those that have no line yet
+	layout   *batch.Layout // of the section at hand
+	lane     *budget.Lane  // of samples whose batch is on its way
 	failing  ops.Policies
 	sources  []*source.Listing // those that have no line yet
 	scope    scope
 	spending map[string]int  // how many samples may be replaced in stages that have a limit of their own
 	skipping map[string]bool // by stage, whether it skips
 	judges   map[string]bool // stages that skip, and have a limit of their own
-	groups   bool            // samples come into batches by what they are
-	rows     int             // of a full batch, or samples
+	groups   bool            // of the section at hand: samples come into batches by what they are
+	rows     int             // likewise: of a full batch, or samples
 	drops    bool            // some samples may be left out
 	makes    bool            // and others may be made into several
 	gathers  []string        // stages that make samples of several
@@ -117,6 +131,18 @@ type scope struct {
 	samples int64            // in an epoch of this rank, at most
 }
 
+// section goes along a plan.
+func (c *compiler) section(p fuse.Plan) (s *section, err error) {
+	s = &section{plan: p}
+	if s.line, err = c.line(p.Samples); err != nil {
+		return nil, err
+	}
+	s.Section, c.sections = c.sections[0], c.sections[1:]
+	c.layout, c.groups, c.rows = s.Layout, s.Groups, s.Rows
+	s.end, err = c.end(s.line, p)
+	return s, err
+}
+
 // line goes along a flow.
 func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 	n = new(line)
@@ -126,6 +152,8 @@ func (c *compiler) line(f fuse.Flow) (n *line, err error) {
 		err = c.begin(n, f.Source)
 	case f.Merge != nil:
 		err = c.merge(n, f.Merge)
+	case f.Batches != nil:
+		err = c.open(n, *f.Batches)
 	}
 	for _, next := range f.Nodes {
 		switch {
@@ -163,6 +191,53 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		return err
 	}
 	c.push(n, read, s.Failures, source.Read(c.work), c.work.Drop)
+	return nil
+}
+
+// open begins with the batches that a plan makes. None can be made again alone.
+func (c *compiler) open(n *line, p fuse.Plan) (err error) {
+	if n.batches, err = c.section(p); err != nil {
+		return err
+	}
+	t := &c.scope
+	for name := range t.columns.Of {
+		t.columns.Take(name)
+	}
+	t.schema = n.batches.Layout.Schema()
+	n.opening = &batch.Opening{Env: c.work}
+	for _, f := range t.schema {
+		n.opening.Columns = append(n.opening.Columns, t.columns.PutAny(f.Name, f.Type))
+	}
+	t.samples, _ = n.batches.epoch()
+	t.columns.Rows = !n.batches.Layout.Whole
+	t.memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
+	return nil
+}
+
+// unbatch appends the stage that takes batches apart. Bytes are reserved anew after it.
+func (c *compiler) unbatch(n *line, p fuse.Part) error {
+	t := &c.scope
+	out, err := p.Step.Args.Check(t.schema)
+	if err != nil {
+		return err
+	}
+	next := &batch.Rows{Env: c.work}
+	for _, f := range t.schema {
+		next.In = append(next.In, ops.Field{Name: f.Name, Type: f.Type, Column: t.columns.Take(f.Name)})
+	}
+	for _, f := range out {
+		next.Out = append(next.Out, t.columns.PutAny(f.Name, f.Type))
+	}
+	t.schema, t.columns.Rows = out, false
+	if n.batches != nil {
+		t.samples, _ = n.batches.taken()
+	}
+
+	h := c.failing.Of(p.Failures, t.samples)
+	s := &stage{name: p.Name(), steps: p.Names, rows: next, asks: true, losses: h.Policy}
+	c.limit(s.name, h)
+	n.steps = append(n.steps, step{stage: s})
+	t.memory, t.path = nil, []ops.PathStep{{Do: c.work.Lose}}
 	return nil
 }
 
@@ -317,6 +392,8 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 			return c.flatMap(n, p)
 		case *recipe.Aggregate:
 			return c.aggregate(n, p)
+		case *recipe.Unbatch:
+			return c.unbatch(n, p)
 		case recipe.FieldStep:
 			c.fields(n, p, p.Step.Args.(recipe.FieldStep))
 			return nil

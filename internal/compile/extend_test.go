@@ -100,9 +100,9 @@ func TestASourceAndAnOperationOfOnesOwn(t *testing.T) {
 	gate := pipe.NewGate(2)
 	env := &ops.Env{Gate: gate}
 	program, err := compile.Compile(plan, compile.Target{
-		Env: env, Sources: []*source.Listing{listing}, Layout: &layout, Slots: &batch.Slots{Layout: &layout, Arena: memory},
+		Env: env, Sources: []*source.Listing{listing}, Sections: []compile.Section{{Layout: &layout, Slots: &batch.Slots{Layout: &layout, Arena: memory}, Rows: 4}},
 		Lane: bytes.Lane(), Policies: ops.Policies{OnError: ops.Raise, Sources: 1}, Gate: gate,
-		Rows: 4, Workers: 2, Readers: 2, Prefetch: 1, InOrder: true,
+		Workers: 2, Readers: 2, Prefetch: 1, InOrder: true,
 	})
 	if err != nil {
 		t.Fatal(err)

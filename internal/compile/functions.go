@@ -68,7 +68,7 @@ func (c *compiler) aggregate(n *line, p fuse.Part) error {
 	s := &stage{name: p.Name(), steps: p.Names, python: next.Function, aggregate: next, asks: true, losses: h.Policy}
 	c.limit(s.name, h)
 	n.steps = append(n.steps, step{stage: s})
-	t.path = []ops.PathStep{{Do: next.Lose}}
+	t.path = []ops.PathStep{{Do: c.work.Lose}}
 	t.memory = nil
 	c.drops, c.makes, c.gathers = true, true, append(c.gathers, s.name)
 	return nil

@@ -7,7 +7,6 @@ import (
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/pipe"
-	"headrace/recipe/fuse"
 )
 
 // joiner makes a typed pipeline of lines: positions become files, files become samples,
@@ -15,34 +14,55 @@ import (
 type joiner struct {
 	*Target
 	*Program
+	wrong *error // why there is no pipeline
 }
 
-// join makes the pipeline.
-func (j joiner) join(whole *line, end *batch.Writer, p fuse.Plan) (pipe.Flow[*batch.Batch], error) {
-	samples := j.line(pipe.Flow[*record.Record]{}, whole, end.Replaces)
-	if end.Collating != nil {
-		return j.collate(samples, end.Collating), nil
+// join makes the pipeline of a section. Later says whether its batches may have to wait for
+// bytes behind it.
+func (j joiner) join(s *section, later bool) pipe.Flow[*batch.Batch] {
+	samples := j.line(pipe.Flow[*record.Record]{}, s.line, later || s.end.Replaces)
+	if s.end.Collating != nil {
+		return j.collate(samples, s, later)
 	}
-	if end.Grouping != nil {
-		return j.group(samples, end, p)
+	if s.end.Grouping != nil {
+		return j.group(samples, s, later)
 	}
-	return pipe.Fill(samples, j.Layout.Rows, j.Slots, end.Fill, j.filling(end, p, p.Batch.DropLast)), nil
+	s.Slots.Packs = s.line.batches != nil // a row may be several samples
+	return pipe.Fill(samples, s.Layout.Rows, s.Slots, s.end.Fill, j.filling(s, s.plan.Batch.DropLast, later))
 }
 
-// filling are the settings of the last stage.
-func (j joiner) filling(end *batch.Writer, p fuse.Plan, dropLast bool) pipe.FillOpts {
+// filling are the settings of the stage that fills batches.
+func (j joiner) filling(s *section, dropLast, later bool) pipe.FillOpts {
 	o := pipe.FillOpts{
-		Name: p.Last.Name(), Workers: j.Workers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, DropLast: dropLast, Failures: end.Losses,
+		Name: s.plan.Last.Name(), Workers: j.Workers, Buffer: j.ahead(s), Ordered: j.inOrder(later), DropLast: dropLast, Failures: s.end.Losses,
 	}
-	if python := end.Function; python != nil {
+	if python := s.end.Function; python != nil {
 		o.Workers, o.InFlightPerWorker, o.OnResize = python.Workers, python.PerWorker, python.Pool.SetWorkers
 		j.Calling = append(j.Calling, o.Name)
 	} else {
 		o.Gate = j.Gate
 		j.Computing = append(j.Computing, o.Name)
 	}
-	j.note(o.Name, o.Workers, p.Last.Names)
+	j.note(o.Name, o.Workers, s.plan.Last.Names)
 	return o
+}
+
+// ahead is how many batches of a section are ready: for the consumer, or for the next
+// stage.
+func (j joiner) ahead(s *section) int {
+	if s.Slots.Lane != nil {
+		return 1
+	}
+	return j.Prefetch
+}
+
+// open begins with the batches of a section.
+func (j joiner) open(n *line, later bool) pipe.Flow[*record.Record] {
+	s := n.batches
+	batches := j.join(s, later)
+	name := "open " + s.plan.Last.Names[len(s.plan.Last.Names)-1]
+	j.note(name, 1, nil)
+	return pipe.Discard(pipe.Map(batches, n.opening.Open, pipe.Opts{Name: name, Ordered: j.inOrder(later), Buffer: 1}), j.Env.Drop)
 }
 
 // line goes on behind in, in a branch, or begins at a source or a merge. Later says
@@ -56,6 +76,8 @@ func (j joiner) line(in pipe.Flow[*record.Record], n *line, later bool) pipe.Flo
 		in = pipe.Discard(pipe.From(n.source.Name, n.source), j.Env.Drop)
 	case n.merge != nil:
 		in = j.merge(n, later || n.asks())
+	case n.batches != nil:
+		in = j.open(n, later || n.asks())
 	}
 	for i, s := range n.steps {
 		behind := later
@@ -99,6 +121,9 @@ func (j joiner) stage(in pipe.Flow[*record.Record], s *stage, later bool) pipe.F
 		o.Buffer = o.Workers
 	}
 	j.note(s.name, o.Workers, s.steps)
+	if s.rows != nil {
+		return pipe.Discard(pipe.FlatMap(in, s.rows.Expand, o), j.Env.Drop)
+	}
 	if s.flat != nil {
 		return pipe.Discard(pipe.FlatMap(in, s.flat.Expand, o), j.Env.Drop)
 	}

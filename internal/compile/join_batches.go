@@ -2,31 +2,33 @@ package compile
 
 import (
 	"context"
+	"errors"
 
 	"headrace/group"
 	"headrace/internal/batch"
 	"headrace/internal/record"
 	"headrace/pipe"
-	"headrace/recipe/fuse"
 )
 
 // collate is the flow of batches behind the samples.
-func (j joiner) collate(in pipe.Flow[*record.Record], c *batch.Collating) pipe.Flow[*batch.Batch] {
-	j.Slots.Packs = true // a batch is one row
+func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
+	c := s.end.Collating
+	s.Slots.Packs = true // a batch is one row
 	together := pipe.AggregateOpts{Name: "group " + c.Name, Buffer: 1, DropLast: c.DropLast}
 	j.note(together.Name, 1, nil)
 	lists := pipe.Discard(pipe.Aggregate(in, func() pipe.Aggregator[*record.Record, []*record.Record] { return &batch.Gathered{Rows: c.Rows} }, together), c.DropAll)
 
 	calls := pipe.FillOpts{
-		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers, Buffer: j.Prefetch, Ordered: j.Target.InOrder, Failures: c.Losses,
+		Name: c.Name, Workers: c.Workers, InFlightPerWorker: c.PerWorker, OnResize: c.Pool.SetWorkers, Buffer: j.ahead(s), Ordered: j.inOrder(later), Failures: c.Losses,
 	}
 	j.Calling = append(j.Calling, c.Name)
 	j.note(c.Name, c.Workers, []string{c.Name})
-	return pipe.Fill(lists, 1, j.Slots, c.Into, calls)
+	return pipe.Fill(lists, 1, s.Slots, c.Into, calls)
 }
 
 // group is the flow of batches behind the samples.
-func (j joiner) group(in pipe.Flow[*record.Record], end *batch.Writer, p fuse.Plan) (pipe.Flow[*batch.Batch], error) {
+func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
+	p, end := s.plan, s.end
 	step := p.Last.Names[len(p.Last.Names)-1]
 	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers}
 	length := func(it *record.Record) int { return it.Length }
@@ -40,42 +42,49 @@ func (j joiner) group(in pipe.Flow[*record.Record], end *batch.Writer, p fuse.Pl
 		}
 		begin, err := group.Pack(length, o)
 		if err != nil {
-			return pipe.Flow[*batch.Batch]{}, err
+			return j.fail(err)
 		}
 
-		j.Slots.Packs = true
+		s.Slots.Packs = true
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
-		return pipe.Fill(rows, j.Layout.Rows, j.Slots, end.Pack, j.filling(end, p, p.Pack.DropLast)), nil
+		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Pack.DropLast, later))
 	case p.Buckets != nil:
 		together.DropLast = p.Buckets.DropLast
 		o := group.BucketOpts{Lengths: p.Buckets.Lengths, Longest: p.Buckets.PadTo == "longest"}
-		for _, f := range j.Layout.Forms {
+		for _, f := range s.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
 		}
 		begin, err := group.Buckets(length, o)
 		if err != nil {
-			return pipe.Flow[*batch.Batch]{}, err
+			return j.fail(err)
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, j.Layout.OfLength), nil
+		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, s.Layout.OfLength)
 	default:
 		together.DropLast = p.Batch.DropLast
 		shape := func(it *record.Record) (int, error) { return it.Group, nil }
-		begin, err := group.Shapes(shape, group.ShapeOpts{Size: j.Layout.Rows, Open: len(j.Layout.Forms)})
+		begin, err := group.Shapes(shape, group.ShapeOpts{Size: s.Layout.Rows, Open: len(s.Layout.Forms)})
 		if err != nil {
-			return pipe.Flow[*batch.Batch]{}, err
+			return j.fail(err)
 		}
-		return fillGroups(j, pipe.Aggregate(in, begin, together), end, p, func(i int) *batch.Form { return &j.Layout.Forms[i] }), nil
+		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, func(i int) *batch.Form { return &s.Layout.Forms[i] })
 	}
 }
 
+// fail notes why there is no flow.
+func (j joiner) fail(err error) pipe.Flow[*batch.Batch] {
+	*j.wrong = errors.Join(*j.wrong, err)
+	return pipe.Flow[*batch.Batch]{}
+}
+
 // fillGroups writes samples into the batches that were made for them.
-func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], end *batch.Writer, p fuse.Plan, formOf func(S) *batch.Form) pipe.Flow[*batch.Batch] {
+func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], s *section, later bool, formOf func(S) *batch.Form) pipe.Flow[*batch.Batch] {
+	end, last := s.end, s.plan.Last
 	type placed = group.Placed[*record.Record, S]
 	drop := func(p placed) { j.Env.Drop(p.Item) }
 	in = pipe.Discard(in, drop)
 	if g := end.Grouping; g.Scope != nil {
 		reserve := func(ctx context.Context, p placed) (placed, error) { return p, g.Reserve(ctx, p.Item) }
-		o := pipe.Opts{Name: "reserve " + p.Last.Names[0], Ordered: true, Buffer: j.Workers}
+		o := pipe.Opts{Name: "reserve " + last.Names[0], Ordered: true, Buffer: j.Workers}
 		j.note(o.Name, 1, nil)
 		in = pipe.Discard(pipe.Map(in, reserve, o), drop)
 	}
@@ -83,5 +92,5 @@ func fillGroups[S any](j joiner, in pipe.Flow[group.Placed[*record.Record, S]], 
 		b.Begin(func() *batch.Form { return formOf(p.Shape) })
 		return end.Fill(ctx, p.Item, b, row)
 	}
-	return pipe.FillGroups(in, j.Layout.Rows, placed.Last, j.Slots, write, j.filling(end, p, false))
+	return pipe.FillGroups(in, s.Layout.Rows, placed.Last, s.Slots, write, j.filling(s, false, later))
 }

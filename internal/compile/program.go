@@ -2,6 +2,7 @@ package compile
 
 import (
 	"math"
+	"slices"
 
 	"headrace/budget"
 	"headrace/extern"
@@ -17,18 +18,23 @@ import (
 type Target struct {
 	Env      *ops.Env
 	Sources  []*source.Listing // of the plan, in its order
-	Layout   *batch.Layout
-	Slots    *batch.Slots
-	Lane     *budget.Lane // of samples whose batch is on its way
+	Sections []Section         // what makes batches, in the order of the recipe: the plan itself is the last
+	Lane     *budget.Lane      // of samples whose batch is on its way
 	Policies ops.Policies
 	Gate     *pipe.Gate // of what computes
 
-	Rows     int // of a full batch, or samples
 	Workers  int // of stages that compute
 	Readers  int // of stages that wait
 	Prefetch int
 	InOrder  bool // batches take samples in input order
-	Groups   bool // samples come into batches by what they are
+}
+
+// Section is what a plan makes batches with.
+type Section struct {
+	Layout *batch.Layout
+	Slots  *batch.Slots
+	Rows   int  // of a full batch, or samples
+	Groups bool // samples come into batches by what they are
 }
 
 // Program is what a plan becomes.
@@ -45,6 +51,7 @@ type Program struct {
 
 	Samples int64 // of an epoch on this rank
 	Exact   bool  // otherwise samples is the most
+	Batches int64 // of an epoch on this rank, or the most, where batches are made of batches or taken apart
 
 	Drops    bool     // some may be left out on purpose
 	Makes    bool     // some may be made into several
@@ -59,14 +66,11 @@ type Program struct {
 // Compile makes a pipeline of a plan.
 func Compile(p fuse.Plan, t Target) (*Program, error) {
 	c := newCompiler(t)
-	whole, err := c.line(p.Samples)
+	last, err := c.section(p)
 	if err != nil {
 		return nil, err
 	}
-	end, err := c.end(whole, p)
-	if err != nil {
-		return nil, err
-	}
+	end := last.end
 	t.Env.Room = c.scope.columns.Room
 
 	out := &Program{
@@ -79,10 +83,15 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	case end.Collating != nil:
 		out.Writers = end.Collating.Pool
 	}
-	out.Samples, out.Exact = whole.epoch()
+	first := last
+	for first.line.batches != nil {
+		first = first.line.batches
+	}
+	out.Samples, out.Exact = first.line.epoch()
+	out.Batches, out.Exact = last.epoch()
 
-	j := joiner{&t, out}
-	if out.Flow, err = j.join(whole, end, p); err == nil {
+	j := joiner{&t, out, &err}
+	if out.Flow = j.join(last, false); err == nil {
 		err = out.Flow.Check()
 	}
 	return out, err
@@ -92,15 +101,12 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 // way: to follow one sample without a pipeline, as tests do.
 func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
 	c := newCompiler(t)
-	whole, err := c.line(p.Samples)
-	if err == nil {
-		_, err = c.end(whole, p)
-	}
+	whole, err := c.section(p)
 	if err != nil {
 		return nil, err
 	}
 	t.Env.Room = c.scope.columns.Room
-	for _, s := range whole.steps {
+	for _, s := range whole.line.steps {
 		all = append(all, s.stage.op)
 	}
 	return all, nil
@@ -108,7 +114,7 @@ func StageOperations(p fuse.Plan, t Target) (all []ops.Guarded, err error) {
 
 func newCompiler(t Target) *compiler {
 	return &compiler{
-		work: t.Env, layout: t.Layout, lane: t.Lane, failing: t.Policies, groups: t.Groups, rows: t.Rows, sources: t.Sources,
+		work: t.Env, sections: t.Sections, lane: t.Lane, failing: t.Policies, sources: t.Sources,
 		spending: map[string]int{}, skipping: map[string]bool{}, judges: map[string]bool{}, scope: scope{columns: record.Columns{Table: record.NewTable()}},
 	}
 }
@@ -116,8 +122,14 @@ func newCompiler(t Target) *compiler {
 // epoch is how many samples an epoch of the line has, on this rank, when none is lost;
 // where that is not exact, it is the most.
 func (n *line) epoch() (samples int64, exact bool) {
-	if n.source != nil {
+	switch {
+	case n.source != nil:
 		return n.source.Split.Len(), true
+	case n.batches != nil:
+		if samples, exact = n.batches.epoch(); slices.ContainsFunc(n.steps, step.unbatches) {
+			samples, exact = n.batches.taken()
+		}
+		return samples, exact
 	}
 	exact = n.merge.Until != "shortest" || n.merge.Order == "round_robin"
 	turns := int64(math.MaxInt64)
@@ -133,6 +145,30 @@ func (n *line) epoch() (samples int64, exact bool) {
 		return min(samples, turns), exact
 	}
 	return samples, exact
+}
+
+// epoch is how many batches an epoch of the section has, when nothing is lost; where that
+// is not exact, it is the most.
+func (s *section) epoch() (batches int64, exact bool) {
+	samples, exact := s.line.epoch()
+	rows := int64(s.Rows)
+	switch {
+	case s.plan.Single:
+		return samples, exact
+	case s.Groups:
+		return MostBatches(s.Layout, s.plan, samples), false
+	case s.plan.Batch.DropLast:
+		return samples / rows, exact
+	}
+	return (samples + rows - 1) / rows, exact
+}
+
+// taken is how many samples come into batches.
+func (s *section) taken() (samples int64, exact bool) {
+	if samples, exact = s.line.epoch(); s.plan.Batch.DropLast && !s.Groups {
+		samples -= samples % int64(s.Rows)
+	}
+	return samples, exact && !s.Groups
 }
 
 // Stage is what runs as one: it has a line of its own in the statistics, under the same

@@ -12,12 +12,14 @@ import (
 
 // Groups tells whether samples come into batches by what they are.
 func Groups(r recipe.Recipe, p fuse.Plan) bool {
-	return p.Buckets != nil || p.Pack != nil || r.ImageShapes() != nil
+	return p.Buckets != nil || p.Pack != nil || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
 }
 
 // Sizes are what a batch may be. Rows is the size of one that is made of any samples.
 func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err error) {
 	switch {
+	case p.Single:
+		return nil, nil
 	case p.Pack != nil:
 		return []batch.Size{{Rows: p.Pack.Size}}, nil
 	case p.Buckets != nil:
@@ -38,7 +40,7 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 	}
 
 	shapes := r.ImageShapes()
-	if shapes == nil {
+	if shapes == nil || p.Samples.Batches != nil {
 		return []batch.Size{{Rows: rows}}, nil
 	}
 

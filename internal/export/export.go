@@ -88,6 +88,9 @@ func Open(o Options, r Run) (_ *Export, err error) {
 
 // checkWhole refuses batches that have no samples in them any more.
 func checkWhole(i headrace.Info) error {
+	if i.Single {
+		return fmt.Errorf("%w: --out writes what comes into batches: end the recipe with batch", ErrOptions)
+	}
 	if i.Whole {
 		return fmt.Errorf("%w: --out writes samples, and collate makes whole batches of them: leave it out of the recipe", ErrOptions)
 	}

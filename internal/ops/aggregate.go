@@ -33,8 +33,8 @@ func NewAggregate(w *Env, p fuse.Part, in sample.Schema, where *record.Columns) 
 }
 
 // Lose is why no sample that was gathered can be made again alone.
-func (g *Aggregate) Lose(_ context.Context, it *record.Record) (*record.Record, error) {
-	g.Env.Drop(it)
+func (w *Env) Lose(_ context.Context, it *record.Record) (*record.Record, error) {
+	w.Drop(it)
 	return nil, errGathered
 }
 
@@ -178,5 +178,5 @@ func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Re
 	if err := c.fill(child, out, nil); err != nil {
 		return nil, err
 	}
-	return child, c.admit(ctx, child)
+	return child, c.Env.Admit(ctx, child)
 }

@@ -62,6 +62,7 @@ type Tool struct {
 const (
 	ForFiles   budget.Purpose = "files"
 	ForDecoder budget.Purpose = "decoder"
+	ForBatches budget.Purpose = "batches on their way"
 )
 
 // ErrQuarantined is why a sample is not tried: it has crashed an engine.

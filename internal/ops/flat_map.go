@@ -58,7 +58,7 @@ func (f *FlatMap) Expand(ctx context.Context, it *record.Record) iter.Seq2[*reco
 	return func(yield func(*record.Record, error) bool) {
 		defer f.Env.Drop(it)
 		err := f.each(ctx, f.Pool, it, func(child *record.Record) error {
-			if err := f.admit(ctx, child); err != nil {
+			if err := f.Env.Admit(ctx, child); err != nil {
 				return err
 			}
 			if !yield(child, nil) {
@@ -92,7 +92,7 @@ func (f *FlatMap) Again(ctx context.Context, it *record.Record) (out *record.Rec
 	}
 	out, err = f.nth(ctx, pool, it, which)
 	if err == nil {
-		err = f.admit(ctx, out)
+		err = f.Env.Admit(ctx, out)
 	}
 	return out, err
 }
@@ -183,11 +183,11 @@ func (p *Function) ahead(ctx context.Context, pool *extern.Pool, it *record.Reco
 	return p.Env.await(ctx, it, pool.Ahead())
 }
 
-// admit waits until there are bytes for a sample that was made. Where it fails the sample
+// Admit waits until there are bytes for a sample that was made. Where it fails the sample
 // is gone.
-func (p *Function) admit(ctx context.Context, it *record.Record) (err error) {
-	if it.Working, err = p.Env.await(ctx, it, it.Values.Held()); err != nil {
-		p.Env.Drop(it)
+func (w *Env) Admit(ctx context.Context, it *record.Record) (err error) {
+	if it.Working, err = w.await(ctx, it, it.Values.Held()); err != nil {
+		w.Drop(it)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns)
 		out, _ = args.Check(in)
 	}
 
-	o.In = call.Takes(in)
+	o.In, o.Rows = call.Takes(in), where.Rows
 	p.Begin(o.In, where)
 	p.gives(o.Gives, in, out, (call.Fields == nil || o.Kind == extern.Aggregate) && !p.Filters, where)
 

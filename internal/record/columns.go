@@ -30,6 +30,7 @@ const (
 type Columns struct {
 	Of    map[string]Column
 	Fresh []string // fields that got values since bytes were reserved last
+	Rows  bool     // samples are batches there
 	*Table
 }
 
@@ -70,7 +71,7 @@ func (p *Columns) PutAny(name string, t sample.Type) Column {
 }
 
 // Branch returns a copy for another branch of the recipe.
-func (p Columns) Branch() Columns { return Columns{maps.Clone(p.Of), nil, p.Table} }
+func (p Columns) Branch() Columns { return Columns{Of: maps.Clone(p.Of), Rows: p.Rows, Table: p.Table} }
 
 // Put gives a field a column: the one that it has had before, if its type is the same.
 func (p *Columns) Put(name string, t sample.Type) Column {

@@ -85,9 +85,9 @@ func (m *Memory) Adopt(v *Values, b []byte) {
 	}
 }
 
-// copied returns a copy of the bytes, in memory that workers have mapped if there are
+// Copied returns a copy of the bytes, in memory that workers have mapped if there are
 // any.
-func (m *Memory) copied(v *Values, b []byte) []byte {
+func (m *Memory) Copied(v *Values, b []byte) []byte {
 	own := *v.Borrow(&m.Images, len(b))
 	copy(own, b)
 	return own
@@ -108,13 +108,18 @@ func (m *Memory) Copy(to, from *Values, at Column) {
 	case Texts:
 		to.Texts[at.At] = from.Texts[at.At]
 	case Bytes:
-		to.Bytes[at.At] = m.copied(to, from.Bytes[at.At])
+		to.Bytes[at.At] = m.Copied(to, from.Bytes[at.At])
 	case Arrays:
-		to.Arrays[at.At] = Array{from.Arrays[at.At].Shape, m.copied(to, from.Arrays[at.At].Data)}
+		to.Arrays[at.At] = Array{from.Arrays[at.At].Shape, m.Copied(to, from.Arrays[at.At].Data)}
 	case Images:
 		p := from.Images[at.At]
 		own := to.NewImage(&m.Images, p.Form())
 		p.CopyTo(own.Data)
 		to.Images[at.At] = own
 	}
+}
+
+// Own makes memory that Files has given a record's.
+func (m *Memory) Own(v *Values, b *[]byte) {
+	v.Borrowed = append(v.Borrowed, borrowed{b, &m.Files})
 }

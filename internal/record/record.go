@@ -1,6 +1,7 @@
 package record
 
 import (
+	"iter"
 	"slices"
 
 	"headrace/budget"
@@ -28,6 +29,9 @@ type Record struct {
 
 	Made   []int64 // the numbers in ID.Output
 	Wanted []int64 // the output to continue as, if the sample is taken on its way by itself
+
+	Members []*Record // of a batch, the sample in each row, without its values; nil: it is none, or one whose rows are no samples
+	Rowless bool      // Members are those of the whole batch, and none has a row to itself
 
 	Group  int // the kind of batch that it fits into, if there are several
 	Length int // of its sequences, if batches are made by length
@@ -92,4 +96,50 @@ func (r *Record) Drew(step string, values map[string]any) {
 		}
 	}
 	r.Draws = append(r.Draws, Draw{step, values})
+}
+
+// Samples yields the samples that a record is made of: itself, where it is no batch.
+func (r *Record) Samples() iter.Seq[*Record] {
+	return func(yield func(*Record) bool) { r.each(yield) }
+}
+
+func (r *Record) each(yield func(*Record) bool) bool {
+	if r.Members == nil {
+		return yield(r)
+	}
+	for _, m := range r.Members {
+		if !m.each(yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Count is how many samples a record is made of.
+func (r *Record) Count() int {
+	n := 0
+	for range r.Samples() {
+		n++
+	}
+	return n
+}
+
+// Row returns a record for row i of a batch: the sample there, as it was before.
+func (r *Record) Row(i int) *Record {
+	if r.Members == nil || r.Rowless {
+		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Draws: slices.Clone(r.Draws)}
+		row.SetOutput(r.Made, int64(i))
+		return row
+	}
+	m := r.Members[i]
+	return &Record{
+		Source: m.Source, ID: m.ID, Key: m.Key, Made: m.Made, Draws: slices.Clone(m.Draws), Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
+	}
+}
+
+// Batch returns the record of a batch of these samples. It is called and draws as the
+// first of them.
+func Batch(members []*Record) *Record {
+	first := members[0]
+	return &Record{Source: first.Source, ID: first.ID, Key: first.Key, Made: first.Made, Members: members}
 }

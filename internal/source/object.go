@@ -108,9 +108,9 @@ func (o *object) take(w *ops.Env, it *record.Record, out []extern.Value) (n int6
 		o.python.Put(v, &o.python.Out[i], &out[i])
 	}
 	switch {
-	case !o.brings:
+	case !o.brings && o.name.Kind != 0: // samples that are no dicts have no field for it
 		v.Texts[o.name.At] = it.Key
-	case o.args.Keys == "":
+	case o.brings && o.args.Keys == "":
 		it.Key = v.Texts[o.name.At]
 	}
 	v.Sweep()

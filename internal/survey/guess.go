@@ -16,15 +16,23 @@ type guess struct {
 }
 
 // remember notes what of the types that a first sample told may differ in others: height
-// and width of what may be an image.
-func (f *Survey) remember(gives sample.Schema) {
+// and width of what may be an image, all extents of an array that is no field, and, behind
+// a step that makes batches, how many rows there are.
+func (f *Survey) remember(gives sample.Schema, batched bool) {
 	for i := range gives {
 		t := &gives[i].Type
 		t.Shape = slices.Clone(t.Shape)
-		if !recipe.CouldBeImage(*t) {
+		varies := t.Shape
+		switch {
+		case recipe.IsBare(gives):
+		case batched && len(t.Shape) > 0:
+			varies = t.Shape[:1]
+		case recipe.CouldBeImage(*t):
+			varies = t.Shape[:2]
+		default:
 			continue
 		}
-		for axis, extent := range t.Shape[:2] {
+		for axis, extent := range varies {
 			if extent != tensor.Unknown {
 				f.guesses = append(f.guesses, guess{t.Shape, axis, extent})
 			}

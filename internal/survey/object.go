@@ -67,6 +67,7 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 		return mistake(r, s.Name, errors.New("gives a sample without fields"))
 	}
 
-	f.remember(args.Gives.Schema)
+	args.Gives.Schema = bare(args.Gives.Schema, r)
+	f.remember(args.Gives.Schema, false)
 	return nil
 }

@@ -64,7 +64,7 @@ func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.
 	next := &ops.Function{Env: w, Name: name, Workers: 1}
 	next.Begin(p.args.Takes(in), where)
 	var err error
-	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To}
+	o := extern.Options{Kind: extern.Map, In: p.args.Takes(in), To: p.args.To, Rows: where.Rows}
 	switch p.held.(type) {
 	case *recipe.FlatMap:
 		o.Kind = extern.FlatMap
@@ -158,7 +158,7 @@ func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) erro
 		} else {
 			p.Env.Adopt(it.Values, out[i].Data)
 		}
-		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In)})
+		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In, len(it.Members))})
 	}
 	if len(gives) == 0 {
 		return fmt.Errorf("headrace: %s gives a sample without fields", p.Name)
@@ -167,13 +167,21 @@ func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) erro
 	return nil
 }
 
+// rowsDiffer tells whether batches come that have other numbers of rows.
+func (p *probe) rowsDiffer() bool {
+	return slices.ContainsFunc(p.what.in, func(f sample.Field) bool { return len(f.Type.Shape) > 0 && f.Type.Shape[0] == tensor.Unknown })
+}
+
 // typeOf is the type of a value. An extent is that of all samples, unless it is known to
 // differ between those that come and the function has left it as it was.
-func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value) sample.Type {
+func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value, rows int) sample.Type {
 	if v.Kind != sample.Tensor {
-		return sample.Type{Kind: v.Kind}
+		return sample.Type{Kind: v.Kind, Shape: v.Shape}
 	}
 	t := sample.TensorType(v.DType, slices.Clone(v.Shape)...)
+	if rows > 0 && len(t.Shape) > 0 && t.Shape[0] == rows && p.rowsDiffer() {
+		t.Shape[0] = tensor.Unknown
+	}
 	i := slices.IndexFunc(p.In, func(s ops.Field) bool { return s.Name == name })
 	if i < 0 || len(in) == 0 || len(p.In[i].Type.Shape) != len(t.Shape) {
 		return t

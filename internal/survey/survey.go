@@ -162,9 +162,18 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 	if _, err := f.first(ctx, prefix, r, s.Name, p.atEnd); err != nil {
 		return err
 	}
-	args.Gives.Schema = p.gives
-	f.remember(args.Gives.Schema)
+	args.Gives.Schema = bare(p.gives, r)
+	f.remember(args.Gives.Schema, recipe.Batched(before))
 	return nil
+}
+
+// bare is what values are that are no dicts, where a first one has told: any, unless they
+// are stacked.
+func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
+	if recipe.IsBare(gives) {
+		gives[0].Type = recipe.Loose(gives[0].Type, r.Stacks())
+	}
+	return gives
 }
 
 // collate finds out what a function makes of the first batch.

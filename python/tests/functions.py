@@ -164,3 +164,6 @@ def fragile(samples):
     if 14 in labels:
         os.kill(os.getpid(), 9)
     return {"labels": np.array(labels)}
+
+
+NUMBERS = [3, 1, 4, 1]

@@ -131,7 +131,6 @@ def nothing(self):
             lambda p: p.aggregate(Captured(2), fields=["n", "x"]),
             "aggregate: .*accumulate: multiple values for argument 'rng': it is given the fields 'n', 'x'",
         ),
-        (lambda p: p.batch(2).aggregate(functions.Pairs), "aggregate: comes behind batch: put it before"),
         (lambda p: p.aggregate(functions.Pairs).failures(retries=1).batch(2).loader(), "the object has been given the sample already"),
         (lambda p: p.aggregate(functions.Pairs).batch(2).loader(on_error="replace"), "makes samples of several, and no other can be had"),
         (lambda p: p.aggregate(functions.Pairs).batch(2).loader(rank=0, world_size=2), "say steps_per_epoch"),

@@ -272,8 +272,6 @@ BATCHES = IMAGES.batch(4)
     ("build", "message"),
     [
         (lambda: IMAGES.map(functions.same, where="main"), 'map: where="main" is for functions of batches, which come last'),
-        (lambda: BATCHES.map(functions.same), 'map: comes behind batch: put it before, or say where="main" for a map of batches'),
-        (lambda: BATCHES.filter(functions.same), "filter: comes behind batch: put it before"),
         (lambda: BATCHES.map(functions.same, where="main").random_flip(), 'random_flip: comes behind map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main").map(functions.same), 'map: comes behind map with where="main"'),
         (lambda: BATCHES.map(functions.same, where="main").failures(retries=1), 'failures: is not about map with where="main"'),

@@ -267,11 +267,6 @@ def _() -> None:
     squares().map(mix, fields="image")
 
 
-@trouble("A function behind batch")
-def _() -> None:
-    squares().batch(4).map(augment)
-
-
 @trouble("A function that cannot be sent to workers")
 def _() -> None:
     lock = threading.Lock()

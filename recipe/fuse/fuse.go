@@ -32,12 +32,11 @@ func plan(r recipe.Recipe, separate bool) (Plan, error) {
 		return Plan{}, err
 	}
 	switch {
-	case c.flow.Source == nil && c.flow.Merge == nil:
+	case c.flow.Source == nil && c.flow.Merge == nil && c.flow.Batches == nil:
 		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs a source such as files")}
-	case f.plan.Last.Names == nil && len(c.flow.Nodes) == 0 && c.flow.Merge == nil:
-		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs decode_image, and batch at its end")}
 	case f.plan.Last.Names == nil:
-		return Plan{}, &recipe.Error{Err: errors.New("is not complete: it needs batch at its end")}
+		f.plan.Single, f.plan.Schema, f.plan.Rows = true, c.schema, c.schema
+		f.plan.Batch, f.plan.Last = recipe.Batch{Size: 1}, Part{Names: []string{Deliver}}
 	}
 	f.plan.Samples = c.flow
 	return f.plan, nil
@@ -79,8 +78,13 @@ func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
 	return c, nil
 }
 
-// take adds a step.
+// take adds a step. What follows one that makes batches begins with these.
 func (f *fuser) take(c *chain, s recipe.Step) error {
+	if f.plan.Last.Names != nil {
+		f.plan.Samples = c.flow
+		before := f.plan
+		f.plan, c.flow = Plan{}, Flow{Batches: &before}
+	}
 	switch args := s.Args.(type) {
 	case *recipe.Files:
 		c.flow.Source = &Source{Name: s.Name, Names: []string{s.Name}, Files: *args, Failures: s.Failures}
@@ -194,6 +198,7 @@ func (c *chain) last() *Part {
 // part that does nothing else.
 func (f *fuser) end(c *chain, s recipe.Step) {
 	f.plan.Schema = c.schema
+	f.plan.Rows, _ = s.Args.Check(c.schema) // the recipe was checked
 	p := c.last()
 	switch {
 	case f.plan.Batch.Collate != nil:

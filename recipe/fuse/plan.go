@@ -13,20 +13,28 @@ import (
 type Plan struct {
 	Samples Flow
 	Schema  sample.Schema // of them
+	Rows    sample.Schema // of the rows of batches, or of batches that are made whole
 	Last    Part          // puts samples into batches, with the steps on an image or the function of Python before it, if it has Images or a Step
 
 	// How they come into batches: by Batch, where neither of the others is there.
 	Batch   recipe.Batch
 	Buckets *recipe.BucketBatch
 	Pack    *recipe.Pack
+
+	Single bool // nothing makes batches: each sample is given out by itself, as if it were a batch of one
 }
 
-// Flow is samples on their way: from a Source, or from a Merge, or, in a branch, from
-// neither; through nodes, one behind the other.
+// Deliver is the name of the stage that gives samples out one by one. No step has such a
+// name.
+const Deliver = "deliver samples"
+
+// Flow is samples on their way: from a Source, or from a Merge, or from what a Plan makes
+// batches, or, in a branch, from none of these; through nodes, one behind the other.
 type Flow struct {
-	Source *Source
-	Merge  *Merge
-	Nodes  []Node
+	Source  *Source
+	Merge   *Merge
+	Batches *Plan // whose batches are the samples
+	Nodes   []Node
 }
 
 // Node is a Part or a Route.
@@ -111,6 +119,9 @@ func (f Flow) Sources() (all []*Source) {
 			all = append(all, of.Sources()...)
 		}
 	}
+	if f.Batches != nil {
+		all = append(all, f.Batches.Samples.Sources()...)
+	}
 	return all
 }
 
@@ -122,13 +133,27 @@ func (f Flow) Merges() (all []*Merge) {
 			all = append(all, of.Merges()...)
 		}
 	}
+	if f.Batches != nil {
+		all = append(all, f.Batches.Samples.Merges()...)
+	}
 	return all
+}
+
+// First is what makes batches of single samples: the plan itself, or the one before it.
+func (p *Plan) First() *Plan {
+	for p.Samples.Batches != nil {
+		p = p.Samples.Batches
+	}
+	return p
 }
 
 // Parts returns all parts of the plan, in the order of the recipe.
 func (p Plan) Parts() []*Part { return append(p.Samples.parts(), &p.Last) }
 
 func (f Flow) parts() (all []*Part) {
+	if f.Batches != nil {
+		all = append(all, f.Batches.Parts()...)
+	}
 	if f.Merge != nil {
 		for _, of := range f.Merge.Of {
 			all = append(all, of.parts()...)

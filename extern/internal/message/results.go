@@ -83,7 +83,10 @@ func FieldsOf(s sample.Schema) []Field {
 	for _, f := range s {
 		one := Field{Name: f.Name, Kind: f.Type.Kind.String()}
 		if f.Type.Kind == sample.Tensor {
-			one.DType, one.Shape = f.Type.DType.String(), append([]int{}, f.Type.Shape...)
+			one.DType = f.Type.DType.String()
+		}
+		if f.Type.Shape != nil || f.Type.Kind == sample.Tensor {
+			one.Shape = append([]int{}, f.Type.Shape...)
 		}
 		all = append(all, one)
 	}
@@ -189,7 +192,7 @@ func (r *Results) Value(f, i int) (where int, at int64, shape tensor.Shape, byte
 	where, at = int(place>>PlaceBits), int64(place&placeOffset)
 
 	if t.Kind != sample.Tensor {
-		return where, at, nil, r.word(record + 1)
+		return where, at, t.Shape, r.word(record + 1)
 	}
 	shape = t.Shape
 	if !t.Fixed() {
@@ -382,10 +385,12 @@ func schema(all []Field) (sample.Schema, error) {
 		if err := t.Kind.UnmarshalText([]byte(f.Kind)); err != nil {
 			return nil, err
 		}
-		if t.Kind == sample.Tensor {
-			if len(f.Shape) > mostDims {
-				return nil, fmt.Errorf("%q has %d axes", f.Name, len(f.Shape))
-			}
+		if len(f.Shape) > mostDims {
+			return nil, fmt.Errorf("%q has %d axes", f.Name, len(f.Shape))
+		}
+		if t.Kind != sample.Tensor {
+			t.Shape = append(t.Shape, f.Shape...)
+		} else {
 			d, err := tensor.ParseDType(f.DType)
 			if err != nil {
 				return nil, err

@@ -23,7 +23,7 @@ from ._recipe.arguments import (
     size_of,
     when_of,
 )
-from ._recipe.functions import Function, Names, has_functions, importable, is_main, operation, spelled
+from ._recipe.functions import Function, Names, has_functions, importable, is_main, spelled
 from ._report.tracebacks import all_briefly, briefly
 from .errors import RecipeError
 
@@ -243,15 +243,13 @@ class Pipeline:
         given = {name: value for name, value in args.items() if value is not None}
         before: dict[str, Any] = self._steps[-1] if self._steps else {}
         if given.get("where") == "main":
-            if not is_main(before) and not set(_LAST) & set(before):
+            if not any(set(_LAST) & set(step) for step in self._steps):
                 text = (
                     f'headrace: {op}: where="main" is for functions of batches, which come last: put it behind batch, bucket_batch or pack'
                 )
                 raise RecipeError(f'{text}; a function of samples has where="process" or "thread"')
         elif is_main(before):
             raise RecipeError(f'headrace: {op}: comes behind map with where="main", which is done when the engine is done with a batch')
-        elif isinstance(given.get("function"), Function) and set(_LAST) & set(before):
-            raise RecipeError(f'headrace: {op}: comes behind {operation(before)}: put it before, or say where="main" for a map of batches')
         return Pipeline(self._seed, (*self._steps, {op: given}), self._format, self._defaults)
 
     def shuffle(self, seed: int | None = None) -> Pipeline:
@@ -843,6 +841,15 @@ class Pipeline:
         args = {"size": size, "global_size": global_size, "drop_last": drop_last, "collate": collate_arguments(collate, **more)}
         return self._with("batch", args)
 
+    def unbatch(self) -> Pipeline:
+        """Take batches apart: each row of a batch is a sample again, with its own key and place.
+
+            .batch(64).map(model, workers=1).unbatch().map(encode)
+
+        Every field needs a row for each sample of the batch: a list has one value a row.
+        """
+        return self._with("unbatch", {})
+
     def bucket_batch(
         self,
         lengths: int | Sequence[int],
@@ -1000,6 +1007,9 @@ class Pipeline:
         prefetch: int | None = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
+
+        Without `batch` at the end of the pipeline the loop gets samples, one by one: dicts of arrays, numbers, `str` and `bytes`, or,
+        where a source or function gives no dicts, what it gives. Everything here that is said of batches is true of samples then.
 
         Of a pipeline that `load` read, the defaults are what its recipe says in the section `loader`; otherwise they are these.
 

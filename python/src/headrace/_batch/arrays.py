@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from ..errors import HeadraceError, RecipeError
+from . import rows as in_rows
 from . import text as texts
 
 if TYPE_CHECKING:
@@ -36,22 +37,29 @@ _TYPES = {
     "float64": "<f8",
 }
 _asarray = numpy.asarray
+_BARE = "_"  # recipe.Bare of the engine
+_COPIED = 1 << 20  # bytes of an array that a sample has as a copy
 
 
 class Layout:
     """Where the fields lie in a slot."""
 
-    def __init__(self, fields: list[dict[str, Any]], whole: bool = False) -> None:
+    def __init__(self, fields: list[dict[str, Any]], whole: bool = False, single: bool = False) -> None:
         self._whole = whole  # fields are those of the whole batch, and no row has one
+        self._single = single  # and the batch is one sample: numbers and bytes are those of Python
         self._names = [field["name"] for field in fields]
+        self.bare = _BARE if self._names == [_BARE] else None  # the field that samples are which are no dicts
         self._tensors: list[tuple[str, int, str, tuple[int, ...]]] = []
         self._beside: list[str] = []  # text and objects, which do not lie in the slot
         self._objects: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "object")
+        # Of text and objects of a batch that later stages have changed: how many axes they have.
+        self._axes = {field["name"]: len(field.get("shape") or ()) for field in fields if field["kind"] != "tensor"}
+        self._bytes: frozenset[str] = frozenset(field["name"] for field in fields if field["kind"] == "bytes")
         self.dtypes = {field.get("dtype") for field in fields}
         self.bfloat16s = tuple(field["name"] for field in fields if field.get("dtype") == "bfloat16")
         self._bfloat16 = _bfloat16() if self.bfloat16s else None
         for field in fields:
-            if field["kind"] in ("text", "object"):
+            if field["kind"] in ("text", "object", "bytes"):
                 self._beside.append(field["name"])
             elif field["kind"] == "tensor" and field["dtype"] in _TYPES:
                 self._tensors.append((field["name"], field.get("offset", 0), _TYPES[field["dtype"]], tuple(field.get("shape") or ())))
@@ -79,7 +87,7 @@ class Layout:
             for name in self.bfloat16s:
                 batch[name] = batch[name].view(self._bfloat16)
         if self._beside:
-            if self._objects:
+            if self._objects or any(self._axes.values()):
                 self._unpack(batch, packed, rows)
             else:
                 batch.update(zip(self._beside, texts.split(bytes(packed), rows, len(self._beside))))
@@ -88,17 +96,28 @@ class Layout:
         return batch
 
     def _whole_batch(self, lease: Lease, address: int, extents: tuple[int, ...], packed: memoryview) -> Batch:
-        """The fields of a batch that is made whole: they lie one behind the other."""
+        """The fields of a batch that is made whole: they lie one behind the other.
+
+        Small samples are copied: a program may keep many of them, and the engine has slots for a few.
+        """
         batch: Batch = {}
         at = address
         for name, _, typestr, shape in self._known(extents):
             lease.__array_interface__ = {"version": 3, "typestr": typestr, "shape": shape, "data": (at, False)}
             array = _asarray(lease)
             at += -(-array.nbytes // 64) * 64
-            batch[name] = array.view(self._bfloat16) if self._bfloat16 is not None and name in self.bfloat16s else array
+            if self._bfloat16 is not None and name in self.bfloat16s:
+                array = array.view(self._bfloat16)
+            if not self._single:
+                batch[name] = array
+            elif not shape:
+                batch[name] = array.item()
+            else:
+                batch[name] = array.copy() if array.nbytes <= _COPIED else array
         beside: Batch = {}
         self._unpack(beside, packed, 1)
-        batch.update((name, values[0]) for name, values in beside.items())
+        for name, values in beside.items():
+            batch[name] = values[0]
         return {name: batch[name] for name in self._names}
 
     def _unpack(self, batch: Batch, packed: memoryview, rows: int) -> None:
@@ -107,11 +126,21 @@ class Layout:
         for name in self._beside:
             ends = offsets.unpack_from(packed)
             values = packed[offsets.size : offsets.size + ends[-1]]
-            if name in self._objects:
+            if self._axes[name]:
+                batch[name] = [self._rows(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
+            elif name in self._objects:
                 batch[name] = [_object(name, row, values[ends[row] : ends[row + 1]]) for row in range(rows)]
+            elif name in self._bytes:
+                batch[name] = [bytes(values[ends[row] : ends[row + 1]]) for row in range(rows)]
             else:
                 batch[name] = texts.Texts(bytes(packed[: offsets.size + ends[-1]]), rows)
             packed = packed[offsets.size + ends[-1] :]
+
+    def _rows(self, name: str, row: int, packed: memoryview) -> Any:
+        """Texts or objects that lie in one value."""
+        if name in self._objects:
+            return in_rows.each(packed, self._axes[name], lambda one: _object(name, row, one))
+        return in_rows.texts(bytes(packed), self._axes[name])
 
     def _known(self, extents: tuple[int, ...]) -> list[tuple[str, int, str, tuple[int, ...]]]:
         left = iter(extents)
@@ -205,7 +234,7 @@ def _to_jax(layout: Layout) -> Callable[[Batch], Batch]:
 
     def to_jax(batch: Batch) -> Batch:
         arrays = {name: value for name, value in batch.items() if isinstance(value, numpy.ndarray)}
-        for name in bfloat16s:
+        for name in arrays.keys() & set(bfloat16s):
             arrays[name] = arrays[name].view(ml_dtypes.bfloat16)
         return {**batch, **device_put(arrays)}
 

@@ -36,7 +36,7 @@ class MainSteps:
 
     def __call__(self, batch: Any, epoch: int, number: int) -> Any:
         """What the steps make of a batch. Their errors are their own, with a note that names the batch."""
-        made = dict(batch)
+        made = dict(batch) if isinstance(batch, dict) else batch
         for step in self._steps:
             try:
                 made = self._do(step, made, epoch, number)
@@ -92,8 +92,8 @@ def _step(args: dict[str, Any], draws: str) -> _Step:
     return _Step(repr(function), call, args.get("fields"), args.get("to"), draws if random else None, close)
 
 
-def _keys(batch: dict[str, Any]) -> str:
-    keys = batch.get("key")
+def _keys(batch: Any) -> str:
+    keys = batch.get("key") if isinstance(batch, dict) else None
     if keys is None or isinstance(keys, str) or not hasattr(keys, "__len__"):
         return ""  # what a function has made of them
     named = ", ".join(map(repr, keys[:_SHOWN]))

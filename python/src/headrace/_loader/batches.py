@@ -38,7 +38,7 @@ class Batches:
 
     def __init__(self, run: Run, format: Format, main: MainSteps | None) -> None:
         self.run = run
-        self.layout = arrays.Layout(run.opened["fields"], run.opened.get("whole", False))
+        self.layout = arrays.Layout(run.opened["fields"], run.opened.get("whole", False), run.opened.get("single", False))
         self.set_format(format)
         self.main = main
         self.warned = False  # that batches are held
@@ -148,6 +148,8 @@ class Batches:
             session.pins = self.pins
         if self.convert is not None:
             batch = self.convert(batch)
+        if layout.bare is not None:
+            batch = batch[layout.bare]
         hand = Hand(batch, Frontier(epoch, place, epoch == own_epoch), get_ident(), self.main is None, own_epoch, step)
         channel = session.channel
         # Nothing is called between these lines: see channel.

@@ -51,7 +51,12 @@ def _length(loader: Loader) -> str:
     epochs = loader._run.config["epochs"]
     count = "" if epochs is None else f", {epochs} epoch{'s' * (epochs != 1)}"
     batches = "any number of" if loader.max_batches is None else f"{bound}{loader.max_batches}"
-    return f"{batches} batches per epoch{count}{' (closed)' * (loader._run.refused is LoaderClosed)}"
+    return f"{batches} {_items(loader)} per epoch{count}{' (closed)' * (loader._run.refused is LoaderClosed)}"
+
+
+def _items(loader: Loader) -> str:
+    """What a loop is given."""
+    return "samples" if loader._run.opened.get("single") else "batches"
 
 
 def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:
@@ -59,7 +64,7 @@ def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:
     frontier = loader._run.frontier
     given = loader._run.identity.place(frontier).get("batches", 0)
     most = "" if loader.max_batches is None else f" of {loader.max_batches:,}"
-    told = [f"in epoch {frontier.epoch}, {given:,}{most} batches given"]
+    told = [f"in epoch {frontier.epoch}, {given:,}{most} {_items(loader)} given"]
     epochs = loader._run.config["epochs"]
     if epochs is not None and frontier.epoch >= epochs:
         told = ["its epoch was run" if epochs == 1 else f"all {epochs} epochs were run"]

@@ -249,7 +249,10 @@ def _type(op: str, field: str, kind: Any) -> str | dict[str, Any]:
         if len(kind) != 2:
             raise RecipeError(f"headrace: {op}: gives {kind!r} as {field!r}: takes (dtype, shape), a dtype, str, bytes or object")
         kind, shape = kind
+    several: Any = _KINDS.get(kind) if isinstance(kind, type) else kind
     try:
+        if isinstance(several, str) and several in ("text", "object") and is_several(shape) and len(shape):
+            return {"dtype": several, "shape": [optional("shape", n) for n in shape]}
         extents = [optional("shape", n) for n in shape] if is_several(shape) else [integer("shape", shape)]
         return {"dtype": dtype_name(kind), "shape": extents} if extents else {"dtype": dtype_name(kind)}
     except RecipeError:

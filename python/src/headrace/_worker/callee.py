@@ -6,7 +6,7 @@ from .._recipe.functions import takes_out
 from .event_loop import event_loop
 from .lookup import name_of
 from .reader import unpacked
-from .results import targets_of
+from .results import is_bare, targets_of
 from .seeds import generator_maker, seeders
 from .signature import COROUTINE, code_flags, parameters, signature_of
 from .types import told
@@ -48,6 +48,7 @@ class Callee:
         elif not callable(target):
             raise TypeError(f"{setup['function']} is {told(target)}, which cannot be called")
         self.target = target
+        self.sample_of = _sample_of(setup["in"])
         self.objects = any(f["kind"] == "object" for f in setup["in"])
         flags = code_flags(target)
         self.is_async = bool(flags & COROUTINE)
@@ -125,10 +126,10 @@ class Callee:
             if self.objects:
                 return lambda row, kwargs: function(*unpacked(row), **kwargs)
             return lambda row, kwargs: function(*row, **kwargs)
-        names = [f["name"] for f in self.setup["in"]]
+        sample_of = self.sample_of
         if self.objects:
-            return lambda row, kwargs: function(dict(zip(names, unpacked(row))), **kwargs)
-        return lambda row, kwargs: function(dict(zip(names, row)), **kwargs)
+            return lambda row, kwargs: function(sample_of(unpacked(row)), **kwargs)
+        return lambda row, kwargs: function(sample_of(row), **kwargs)
 
     def wait(self, result: Any) -> Any:
         """The result of a coroutine."""
@@ -149,3 +150,11 @@ class Callee:
             return arrays[to[0]] if len(to) == 1 else tuple([arrays.get(name) for name in to])
 
         return lend
+
+
+def _sample_of(fields: list[dict[str, Any]]) -> Callable[[Any], Any]:
+    """What makes a sample of its values: a dict, or the one value itself."""
+    if is_bare(fields):
+        return lambda row: row[0]
+    names = [f["name"] for f in fields]
+    return lambda row: dict(zip(names, row))

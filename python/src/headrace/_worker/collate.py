@@ -28,7 +28,7 @@ def collate(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     def list_of(columns: Any) -> list[Any]:
         values = map(unpack, zip(*columns))
         if not positional:
-            return [dict(zip(names, one)) for one in values]
+            return list(map(callee.sample_of, values))
         return [one[0] for one in values] if len(names) == 1 else list(values)
 
     def run(task: Task) -> None:

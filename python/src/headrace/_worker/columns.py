@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._batch import rows
 from .._batch.objects import Objects
 from .errors import Misfit
 from .frames import ALL_SAME, GENERAL, IN_ROOM, IN_WHOLE, IS_SAME, OFFSET, ROWS
-from .types import as_array, dtype_of, if_none, shape_of, told, type_of
+from .types import as_array, dtype_of, if_none, is_rows, shape_of, told, type_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def column(index: int, field: dict[str, Any], writer: Writer) -> Any:
     """What gathers the values of a field."""
     if field["kind"] == "tensor":
         return (Arrays if field.get("shape") else Scalars)(index, field, writer)
+    if field.get("shape"):
+        return Lists(index, field, writer)
     return (Pickles if field["kind"] == "object" else Bytes)(index, field, writer)
 
 
@@ -260,7 +263,8 @@ class Bytes:
         self.name = field["name"]
         self.writer = writer
         self.text = field["kind"] == "text"
-        self.candidates = [i for i, f in enumerate(writer.inputs) if f["kind"] == field["kind"]]
+        dims = len(field.get("shape") or ())
+        self.candidates = [i for i, f in enumerate(writer.inputs) if f["kind"] == field["kind"] and len(f.get("shape") or ()) == dims]
         self.same_as: list[int] = []
         self.begin()
 
@@ -340,6 +344,41 @@ class Pickles(Bytes):
         room = self.writer.offered.get((item, self.index)) if self.writer.offered else None
         pickled.write(self._memory(item, room, pickled.size))
         self.sizes.append(pickled.size)
+
+
+class Lists(Bytes):
+    """Texts or objects of a batch, one for each row."""
+
+    def __init__(self, index: int, field: dict[str, Any], writer: Writer) -> None:
+        super().__init__(index, field, writer)
+        self.shape = field["shape"]
+        self.objects = Objects()
+        if not self.text:
+            self.candidates = []  # they may have been changed within
+
+    def _encode(self, value: Any) -> Any:
+        return rows.pack(self._nested(value, self.shape))
+
+    def _nested(self, value: Any, shape: list[int]) -> list[bytes]:
+        kind = "text" if self.text else "objects"
+        if not (is_rows(value) or isinstance(value, tuple)) or (shape[0] >= 0 and len(value) != shape[0]):
+            given = f"{type_of(value)} of {len(value)}" if hasattr(value, "__len__") else told(value)
+            raise Misfit(self.name, f"field {self.name!r} is {given}; the step gives {kind} {shape_of(tuple(self.shape))}, {_BY}")
+        if len(shape) > 1:
+            return [rows.pack(self._nested(one, shape[1:])) for one in value]
+        if self.text:
+            return [super(Lists, self)._encode(one) for one in value]
+        return [self._pickled(one) for one in value]
+
+    def _pickled(self, value: Any) -> bytes:
+        try:
+            pickled = self.objects.pickle(value)
+        except Exception as e:
+            kind = type(e).__name__
+            raise Misfit(self.name, f"field {self.name!r} has {type_of(value)} that cannot be pickled: {kind}: {e}", kind) from e
+        data = bytearray(pickled.size)
+        pickled.write(memoryview(data))
+        return bytes(data)
 
 
 def _room(writer: Writer, name: str, room: tuple[int, int, int] | None, item: int, index: int, size: int) -> int:

@@ -23,7 +23,6 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     setup, writer = callee.setup, lane.writer
     prepare = callee.prepare()
     function = callee.target
-    names = [f["name"] for f in setup["in"]]
     positional = setup["positional"]
     values_of = values_of_result(setup, writer)
     unpack = unpacked if callee.objects else tuple
@@ -33,7 +32,7 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     async def call(row: Any, kwargs: dict[str, Any]) -> tuple[Any, BaseException | None]:
         try:
             row = unpack(row)
-            return await (function(*row, **kwargs) if positional else function(dict(zip(names, row)), **kwargs)), None
+            return await (function(*row, **kwargs) if positional else function(callee.sample_of(row), **kwargs)), None
         except BaseException as e:
             return None, e
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._batch import rows
 from .._batch.objects import unpickle
 from .errors import Misfit
 from .frames import OFFSET, ROWS, SHARED
@@ -42,14 +43,16 @@ class Reader:
             if kind != "tensor":
                 records = words[at : at + 2 * items].tolist()
                 at += 2 * items
-                if kind == "text":
+                if kind == "text" and dims:
+                    columns.append([rows.texts(bytes(view), dims) for view in self._views(records, buffer, base)])
+                elif kind == "text":
                     columns.append(self._texts(records, buffer, base))
                 elif kind == "bytes":
                     columns.append(self._bytes(records, buffer, base))
                 else:
                     name = self.names[len(columns)]
                     lent.append([_lent(*records[i : i + 2]) for i in range(0, len(records), 2)])
-                    columns.append([Packed(name, view, self.copy) for view in self._views(records, buffer, base)])
+                    columns.append([Packed(name, view, self.copy, dims) for view in self._views(records, buffer, base)])
                 keep.append(kind == "text" or (kind == "bytes" and not self.copy))
             elif mode & 3 == ROWS:
                 shape = tuple(words[at + 1 : at + 1 + dims].tolist())
@@ -111,14 +114,16 @@ def _lent(place: int, size: int) -> tuple[int, int, int]:
 class Packed:
     """An object on its way in. It is unpickled where the function is called, since what goes wrong there is the sample's failure."""
 
-    __slots__ = ("_copy", "_name", "_view")
+    __slots__ = ("_axes", "_copy", "_name", "_view")
 
-    def __init__(self, name: str, view: memoryview, copy: bool) -> None:
-        self._name, self._view, self._copy = name, view, copy
+    def __init__(self, name: str, view: memoryview, copy: bool, axes: int) -> None:
+        self._name, self._view, self._copy, self._axes = name, view, copy, axes
 
     def value(self) -> Any:
         """The object."""
         try:
+            if self._axes:  # they lie behind each other, and arrays would not be aligned
+                return rows.each(self._view, self._axes, lambda one: unpickle(one, own=True))
             return unpickle(self._view, own=self._copy)
         except Exception as e:
             kind = type(e).__name__

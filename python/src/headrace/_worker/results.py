@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+BARE = "_"  # the field of samples that are no dicts: recipe.Bare of the engine
+
+
+def is_bare(fields: list[dict[str, Any]]) -> bool:
+    """Whether samples of these fields are no dicts, but any values."""
+    return len(fields) == 1 and fields[0]["name"] == BARE
+
+
 def targets_of(setup: dict[str, Any]) -> list[str] | None:
     """The fields that results make by their places; None: a result is a dict."""
     names = setup["positional"] and setup["kind"] != "aggregate"
@@ -26,6 +34,8 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
         to = None
     what = "a batch" if collates else "a sample"
     named = setup["kind"] in ("index", "iterate")
+    if names == [BARE] and not to and not collates:
+        return lambda result: (result,)
 
     def of_dict(result: Any) -> Any:
         if type(result) is not dict:
@@ -75,6 +85,11 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
     def take(result: Any) -> Any:
         return of_dict(result) if hasattr(result, "keys") else of_values(result)
 
+    def may_be_bare(result: Any) -> bool:
+        if collates or (setup["kind"] == "aggregate" and setup["positional"]):
+            return False
+        return named or result is not None or is_bare(setup["in"])
+
     if not writer.probing:
         return of_dict if not to else take if collates else of_values
 
@@ -84,7 +99,10 @@ def values_of_result(setup: dict[str, Any], writer: Any) -> Callable[[Any], Any]
             writer.find(list(to), values)
             return values
         if not hasattr(result, "keys"):
-            return of_dict(result)
+            if not may_be_bare(result):
+                return of_dict(result)
+            writer.find([BARE], [result])
+            return [result]
         found = list(result.keys())
         for name in found:
             if not isinstance(name, str):

@@ -97,7 +97,7 @@ class Streams:
         if engine.stopped:
             return False
         may_wait = not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
-        if may_wait and ((quick and not writer.in_rooms) or (engine.credit <= 0 and not engine.pulled_now())):
+        if may_wait and (quick and not writer.in_rooms or engine.credit <= 0 and not engine.pulled_now()):
             self.held_back.hold()
             return True
         if engine.credit <= 0:
@@ -127,7 +127,7 @@ class Streams:
             return self._source(task.index[0], task.state)
         if callee.kind == "aggregate":
             return self._aggregate(task, row, kwargs)
-        result = callee.target(*row, **kwargs) if setup["positional"] else callee.target(dict(zip(self.names, row)), **kwargs)
+        result = callee.target(*row, **kwargs) if setup["positional"] else callee.target(callee.sample_of(row), **kwargs)
         if callee.is_async:
             result = event_loop().run_until_complete(result)
         if result is None:
@@ -150,7 +150,7 @@ class Streams:
         else:
             if not callee.takes_rng:
                 kwargs = {}
-            result = callee.target(*row, **kwargs) if self.setup["positional"] else callee.target(dict(zip(self.names, row)), **kwargs)
+            result = callee.target(*row, **kwargs) if self.setup["positional"] else callee.target(callee.sample_of(row), **kwargs)
         if hasattr(result, "__await__"):
             result = event_loop().run_until_complete(result)
         if result is None:

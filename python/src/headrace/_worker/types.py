@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._batch.text import Texts
 from .errors import Misfit, type_name
 
 TYPE_CHECKING = False
@@ -51,8 +52,11 @@ def _from_torch(value: Any) -> Any:
     return value.numpy()
 
 
-def infer(name: str, value: Any) -> dict[str, Any]:
-    """The type of a field, from a value."""
+def infer(name: str, value: Any, rows: bool) -> dict[str, Any]:
+    """The type of a field, from a value. `rows` says that a list has a value for each row of a batch."""
+    if rows and is_rows(value):
+        kind = "text" if all(isinstance(one, str) for one in value) else "object"
+        return {"name": name, "kind": kind, "shape": [-1]}
     if isinstance(value, str):
         return {"name": name, "kind": "text"}
     if isinstance(value, (bytes, bytearray, memoryview)):
@@ -71,6 +75,11 @@ def infer(name: str, value: Any) -> dict[str, Any]:
         what = f"field {name!r} is an array of {dtype}, which is none of {', '.join(_PLAIN)}, bfloat16"
         raise Misfit(name, f"{what}; the step gives it as it is with gives={{{name!r}: object}}")
     return {"name": name, "kind": "tensor", "dtype": dtype, "shape": list(array.shape)}
+
+
+def is_rows(value: Any) -> bool:
+    """Whether a value has others, one for each row of a batch."""
+    return isinstance(value, (list, Texts))
 
 
 def told(value: Any) -> str:

@@ -35,6 +35,7 @@ class Writer:
         self.inline_most = setup["inline_most"]
         self.pack_calls = setup["pack_calls"]
         self.inputs = setup["in"]
+        self.rows = setup["rows"]  # samples are batches
         self.probing = setup["gives"] is None and setup["kind"] != "filter"
         self.columns: list[Any] = [] if self.probing else [column(i, f, self) for i, f in enumerate(setup["gives"] or ())]
         self.fields: list[dict[str, Any]] = []
@@ -121,7 +122,7 @@ class Writer:
     def find(self, names: list[str], values: list[Any]) -> None:
         """Make columns for whatever a function has returned."""
         self.names = names
-        self.fields = [infer(n, v) for n, v in zip(names, values)]
+        self.fields = [infer(n, v, self.rows) for n, v in zip(names, values)]
         self.columns = [column(i, f, self) for i, f in enumerate(self.fields)]
         self.kept(self.keep)
 

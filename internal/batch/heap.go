@@ -1,0 +1,38 @@
+package batch
+
+import (
+	"context"
+
+	"headrace/budget"
+	"headrace/internal/ops"
+)
+
+// heap is the memory of a batch that a later stage takes. It is what samples lie in, so
+// that functions of Python are given the batch without a copy.
+type heap struct {
+	bytes *[]byte
+	grant budget.Grant
+}
+
+// reserveHeap waits for the bytes of a batch. Batches are admitted in their order.
+func (s *Slots) reserveHeap(ctx context.Context) (heap, error) {
+	grant, err := s.Lane.Acquire(ctx, s.serial.Add(1), ops.ForBatches, int64(s.Layout.Bytes))
+	if err != nil {
+		return heap{}, err
+	}
+	return heap{s.Memory.Files.Take(s.Layout.Bytes), grant}, nil
+}
+
+// grow gives a batch more memory, before anything is written.
+func (b *Batch) grow(n int) error {
+	if b.slot == nil {
+		b.Slots.Memory.Files.Give(b.heap.bytes)
+		b.heap.bytes = b.Slots.Memory.Files.Take(n)
+		b.heap.grant.Resize(int64(n))
+		b.data = *b.heap.bytes
+		return nil
+	}
+	err := b.slot.Grow(n)
+	b.data = b.slot.Bytes()
+	return err
+}

@@ -1,0 +1,38 @@
+"""Texts or objects of a batch in one value: how many, where each ends, and then they themselves (docs/protocol.md)."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from struct import Struct
+
+from .text import Texts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+_ONE = Struct("<I")
+
+
+def pack(values: Sequence[bytes]) -> bytes:
+    """Values, one a row, as one."""
+    ends = accumulate(map(len, values), initial=0)
+    return b"".join([_ONE.pack(len(values)), *map(_ONE.pack, ends), *values])
+
+
+def texts(packed: bytes | memoryview, axes: int) -> Any:
+    """The texts in a value; of several axes, lists of them."""
+    if axes > 1:
+        return each(packed, axes - 1, lambda one: texts(one, 1))
+    (count,) = _ONE.unpack_from(packed)
+    return Texts(bytes(packed), count, _ONE.size)
+
+
+def each(packed: bytes | memoryview, axes: int, value_of: Callable[[memoryview], Any]) -> list[Any]:
+    """What is made of each of the values, which lie behind so many axes."""
+    (count,) = _ONE.unpack_from(packed)
+    ends = Struct(f"<{count + 1}I").unpack_from(packed, _ONE.size)
+    data = memoryview(packed)[_ONE.size * (count + 2) :]
+    rows = [data[begin:end] for begin, end in pairwise(ends)]
+    return [each(row, axes - 1, value_of) for row in rows] if axes > 1 else list(map(value_of, rows))
