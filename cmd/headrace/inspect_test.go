@@ -138,7 +138,7 @@ func TestInspectDraws(t *testing.T) {
 		"treemaid": {branching, []string{"--mermaid"}, 0, `^$`},
 		"grouped":  {strings.Replace(endless, "center_crop: {size: 20}", "resize_to_bucket: {sizes: [[20, 30], [30, 20]]}", 1) + "  - batch: {size: 4}\n" + fixed + ", epochs: 1}\n", []string{"--samples", "1"}, 0, `^$`},
 		"treeless": {strings.Replace(branching, "class1", "nowhere", 1), nil, 1, `^headrace: source: .*"nowhere`},
-		"endless":  {endless, nil, 0, `^$`},
+		"endless":  {endless + fixed + ", epochs: 1}\n", []string{"--samples", "0"}, 0, `^$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			recipeIn(t, root, c.recipe)
