@@ -72,7 +72,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if l.layout, err = layoutOf(r, p, schema, l.rowsOf(&p), m.room); err != nil {
 		return nil, err
 	}
-	if l.layout.Single && m.config.Prefetch == 0 {
+	if l.layout.Single && m.config.Prefetch == 0 && !recipe.Batched(r.Steps) {
 		l.config.Prefetch = l.samplesAhead()
 	}
 	hold, err := l.makeMemory(p)

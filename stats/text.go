@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"headrace/internal/bytesize"
+	"headrace/internal/words"
 	"headrace/pipe"
 )
 
@@ -41,17 +42,29 @@ func summary(s Snapshot) string {
 	what := fmt.Sprintf("%d items", s.Yielded)
 	unit := "items"
 	made := s.Yielded
-	if last.Kind == "batch" || last.Kind == "fill" {
+	if makesBatches(last) {
 		unit, made = "samples", samples(s.Stages)
-		what = fmt.Sprintf("%d batches; %d samples", s.Yielded, made)
+		switch {
+		case last.Name != delivers:
+			what = fmt.Sprintf("%d batches; %d samples", s.Yielded, made)
+		case slices.ContainsFunc(s.Stages[:len(s.Stages)-1], makesBatches):
+			what = fmt.Sprintf("%d results of %d samples", s.Yielded, made)
+		default:
+			what = words.Plural(made, "sample")
+		}
 	}
 	return fmt.Sprintf("%s in %s, %s %s/s. Waits: %s for the first, then %s.",
 		what, duration(s.Elapsed), count(rate(made, s.Elapsed)), unit, duration(s.Start), duration(s.Waited))
 }
 
-// samples is how many came to the last stages, which make batches of them: of those that a function of Python makes, to the stage that gathers them.
+// delivers is the stage that gives out what no step puts into batches.
+const delivers = "deliver samples"
+
+func makesBatches(t pipe.StageStats) bool { return t.Kind == "batch" || t.Kind == "fill" }
+
+// samples is how many came to the first stage that makes batches of them: of those that a function of Python makes, to the stage that gathers them.
 func samples(stages []pipe.StageStats) int64 {
-	last := stages[len(stages)-1]
+	last := stages[slices.IndexFunc(stages, makesBatches)]
 	if i := slices.IndexFunc(stages, func(t pipe.StageStats) bool { return t.Name == "group "+last.Name }); i >= 0 {
 		return stages[i].In
 	}

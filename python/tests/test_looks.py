@@ -318,7 +318,7 @@ def branch(q):
     [
         "p.map(lambda: 1)",
         "p.map(lambda x: x, gives=3)",
-        "p.batch(4).map(print)",
+        "p.batch(4).map(print, where='main').filter(print)",
         "p.resize('large')",
         "hr.files([('a', 1, 2)])",
         "hr.source(3)",
