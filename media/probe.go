@@ -12,36 +12,17 @@ import (
 // Orientation is the one that Pillow's exif_transpose follows: EXIF's, where that says none XMP's; of AVIF that of its own properties alone. TIFF,
 // which Pillow turns by itself, is described as it is stored, too.
 func Probe(data []byte) (Info, error) {
-	for _, f := range &formats {
-		if f.begins(data) {
-			info, err := f.probe(data)
+	for _, f := range known() {
+		if f.Begins(data) {
+			info, err := f.Probe(data)
 			if err == nil {
-				err = checkSize(f.title, info.Width, info.Height)
+				err = checkSize(f.Title, info.Width, info.Height)
 			}
 			return info, err
 		}
 	}
 	return Info{}, unknown(data)
 }
-
-// A format is known by how its data begin.
-type format struct {
-	title  string // as people write it
-	begins func(data []byte) bool
-	probe  func(data []byte) (Info, error)
-}
-
-var formats = [...]format{
-	{"JPEG", isJPEG, probeJPEG},
-	{"PNG", isPNG, probePNG},
-	{"WebP", isWebP, probeWebP},
-	{"AVIF", isAVIF, probeAVIF},
-	{"GIF", isGIF, probeGIF},
-	{"BMP", isBMP, probeBMP},
-	{"TIFF", isTIFF, probeTIFF},
-}
-
-const knownFormats = "JPEG, PNG, WebP, AVIF, GIF, BMP and TIFF are"
 
 func isJPEG(data []byte) bool { return bytes.HasPrefix(data, []byte("\xFF\xD8\xFF")) }
 func isPNG(data []byte) bool  { return bytes.HasPrefix(data, []byte(pngMagic)) }

@@ -196,6 +196,7 @@ var arrows = []arrow{
 	{"internal/source", "internal/ops", "operations on records"},
 	{"internal/source", "internal/record", "samples on their way"},
 	{"internal/source", "internal/scratch", "memory that is used again"},
+	{"internal/source", "media", "what the names of pictures end in"},
 	{"internal/source", "order", "order and random draws by arithmetic"},
 	{"internal/source", "pipe", "stages, and what ends an item or a run"},
 	{"internal/source", "recipe", "steps and their arguments"},

@@ -13,6 +13,7 @@ import (
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/internal/scratch"
+	"headrace/media"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
@@ -54,7 +55,7 @@ func NewFiles(ctx context.Context, f recipe.Files, suffixes []string) (*Files, e
 // List returns the names of the files that the operation files reads by a pattern or a
 // folder of images, in their order.
 func List(ctx context.Context, root, pattern string) ([]string, error) {
-	t, err := store.List(ctx, root, pattern, imageSuffixes)
+	t, err := store.List(ctx, root, pattern, media.Suffixes())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
@@ -170,12 +171,6 @@ func fileRoom(w *ops.Env, f store.File) int {
 	return 0
 }
 
-// imageSuffixes are what the names of images end in, of all formats that are decoded.
-// What a file is, its content says.
-var imageSuffixes = []string{
-	".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".webp", ".avif", ".gif", ".bmp", ".tif", ".tiff",
-}
-
 // Suffixes are those of the files that a folder is listed for: arrays, where the recipe
 // reads any, and images, unless it decodes none.
 func Suffixes(r recipe.Recipe) (all []string) {
@@ -192,7 +187,7 @@ func Suffixes(r recipe.Recipe) (all []string) {
 			return all
 		}
 	}
-	return append(all, imageSuffixes...)
+	return append(all, media.Suffixes()...)
 }
 
 // ErrSource marks data that cannot be listed.
