@@ -92,6 +92,13 @@ func (l *Loader) TraceWait(began time.Time, took time.Duration) {
 	}
 }
 
+// TraceProgram shows in a trace, if there is one, what the program has told of itself.
+func (l *Loader) TraceProgram(events []stats.ProgramEvent) {
+	if trace := l.tracing.now.Load(); trace != nil {
+		trace.Program(events)
+	}
+}
+
 // close ends a trace that nobody has stopped. Its error is then for who closes the
 // loader.
 func (t *tracing) close() error {

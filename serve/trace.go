@@ -31,6 +31,7 @@ func (s *session) trace(f wire.Frame) error {
 	var sum stats.TraceSummary
 	var err error
 	if len(asked.Path) == 0 || string(asked.Path) == "null" {
+		s.loader.TraceProgram(programEvents(asked.Events))
 		sum, err = s.tracing.end()
 	} else {
 		err = s.tracing.begin(s.loader, asked.Path)
@@ -59,6 +60,18 @@ func (s *session) traceWait() {
 		s.asked = time.Now()
 	}
 }
+
+func programEvents(all []wire.TraceEvent) []stats.ProgramEvent {
+	events := make([]stats.ProgramEvent, len(all))
+	for i, e := range all {
+		took := time.Duration(min(max(e.Took, 0), int64(mostTook)))
+		events[i] = stats.ProgramEvent{Name: e.Name, Thread: e.Thread, Begin: time.Unix(0, e.Begin), Took: took, Value: e.Value}
+	}
+	return events
+}
+
+// mostTook bounds what a program may say that something took.
+const mostTook = 1000 * time.Hour
 
 func (t *tracing) begin(l *headrace.Loader, path wire.Path) error {
 	var name recipe.Path

@@ -238,6 +238,8 @@ func (t *Trace) track(of thread, begins bool) *track {
 			place.number = consumerPlace
 		} else if of.stage == LoopTrack {
 			place.number = consumerPlace + 1
+		} else if _, ok := programThread(of.stage); ok {
+			place.number += consumerPlace + 1
 		}
 		t.stages[of.stage] = place
 	}

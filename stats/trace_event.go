@@ -40,6 +40,8 @@ func (t *Trace) appendThread(b []byte, k *track, of thread) []byte {
 	name := "consumer"
 	if of.stage == LoopTrack {
 		name = LoopTrack
+	} else if program, ok := programThread(of.stage); ok {
+		name = "program: " + program
 	} else if of.stage != "" {
 		name = k.label + " " + strconv.Itoa(of.worker)
 	}

@@ -185,7 +185,17 @@ type Refused struct {
 
 // Trace asks for a file of what every worker does; without a path, for its end.
 type Trace struct {
-	Path Path `json:"path,omitempty"`
+	Path   Path         `json:"path,omitempty"`
+	Events []TraceEvent `json:"events,omitempty"` // at its end: what the program has told of itself
+}
+
+// TraceEvent is a span of the program, or a number.
+type TraceEvent struct {
+	Name   string   `json:"name"`
+	Thread string   `json:"thread"`
+	Begin  int64    `json:"begin"` // nanoseconds since 1970
+	Took   int64    `json:"took"`  // nanoseconds
+	Value  *float64 `json:"value,omitempty"`
 }
 
 // Traced answers a Trace: at its end, by what was written; or by why there is no trace, or not all of it.

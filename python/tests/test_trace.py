@@ -63,6 +63,8 @@ def check(text: str) -> list[dict]:
     for tid, spans in ends.items():  # a worker does one thing after the other
         assert tid in names
         spans.sort()
+        if names[tid].startswith("program: "):
+            continue  # whose spans lie in one another
         for (_, end), (begin, _) in pairwise(spans):
             assert begin >= end - 0.0011, (names[tid], end, begin)
     return events
@@ -310,3 +312,53 @@ def test_functions_of_the_user_are_in_it(tmp_path):
     assert not any("error" in e.get("args", {}) for e in events)
     working = {e["tid"] for e in whole if e["ph"] == "X"}  # a stage may have hundreds of workers, and most are never given a sample
     assert {e["tid"] for e in whole if e["name"] == "thread_name"} == working
+
+
+def test_what_the_program_tells_of_itself(photos, tmp_path):
+    with hr.span("before any trace"):
+        hr.counter("loss", 9)
+    with pipeline(photos).loader(epochs=1) as loader, loader.trace(tmp_path / "trace.json"):
+        for step, _ in enumerate(loader):
+            with hr.span("step"), hr.span('in "it" \u00e9'):
+                hr.counter("loss", 1 / (step + 1))
+        hr.counter("loss", float("nan"))
+        thread = threading.Thread(target=lambda: hr.span("elsewhere").__enter__().__exit__(None, None, None), name="saver")
+        thread.start()
+        thread.join()
+    with hr.span("after it"):
+        hr.counter("loss", 9)
+
+    events = check((tmp_path / "trace.json").read_text())
+    threads = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    told = [e for e in events if e.get("cat") == "program"]
+    assert Counter(e["name"] for e in told) == {"step": 12, 'in "it" \u00e9': 12, "elsewhere": 1}
+    assert {threads[e["tid"]] for e in told} == {"program: MainThread", "program: saver"}
+    outer, inner = ([e for e in told if e["name"] == name] for name in ("step", 'in "it" \u00e9'))
+    for a, b in zip(sorted(outer, key=lambda e: e["ts"]), sorted(inner, key=lambda e: e["ts"]), strict=True):
+        assert a["ts"] <= b["ts"]
+        assert b["ts"] + b["dur"] <= a["ts"] + a["dur"] + 1000  # a clock that is set meanwhile may be off by a little
+    losses = [e["args"]["value"] for e in sorted((e for e in events if e["ph"] == "C" and e["name"] == "loss"), key=lambda e: e["ts"])]
+    assert losses == pytest.approx([1 / (step + 1) for step in range(12)])
+
+
+def test_much_that_the_program_tells(photos, tmp_path):
+    with pipeline(photos).loader(epochs=1) as loader, loader.trace(tmp_path / "trace.json") as trace:
+        for n in range(50_000):
+            hr.counter("n", n)
+        list(loader)
+    assert trace.dropped == 0
+    assert sum(e["ph"] == "C" and e["name"] == "n" for e in check((tmp_path / "trace.json").read_text())) == 50_000
+
+
+def test_a_program_without_traces_keeps_nothing(photos):
+    from headrace._client.session import observers
+
+    with pipeline(photos).loader(epochs=1) as loader:
+        for _ in loader:
+            with hr.span("step"):
+                hr.counter("n", 1)
+    assert observers == []
+    with pytest.raises(TypeError, match="is no name"):
+        hr.span(3)
+    with pytest.raises(TypeError, match="is no name"):
+        hr.counter(None, 3)

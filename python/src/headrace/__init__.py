@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ._batch.text import Texts
     from ._client.crash import InFlight
     from ._client.version import VersionInfo, version_info
+    from ._loader.events import counter, span
     from ._loader.loader import Field, Loader
     from ._loader.lost import Errors, LostSample
     from ._loader.preview import Preview, PreviewSample
@@ -106,12 +107,14 @@ __all__ = [
     "WrongType",
     "WrongValue",
     "__version__",
+    "counter",
     "files",
     "headspace",
     "load",
     "merge",
     "replay",
     "source",
+    "span",
     "version_info",
 ]
 
@@ -134,8 +137,10 @@ _LATER = {
     "Trial": "_loader.profile",
     "VersionInfo": "_client.version",
     "__version__": "_client.version",
+    "counter": "_loader.events",
     "headspace": "_loader.profile",
     "replay": "_loader.replay",
+    "span": "_loader.events",
     "version_info": "_client.version",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import deque
 from struct import Struct
 
 from .._report.tracebacks import outside
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 _CLOSING = 5.0  # seconds that an engine has for its last statistics
 _NEXT = Struct("<IHHIIIIII")  # a frame's header and NEXT's fixed part
 _BATCH_BEGIN = Struct("<IIII")
+
+
+observers: list[deque[dict[str, Any]]] = []  # of what the program tells of itself, one for each trace that is written
+_MOST_EVENTS = 200_000  # of a trace; older ones are forgotten
 
 
 def warn(payload: bytes) -> None:
@@ -57,6 +62,7 @@ class Session:
         self.tracing = False  # a trace is being written
         self.trace_path = ""  # of the last one
         self.traced: dict[str, Any] | None = None  # what became of the last one that was
+        self.events: deque[dict[str, Any]] = deque()  # that the program tells of itself, for the trace
         self._asked = 0  # for statistics
         opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
         self._has_workers = python is not None
@@ -193,6 +199,8 @@ class Session:
         answer = self._answer(frames.TRACED, None)
         assert answer is not None
         if "error" not in answer:
+            self.events = deque(maxlen=_MOST_EVENTS)
+            observers.append(self.events)
             self.tracing, self.trace_path, self.traced = True, path, None
             self.channel.keep_waker()  # who closes the loader within next() is to learn what became of the file
         return answer
@@ -200,10 +208,16 @@ class Session:
     def end_trace(self, seconds: float | None = None) -> dict[str, Any] | None:
         """Have the file completed: what became of it, or None where that is not heard in time."""
         self.channel.keep_no_waker()
-        self._send_json(frames.TRACE, {"path": None})
+        self._send_json(frames.TRACE, {"path": None, "events": self._told()})
         self.traced = self._answer(frames.TRACED, seconds)
         self.tracing = False
         return self.traced
+
+    def _told(self) -> list[dict[str, Any]]:
+        """What the program has told of itself since the trace began."""
+        observers[:] = [observer for observer in observers if observer is not self.events]
+        told, self.events = list(self.events), deque()
+        return told
 
     def finish(self, loop: dict[str, int]) -> dict[str, Any] | None:
         """End the session in good order: the last statistics, or None where the engine does not give them.
@@ -249,6 +263,7 @@ class Session:
 
     def drop(self) -> None:
         """End the session; mappings that leases hold stay. May be called again."""
+        self._told()  # an engine that has died has no trace
         self.slots.segments = {}
         self.connection.close()
         sweep()
