@@ -231,6 +231,13 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.C
 		}
 
 		s.Key, s.Samples = s.Contents.Key, s.Contents.Len()
+		own, err := source.NewOrder(f, s.Samples)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		if own != nil {
+			s.SetOrder(own)
+		}
 		first += s.Samples
 		all = append(all, s)
 	}
@@ -246,7 +253,7 @@ func listSources(ctx context.Context, p fuse.Plan, c Config, list func(context.C
 // on all of them, and merges take the same turns.
 func (l *Loader) split(from *source.Listing, world, rank int) (order.Split, error) {
 	s := l.globalBatch(world, rank)
-	s.Samples = from.Contents.Len()
+	s.Samples = from.Places()
 	err := s.Check()
 	if len(l.sources) > 1 && err == nil {
 		if s.Batch%int64(world) != 0 {

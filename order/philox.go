@@ -44,9 +44,10 @@ func below(random, n uint64) uint64 {
 
 // Purposes keep numbers that are drawn from the same seed apart.
 const (
-	purposeShuffle = 1
-	purposeDraw    = 2
-	purposeOutput  = 3
+	purposeShuffle  = 1
+	purposeDraw     = 2
+	purposeOutput   = 3
+	purposeWeighted = 4
 )
 
 // epochKey is the root of everything that is random in an epoch, for one purpose.

@@ -46,6 +46,7 @@ func around(op, step string) string {
 	before["bucket_batch"] = `"files",{"decode_npy":{"dtype":"int32"}},`
 	before["pack"] = before["bucket_batch"]
 	before["unbatch"] = before["batch"] + `{"batch":{"size":2}},`
+	before["sampler"], before["weighted"] = before["shuffle"], before["shuffle"]
 	if b, ok := before[op]; ok {
 		return wrap(strings.ReplaceAll(b, `"files"`, `{"files":{"pattern":"a"}}`) + step)
 	}

@@ -203,6 +203,7 @@ var arrows = []arrow{
 	{"internal/source", "recipe/fuse", "which steps are one part"},
 	{"internal/source", "sample", "identities, schemas"},
 	{"internal/source", "store", "files"},
+	{"internal/source", "tensor", "dtypes and shapes"},
 
 	{"internal/resume", "internal/source", "where records come from"},
 	{"internal/resume", "order", "order and random draws by arithmetic"},

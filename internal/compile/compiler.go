@@ -187,7 +187,7 @@ func (c *compiler) begin(n *line, s *fuse.Source) error {
 		read.name = "read " + source.Name
 	}
 	var err error
-	if read.python, err = source.Contents.Link(c.work, s, t.schema, &t.columns); err != nil {
+	if read.python, err = source.Link(c.work, s, t.schema, &t.columns); err != nil {
 		return err
 	}
 	c.push(n, read, s.Failures, source.Read(c.work), c.work.Drop)

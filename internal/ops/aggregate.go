@@ -172,7 +172,7 @@ func (c *collector) end() {
 // child makes a sample of what the object gives.
 func (c *collector) child(ctx context.Context, out []extern.Value) (_ *record.Record, err error) {
 	it := c.newest
-	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key}
+	child := &record.Record{Source: it.Source, ID: it.ID, Key: it.Key, Turn: it.Turn}
 	child.SetOutput(it.Made, c.made)
 	c.made++
 	if err := c.fill(child, out, nil); err != nil {

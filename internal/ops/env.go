@@ -123,6 +123,13 @@ func (w *Env) Done(t *Tool) { w.tools.Put(t) }
 // RandomKey returns the key of the sample's random draws. Each of several samples that were
 // made of one has its own.
 func (w *Env) RandomKey(it *record.Record) order.Key {
+	if it.Turn > 0 { // what comes twice draws something else
+		key := order.NewKey(w.Seed, it.ID.Epoch, it.Source.Draws, it.ID.Index).Output(it.Turn)
+		for _, n := range it.Made {
+			key = key.Output(n)
+		}
+		return key
+	}
 	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Made)
 }
 

@@ -314,9 +314,13 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 	place := origin.ID.Output.Numbers()
 	chance := w.chanceOf(source, it.ID.Epoch, origin.ID.Index, place)
 	failed := 0
+	n, at := source.Samples, func(i int64) int64 { return i }
+	if source.Among != nil {
+		n, at = source.Among(it.ID.Epoch)
+	}
 
 	for drawn := it.Drawn; drawn < it.Drawn+mostDraws; drawn++ {
-		index := int64(chance.Intn(opReplace, drawn, int(source.Samples)))
+		index := at(int64(chance.Intn(opReplace, drawn, int(n))))
 		if index == origin.ID.Index || w.Quarantined(source, index) {
 			continue
 		}

@@ -257,7 +257,7 @@ func (p *Function) Foresee(_ *record.Record, t *Tool) (bytes int64) {
 // IsPython tells whether a step is a function of Python, called on samples.
 func IsPython(args recipe.Args) bool {
 	switch args := args.(type) {
-	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate:
+	case *recipe.Object, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Sampler:
 		return true
 	case *recipe.Batch:
 		return args.Collate != nil
@@ -265,9 +265,10 @@ func IsPython(args recipe.Args) bool {
 	return false
 }
 
-// NeedsWorkers reports whether a step needs the workers of a [Host]. Steps that are neither of the
-// catalogue nor a function say so with a method CallsPython.
+// NeedsWorkers reports whether a step needs the workers of a [Host]: a function, or what
+// orders samples. Steps that are not of the catalogue say so with a method CallsPython.
 func NeedsWorkers(args recipe.Args) bool {
 	_, calls := args.(interface{ CallsPython() })
-	return calls || IsPython(args)
+	_, orders := args.(*recipe.Sampler)
+	return calls || orders || IsPython(args)
 }

@@ -27,6 +27,7 @@ type Record struct {
 	Drawn    uint32 // how many samples were drawn for this place
 	Limited  bool   // the operation at work has a time limit
 
+	Turn   int64   // its place in the epoch, from 1, where samples may come twice in one; 0: they do not
 	Made   []int64 // the numbers in ID.Output
 	Wanted []int64 // the output to continue as, if the sample is taken on its way by itself
 
@@ -45,6 +46,10 @@ type Source struct {
 	Lane    *budget.Lane // where its samples wait for bytes
 	Samples int64
 	Key     func(index int64) string // a sample's name for people
+
+	// Among returns what may come in the place of a sample of an epoch: one of n. nil: any
+	// of Samples.
+	Among func(epoch int) (n int64, at func(int64) int64)
 }
 
 // Record returns the sample at a position, not read yet.
@@ -62,7 +67,7 @@ func (r *Record) Number() sample.ID {
 
 // Again returns the same sample, not read yet.
 func (r *Record) Again() *Record {
-	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn, Wanted: r.Made}
+	fresh := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Replaced: r.Replaced, Drawn: r.Drawn, Wanted: r.Made, Turn: r.Turn}
 	fresh.ID.Output = ""
 	return fresh
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"headrace/internal/ops"
@@ -20,6 +21,7 @@ type Listing struct {
 	Contents Contents
 	Shuffled bool
 	Seed     uint64
+	Order    Order // nil: all samples come, each once
 	Split    order.Split
 
 	rest struct { // what is left of the epoch that a run began with
@@ -70,36 +72,80 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 	if s, ok := l.Contents.(*Iterable); ok {
 		return s.items(ctx, epoch, pos)
 	}
-	at, n := l.indices(epoch), l.Share(epoch).Len()
 	return func(yield func(*record.Record, error) bool) {
-		for ; pos < n; pos++ {
-			if !yield(l.Record(epoch, pos, at(pos)), nil) {
+		n := l.Share(epoch).Len()
+		if l.Order != nil && pos < n {
+			if _, err := l.Order.Epoch(ctx, epoch); err != nil {
+				if ctx.Err() == nil {
+					yield(nil, pipe.Fatal(fmt.Errorf("%w\nin %s, which says in which order samples come", err, l.Names[len(l.Names)-1])))
+				}
+				return
+			}
+		}
+		for at := l.indices(epoch); pos < n; pos++ {
+			place, index := at(pos)
+			r := l.Record(epoch, pos, index)
+			if l.Order != nil {
+				r.Turn = place + 1
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
 	}
 }
 
-// indices returns the function from a position of this rank's epoch to an index into the
-// source.
-func (l *Listing) indices(epoch int) func(pos int64) int64 {
-	var permutation order.Permutation
-	if l.Shuffled {
-		permutation = order.Permute(l.Split.Samples, l.Seed, epoch)
+// among is what [record.Source] has of that name, of a source with an order of its own.
+func (l *Listing) among(epoch int) (int64, func(int64) int64) {
+	return l.Order.Len(), l.Order.Known(epoch)
+}
+
+// SetOrder gives the source an order of its own.
+func (l *Listing) SetOrder(o Order) { l.Order, l.Among = o, l.among }
+
+// Places is how many samples come in an epoch.
+func (l *Listing) Places() int64 {
+	if l.Order != nil {
+		return l.Order.Len()
+	}
+	return l.Contents.Len()
+}
+
+// Link is told where values of the source's fields go, and returns the function whose
+// workers read them; nil: the engine reads.
+func (l *Listing) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *record.Columns) (*ops.Function, error) {
+	if o, ok := l.Order.(*sampled); ok {
+		if err := o.link(w); err != nil {
+			return nil, err
+		}
+	}
+	return l.Contents.Link(w, s, schema, where)
+}
+
+// indices returns the function from a position of this rank's epoch to a place in that of
+// all ranks, and an index into the source.
+func (l *Listing) indices(epoch int) func(pos int64) (place, index int64) {
+	at := func(place int64) int64 { return place }
+	switch {
+	case l.Order != nil:
+		at = l.Order.Known(epoch)
+	case l.Shuffled:
+		permutation := order.Permute(l.Split.Samples, l.Seed, epoch)
+		at = permutation.At
 	}
 	share := l.Share(epoch)
-	return func(pos int64) int64 {
-		global, _ := share.At(pos)
-		if l.Shuffled {
-			return permutation.At(global)
-		}
-		return global
+	return func(pos int64) (place, index int64) {
+		place, _ = share.At(pos)
+		return place, at(place)
 	}
 }
 
 // Identify returns the sample that stands at a position.
 func (l *Listing) Identify(epoch int, pos int64) (sample.ID, string) {
-	index := l.indices(epoch)(pos)
+	if l.Order != nil && l.Order.Known(epoch) == nil {
+		return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: -1}, ""
+	}
+	_, index := l.indices(epoch)(pos)
 	return sample.ID{Source: l.Name, Epoch: epoch, Pos: pos, Index: index}, l.Contents.Key(index)
 }
 

@@ -95,6 +95,13 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 		source.Shuffle, source.ShuffleSeed = args, f.seedOf(args.Seed)
 		source.Names = append(source.Names, s.Name)
 
+	case *recipe.Sampler, *recipe.Weighted:
+		source := c.flow.Source
+		if source.Order = args; s.Op == "weighted" {
+			source.ShuffleSeed = f.seedOf(args.(*recipe.Weighted).Seed)
+		}
+		source.Names = append(source.Names, s.Name)
+
 	case *recipe.Merge:
 		return f.merge(c, s.Name, args)
 	case *recipe.Route:

@@ -50,7 +50,8 @@ type Source struct {
 	Files       recipe.Files    // where there is no Object
 	Object      *recipe.Object  // of Python
 	Shuffle     *recipe.Shuffle // nil: in the order in which they are numbered
-	ShuffleSeed uint64          // its own seed, or that of the recipe
+	Order       recipe.Args     // the step that says which samples come, and in which order; nil: all, in that of Shuffle
+	ShuffleSeed uint64          // of either: its own seed, or that of the recipe
 	Failures    *recipe.Failures
 }
 

@@ -103,6 +103,7 @@ def source(
     keys: Callable[[int], Path] | Sequence[Path] | None = None,
     seed: int = 0,
     generators: Seeds = (),
+    sampler: Any = None,
 ) -> Pipeline:
     """Take samples from an object of this program: the first step of a pipeline.
 
@@ -129,6 +130,10 @@ def source(
         seed: of all random operations, as for `files`.
         generators: which global generators are seeded before each sample, so that an object which draws from them gives the same with any
             number of workers: `"random"`, `"numpy"` (its old functions), `"torch"`, or several. It is what `seed` is of `Pipeline.map`.
+        sampler: which samples come in an epoch, and in which order: a `Sampler` or `BatchSampler` of PyTorch, or anything else that can be
+            iterated over, epoch after epoch, for numbers of samples, or lists of them. It has a length, or is gone through once here to
+            count. A worker has a copy, which gives in every epoch what the sampler itself would give; where it draws from global
+            generators, `seed` seeds these. Lists come one behind the other: `.batch(sampler.batch_size)` makes the same batches.
 
     Returns:
         A pipeline with the field `key`, and those of the samples.
@@ -138,7 +143,12 @@ def source(
     if isinstance(seed, (str, list, tuple)):
         raise RecipeError(f"headrace: source: seed is {seed!r}: takes a whole number; generators={seed!r} seeds these before each sample")
     given = {name: value for name, value in source_arguments(obj, fields, gives, generators, keys).items() if value is not None}
-    return Pipeline(integer("seed", seed), ({"source": given},), formats.NUMPY)
+    pipeline = Pipeline(integer("seed", seed), ({"source": given},), formats.NUMPY)
+    if sampler is None:
+        return pipeline
+    from ._recipe.sampler import sampler_arguments
+
+    return pipeline._with("sampler", sampler_arguments(sampler, given.get("length"), pipeline._seed))
 
 
 @briefly
@@ -259,6 +269,31 @@ class Pipeline:
             seed: of the order; by default that of `files`.
         """
         return self._with("shuffle", {"seed": None if seed is None else integer("seed", seed)})
+
+    def weighted(
+        self,
+        weights: Iterable[float],
+        draws: int | None = None,
+        replacement: bool = True,
+        *,
+        seed: int | None = None,
+    ) -> Pipeline:
+        """Draw the samples of each epoch by weights: `.weighted([1.0, 0.5, 0.5], draws=1000)`.
+
+        It follows the source, in the place of `shuffle`. What is drawn is a function of seed and epoch, whatever the number of workers and
+        ranks. A sample that comes again in an epoch has other random crops.
+
+        Args:
+            weights: of each sample of the source, in its order: numbers from 0 on, of which a share of the sum counts.
+            draws: samples of an epoch; by default as many as there are weights.
+            replacement: whether a sample may be drawn again in the same epoch.
+            seed: of the draws; by default that of the source.
+        """
+        numbers = [number_of("weights", w) for w in (weights.tolist() if hasattr(weights, "tolist") else weights)]
+        if draws is not None and integer("draws", draws) < 1:
+            raise RecipeError(f"headrace: draws is {draws}: takes a number from 1 on")
+        args = {"weights": numbers, "draws": optional("draws", draws), "replacement": bool(replacement), "seed": optional("seed", seed)}
+        return self._with("weighted", args)
 
     def route(self, by: str, branches: Iterable[Branch | tuple[When, Branch]]) -> Pipeline:
         """Give each sample to one of several branches, and go on with what comes out of any of them.
@@ -1073,6 +1108,9 @@ class Pipeline:
             raise RecipeError("headrace: prefetch is 0: takes 1 to 1000 batches")
         if ahead is not None:
             config["prefetch"] = ahead
+        if config["world_size"] > 1 and _divides(self._steps):
+            text = "headrace: the sampler divides the samples among ranks, and so does the loader: give loader(world_size=1), or a sampler"
+            raise RecipeError(f"{text} that does not, such as RandomSampler")
         if world_size == 1 and rank is None:
             config["rank"] = 0  # said outright that nobody shares the source, in whatever environment
         return self._start(config)
@@ -1120,3 +1158,10 @@ class Pipeline:
         return (self._seed, self._steps, self._format, self._defaults) == (other._seed, other._steps, other._format, other._defaults)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def _divides(steps: Iterable[dict[str, Any]]) -> bool:
+    """Whether steps order samples by a sampler that has some of them for each of several ranks."""
+    samplers = [step["sampler"]["function"] for step in steps if "sampler" in step]
+    inside = [chain for step in steps if "merge" in step for chain in step["merge"]["of"]]
+    return any(getattr(getattr(one, "value", None), "replicas", 1) > 1 for one in samplers) or any(map(_divides, inside))

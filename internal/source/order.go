@@ -1,0 +1,138 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"headrace/extern"
+	"headrace/internal/ops"
+	"headrace/order"
+	"headrace/recipe"
+	"headrace/recipe/fuse"
+	"headrace/sample"
+	"headrace/tensor"
+)
+
+// Order says which samples an epoch has, where these are not all of the source: some may
+// come twice, and others not at all.
+type Order interface {
+	// Len is how many places an epoch has.
+	Len() int64
+	// Epoch returns the function from a place of an epoch to a sample. It may wait.
+	Epoch(ctx context.Context, epoch int) (func(place int64) int64, error)
+	// Known returns what Epoch has returned for one of the last epochs; nil: it has not.
+	Known(epoch int) func(place int64) int64
+}
+
+// NewOrder returns that of a source with so many samples; nil: it has none of its own.
+func NewOrder(s *fuse.Source, samples int64) (Order, error) {
+	switch args := s.Order.(type) {
+	case *recipe.Sampler:
+		return &sampled{args: args, samples: samples, name: s.Name}, nil
+	case *recipe.Weighted:
+		if n := int64(len(args.Weights)); n != samples {
+			return nil, fmt.Errorf("weights has %d numbers, but %q has %d samples: takes one for each", n, s.Name, samples)
+		}
+		return &weighted{draws: order.NewWeighted(args.Weights, args.Draws, *args.Replacement, s.ShuffleSeed)}, nil
+	}
+	return nil, nil
+}
+
+// lately are the orders of the last epochs that were asked for.
+type lately struct {
+	mu   sync.Mutex
+	last [3]struct { // guarded by mu
+		epoch int
+		at    func(int64) int64
+	}
+}
+
+// Known implements Order.
+func (l *lately) Known(epoch int) func(int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, o := range l.last {
+		if o.at != nil && o.epoch == epoch {
+			return o.at
+		}
+	}
+	return nil
+}
+
+func (l *lately) keep(epoch int, at func(int64) int64) func(int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	copy(l.last[1:], l.last[:])
+	l.last[0].epoch, l.last[0].at = epoch, at
+	return at
+}
+
+// weighted draws by weights.
+type weighted struct {
+	draws *order.Weighted
+	lately
+}
+
+// Len implements Order.
+func (w *weighted) Len() int64 { return w.draws.Len() }
+
+// Epoch implements Order.
+func (w *weighted) Epoch(_ context.Context, epoch int) (func(int64) int64, error) {
+	if at := w.Known(epoch); at != nil {
+		return at, nil
+	}
+	return w.keep(epoch, w.draws.Epoch(epoch)), nil
+}
+
+// sampled has the order of an object of Python.
+type sampled struct {
+	args    *recipe.Sampler
+	samples int64 // of the source
+	name    string
+	work    *ops.Env
+	pool    *extern.Pool
+	lately
+}
+
+// Link opens the workers that have the object.
+func (s *sampled) link(w *ops.Env) (err error) {
+	s.work = w
+	o := extern.Options{
+		Kind: extern.Index, In: sample.Schema{}, To: []string{"order"},
+		Gives: sample.Schema{{Name: "order", Type: sample.TensorType(tensor.Int64, tensor.Unknown)}},
+	}
+	s.pool, _, err = w.Host.Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil)
+	return err
+}
+
+// Len implements Order.
+func (s *sampled) Len() int64 { return s.args.Length }
+
+// Epoch implements Order.
+func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, error) {
+	if at := s.Known(epoch); at != nil {
+		return at, nil
+	}
+	call := &extern.Call{ID: sample.ID{Source: s.name, Epoch: epoch, Index: int64(epoch)}, Key: s.name}
+	if err := s.pool.Call(ctx, call); err != nil {
+		return nil, err
+	}
+	data := call.Out[0].Data
+	defer func() {
+		if s.work.Shared.Has(data) {
+			s.work.Shared.Give(data)
+		}
+	}()
+	if n := int64(len(data) / 8); n != s.args.Length {
+		return nil, fmt.Errorf("headrace: the sampler of %q gives %d samples in epoch %d, and has said %d", s.name, n, epoch, s.args.Length)
+	}
+	all := make([]int64, s.args.Length)
+	for i := range all {
+		if all[i] = int64(binary.NativeEndian.Uint64(data[8*i:])); all[i] < 0 || all[i] >= s.samples {
+			return nil, fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0 on", s.name, all[i], epoch, s.samples)
+		}
+	}
+	return s.keep(epoch, func(place int64) int64 { return all[place] }), nil
+}

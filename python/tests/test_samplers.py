@@ -1,0 +1,301 @@
+"""Which samples come, and in which order: samplers of PyTorch, and draws by weights."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DistributedSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
+
+import headrace as hr
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+COUNT = 40
+
+
+class Numbers:
+    def __len__(self):
+        return COUNT
+
+    def __getitem__(self, i):
+        return {"n": i}
+
+
+def seeded(seed=3):
+    return torch.Generator().manual_seed(seed)
+
+
+def epochs(pipeline, count=1, size=4, workers=1, **options):
+    """The numbers of so many epochs, batch by batch."""
+    with pipeline.batch(size).loader(epochs=count, workers=workers, **options) as loader:
+        return [[batch["n"].tolist() for batch in loader] for _ in range(count)]
+
+
+def flat(epoch):
+    return [n for batch in epoch for n in batch]
+
+
+def source(sampler, **options):
+    return hr.source(Numbers(), gives={"n": int}, sampler=sampler, **options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SequentialSampler(Numbers()),
+        lambda: RandomSampler(Numbers(), generator=seeded()),
+        lambda: RandomSampler(Numbers(), replacement=True, num_samples=70, generator=seeded()),
+        lambda: SubsetRandomSampler([3, 5, 7, 11, 13, 17, 19], generator=seeded()),
+        lambda: WeightedRandomSampler(torch.arange(COUNT).double(), 25, generator=seeded()),
+        lambda: DistributedSampler(Numbers(), num_replicas=2, rank=1, shuffle=True, seed=7),
+        lambda: [4, 2, 2, 39, 0],
+        lambda: range(5, 25),
+        lambda: np.array([8, 6, 4]),
+    ],
+)
+def test_the_order_is_that_of_the_sampler(make):
+    same, want = make(), []
+    for epoch in range(3):
+        if hasattr(same, "set_epoch"):
+            same.set_epoch(epoch)
+        want.append([int(n) for n in same])
+    p = source(make())
+    assert [flat(epoch) for epoch in epochs(p, 3)] == want
+    with p.batch(4).loader(epochs=1, workers=1) as loader:
+        assert len(loader) == -(-len(want[0]) // 4)
+
+
+def test_batches_are_those_of_a_batch_sampler():
+    for drop_last in (False, True):
+        sampler = BatchSampler(RandomSampler(Numbers(), generator=seeded()), 7, drop_last)
+        want = [list(sampler), list(sampler)]
+        sampler = BatchSampler(RandomSampler(Numbers(), generator=seeded()), 7, drop_last)
+        assert epochs(source(sampler), 2, size=sampler.batch_size) == want
+
+
+class Own(Sampler):
+    """One of the program's, which shuffles a list of its own again and again."""
+
+    def __init__(self, numbers):
+        self.numbers = list(numbers)
+        self.random = random.Random(5)
+        self.data_source = Numbers()
+
+    def __iter__(self):
+        self.random.shuffle(self.numbers)
+        yield from self.numbers
+
+    def __len__(self):
+        return len(self.numbers)
+
+
+class Lists(Own):
+    def __iter__(self):
+        numbers = list(super().__iter__())
+        return iter([numbers[:3], numbers[3:5], numbers[5:]])
+
+    def __len__(self):
+        return 3
+
+
+def test_samplers_of_the_program():
+    for kind in (Own, Lists):
+        numbers = range(0, COUNT, 3)
+        same = kind(numbers)
+        want = [[n for item in same for n in (item if isinstance(item, list) else [item])] for _ in range(3)]
+        given = kind(numbers)
+        assert [flat(epoch) for epoch in epochs(source(given), 3)] == want
+        assert given.numbers == list(numbers)  # the program's own was left alone
+
+
+def test_without_a_generator_the_seed_decides():
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    one = epochs(source(RandomSampler(Numbers())), 2)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(2)
+    other = epochs(source(RandomSampler(Numbers())), 2)
+    assert one == other
+    assert sorted(flat(one[0])) == sorted(flat(one[1])) == list(range(COUNT))
+    assert one[0] != one[1]
+    assert epochs(source(RandomSampler(Numbers()), seed=1)) != one[:1]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: source(RandomSampler(Numbers(), generator=seeded())), lambda: hr.source(Numbers(), gives={"n": int}).weighted(range(COUNT))],
+)
+def test_going_on_in_the_middle_of_a_later_epoch(make):
+    want = epochs(make(), 3)
+    with make().batch(4).loader(epochs=3, workers=1) as loader:
+        list(loader)
+        loop = iter(loader)
+        for _ in range(3):
+            next(loop)
+        state = loader.state_dict()
+    with make().batch(4).loader(epochs=3, workers=1) as loader:
+        loader.load_state_dict(state)
+        assert [batch["n"].tolist() for batch in loader] == want[1][3:]
+        assert [batch["n"].tolist() for batch in loader] == want[2]
+        loader.set_epoch(0)
+        assert [batch["n"].tolist() for batch in loader] == want[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: source(RandomSampler(Numbers(), generator=seeded())),
+        lambda: hr.source(Numbers(), gives={"n": int}).weighted([1] * COUNT, 36),
+    ],
+)
+def test_ranks_share_one_order(make):
+    one = [n for batch in epochs(make(), size=8)[0] for n in batch]
+    both = [epochs(make(), rank=rank, world_size=2)[0] for rank in (0, 1)]
+    assert [n for a, b in zip(*both, strict=True) for n in a + b] == one
+
+
+def test_a_sampler_that_divides_among_ranks():
+    shares = []
+    for rank in (0, 1):
+        sampler = DistributedSampler(Numbers(), num_replicas=2, rank=rank, shuffle=True)
+        shares.append(flat(epochs(source(sampler), world_size=1)[0]))
+    assert sorted(shares[0] + shares[1]) == list(range(COUNT))
+    with pytest.raises(hr.RecipeError, match=r"give loader\(world_size=1\)"):
+        source(DistributedSampler(Numbers(), num_replicas=2, rank=0)).batch(4).loader(rank=0, world_size=2)
+
+
+def fails_at_three(i):
+    if i == 3:
+        raise ValueError("three")
+    return i
+
+
+def test_only_samples_of_the_sampler_come_for_others():
+    allowed = [1, 3, 5, 7]
+    p = source(SubsetRandomSampler(allowed)).map(fails_at_three, fields="n", gives={"n": int})
+    with p.batch(1).loader(epochs=20, workers=1, on_error="replace", max_errors=100) as loader:
+        came = {int(batch["n"][0]) for _ in range(20) for batch in loader}
+    assert came == {1, 5, 7}
+
+
+@pytest.mark.parametrize(
+    ("sampler", "message"),
+    [
+        (3, "takes an object that is iterated over"),
+        (iter([1, 2]), "can be gone through once only"),
+        ([], "gives no samples"),
+        (type("Endless", (), {"__iter__": lambda self: iter(int, 1)})(), "has no length"),
+    ],
+)
+def test_what_is_no_sampler(sampler, message):
+    with pytest.raises(hr.RecipeError, match=message):
+        source(sampler)
+
+
+def test_samplers_of_what_is_iterated_over():
+    with pytest.raises(hr.RecipeError, match="read by number"):
+        hr.source(lambda: iter([{"n": 1}]), sampler=[0])
+
+
+class Odd(Own):
+    def __iter__(self):
+        self.numbers = [*self.numbers, 1]
+        return iter(self.numbers)
+
+
+def test_samplers_that_do_not_keep_their_word():
+    with (
+        source([1, COUNT]).batch(2).loader(epochs=1, workers=1) as loader,
+        pytest.raises(hr.HeadraceError, match=f"gives sample {COUNT} in epoch 0: there are {COUNT}"),
+    ):
+        list(loader)
+    with source(Odd([1, 2])).batch(2).loader(epochs=2, workers=1) as loader:
+        list(loader)
+        with pytest.raises(hr.HeadraceError, match="gives 4 samples in epoch 1, and has said 3"):
+            list(loader)
+
+
+def weighted(weights, *args, **options):
+    return hr.source(Numbers(), gives={"n": int}).weighted(weights, *args, **options)
+
+
+def test_draws_are_as_likely_as_weights_say():
+    weights = np.zeros(COUNT)
+    weights[[2, 3, 5]] = 1, 3, 6
+    drawn = Counter(n for epoch in epochs(weighted(weights, 1000), 4, size=100) for n in flat(epoch))
+    assert set(drawn) == {2, 3, 5}
+    for n, share in ((2, 0.1), (3, 0.3), (5, 0.6)):
+        assert abs(drawn[n] - 4000 * share) < 5 * (4000 * share * (1 - share)) ** 0.5
+
+
+def test_draws_without_replacement():
+    for epoch in epochs(weighted(torch.ones(COUNT), replacement=False), 2):
+        assert sorted(flat(epoch)) == list(range(COUNT))
+    assert len(set(flat(epochs(weighted(range(1, COUNT + 1), 15, replacement=False))[0]))) == 15
+
+
+def test_seeds_of_draws():
+    assert epochs(weighted([1] * COUNT)) == epochs(weighted([1] * COUNT, seed=0)) != epochs(weighted([1] * COUNT, seed=1))
+
+
+def draw(n, rng):
+    return int(rng.integers(1 << 60))
+
+
+def test_a_sample_that_comes_again_draws_something_else():
+    weights = [0] * COUNT
+    weights[4] = 1
+    p = weighted(weights, 20).map(draw, fields="n", gives={"n": int})
+    drawn = flat(epochs(p)[0])
+    assert len(set(drawn)) == 20
+    assert flat(epochs(p, workers=2)[0]) == drawn
+
+
+def test_weights_of_files(photos):
+    files = hr.files(photos, label="parent")
+    labels = np.array([int(label) for batch in files.decode_image().resize((8, 8)).batch(8).loader(epochs=1) for label in batch["label"]])
+    balanced = (1 / np.bincount(labels))[labels]
+    p = files.weighted(balanced, 400).decode_image().resize((8, 8)).batch(50)
+    with p.loader(epochs=1) as loader:
+        counts = np.bincount(np.concatenate([batch["label"] for batch in loader]))
+    assert counts.sum() == 400
+    assert (abs(counts - 400 / 3) < 50).all()
+    with hr.load(written(p)).loader(epochs=1) as loader:
+        assert loader.max_batches == 8
+
+
+def written(pipeline):
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
+        file.write(pipeline.recipe())
+    return file.name
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: weighted([1, 2]), f'weights has 2 numbers, but "source" has {COUNT} samples'),
+        (lambda: weighted([-1] * COUNT), "has -1 as number 0: takes numbers from 0 on"),
+        (lambda: weighted([0] * COUNT), "takes numbers with a sum above 0"),
+        (lambda: weighted([1] * COUNT, 50, False), "only 40 samples have a weight above 0"),
+        (lambda: weighted([1] * COUNT, 0), "draws is 0"),
+        (lambda: weighted(["x"]), "takes a number"),
+        (lambda: weighted([1] * COUNT).shuffle(), "has to follow the source directly"),
+    ],
+)
+def test_weights_that_are_none(make, message):
+    with pytest.raises(hr.RecipeError, match=message):
+        make().batch(4).loader()

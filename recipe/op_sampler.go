@@ -1,0 +1,86 @@
+package recipe
+
+import (
+	"errors"
+	"math"
+
+	"headrace/recipe/internal/argument"
+	"headrace/sample"
+)
+
+var samplerOp = operation[Sampler]("sampler", Ordering, "Visits samples in the order that an object of Python gives for each epoch.")
+
+// Sampler are the arguments of the operation sampler.
+type Sampler struct {
+	Function string `json:"function,omitempty" required:"true" example:"orders:ByLength" doc:"the object, as \"module:name\": orders[epoch] are the numbers of the samples of an epoch, as int64"`
+	Length   int64  `json:"length,omitempty" required:"true" min:"1" example:"4000" doc:"how many there are in each epoch"`
+}
+
+// Check implements [Args].
+func (s *Sampler) Check(in sample.Schema) (sample.Schema, error) {
+	errs := []error{checkFunction(s.Function), argument.Given("length", s.Length != 0)}
+	if s.Length < 0 || s.Length > mostSamples {
+		errs = append(errs, Wrong("length", "is %d: takes a number from 1 to %d", s.Length, int64(mostSamples)))
+	}
+	return in, errors.Join(errs...)
+}
+
+// imports implements [importer].
+func (s *Sampler) imports() []string { return []string{s.Function} }
+
+// checkFailures implements [failing].
+func (*Sampler) checkFailures(*Failures) error { return noneFail(samplerOp.Name) }
+
+var weightedOp = operation[Weighted]("weighted", Ordering, "Draws the samples of each epoch by weights.")
+
+// Weighted are the arguments of the operation weighted.
+type Weighted struct {
+	Weights     []float64 `json:"weights,omitempty" required:"true" example:"[1, 0.5]" doc:"how likely each sample of the source is drawn: numbers from 0 on, of which a share of the sum counts"`
+	Draws       int64     `json:"draws,omitempty" min:"0" doc:"samples of an epoch; by default as many as the source has"`
+	Replacement *bool     `json:"replacement,omitempty" doc:"whether a sample may be drawn again in the same epoch; by default true"`
+	Seed        *uint64   `json:"seed,omitempty" doc:"of the draws; by default that of the recipe"`
+}
+
+func (w Weighted) complete() Args {
+	if w.Draws == 0 {
+		w.Draws = int64(len(w.Weights))
+	}
+	w.Replacement = new(orElse(w.Replacement, true))
+	return &w
+}
+
+// identity writes out whose seed it is.
+func (w Weighted) identity(r Recipe) Args {
+	if w.Seed == nil {
+		w.Seed = &r.Seed
+	}
+	return &w
+}
+
+// Check implements [Args].
+func (w *Weighted) Check(in sample.Schema) (sample.Schema, error) {
+	if w.Weights == nil {
+		return in, errors.New("lacks the argument weights")
+	}
+	sum, some := 0.0, int64(0)
+	for i, v := range w.Weights {
+		if !(v >= 0) || v > math.MaxFloat64 {
+			return in, Wrong("weights", "has %v as number %d: takes numbers from 0 on", v, i)
+		}
+		if sum += v; v > 0 {
+			some++
+		}
+	}
+	switch {
+	case !(sum > 0) || sum > math.MaxFloat64:
+		return in, Wrong("weights", "has the sum %v: takes numbers with a sum above 0", sum)
+	case w.Draws < 0 || w.Draws > mostSamples:
+		return in, Wrong("draws", "is %d: takes a number from 1 to %d", w.Draws, int64(mostSamples))
+	case !orElse(w.Replacement, true) && w.Draws > some:
+		return in, Wrong("draws", "is %d without replacement, but only %d samples have a weight above 0", w.Draws, some)
+	}
+	return in, nil
+}
+
+// checkFailures implements [failing].
+func (*Weighted) checkFailures(*Failures) error { return noneFail(weightedOp.Name) }
