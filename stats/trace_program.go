@@ -59,4 +59,6 @@ func (t *Trace) appendProgram(b []byte, k *track, e *ProgramEvent) []byte {
 }
 
 // programThread is the name of a thread of the program; not ok where a track is something else.
-func programThread(stage string) (name string, ok bool) { return strings.CutPrefix(stage, programTrack) }
+func programThread(stage string) (name string, ok bool) {
+	return strings.CutPrefix(stage, programTrack)
+}
