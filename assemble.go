@@ -278,7 +278,7 @@ func (l *Loader) globalBatch(world, rank int) order.Split {
 	if global == 0 {
 		global = int64(l.batch.Size) * int64(world)
 	}
-	return order.Split{Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast}
+	return order.Split{Batch: global, World: world, Rank: rank, DropLast: l.batch.DropLast, Uneven: l.config.Uneven}
 }
 
 // samplesAhead is how many samples are ready for a loop that is given them one by one: as
@@ -346,7 +346,7 @@ func (l *Loader) useCores() int {
 func (l *Loader) makeWork(m materials) (err error) {
 	l.work = ops.Env{
 		Seed:  l.recipe.Seed,
-		Ranks: l.config.WorldSize > 1 && l.config.StepsPerEpoch == nil, Ledger: l.options.Ledger, Gate: l.gate.gate,
+		Ranks: l.config.mustAgree(), Ledger: l.options.Ledger, Gate: l.gate.gate,
 		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
 	}
 	for _, s := range l.sources {
@@ -409,7 +409,7 @@ func (l *Loader) extentOfRun(p fuse.Plan) resume.Extent {
 	// Where nothing is dropped and nobody overtakes, ranks that share global batches have
 	// had the same ones.
 	_, skips := l.failing().Does(Skip, l.recipe)
-	begin.InStep = l.batch.GlobalSize > 0 && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
+	begin.InStep = l.batch.GlobalSize > 0 && !l.config.Uneven && p.Samples.Batches == nil && len(l.sources) == 1 && l.config.Order == InputOrder && !skips && !l.groups && l.iterated() == nil && l.compiled.Gathers == nil
 	return resume.Extent{Begin: begin, Splits: splits, Judges: l.compiled.Judges, Makes: l.compiled.Makes}
 }
 
@@ -452,7 +452,7 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 	}
 
 	_, skips := l.failing().Does(Skip, l.recipe)
-	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1)
+	i.Exact = i.Exact && !skips && (!l.compiled.Drops || l.config.WorldSize > 1 && !l.config.Uneven)
 	return i
 }
 

@@ -26,7 +26,7 @@ func checkIterated(r recipe.Recipe, c Config) error {
 		return fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...)
 	}
 
-	if c.WorldSize > 1 && c.StepsPerEpoch == nil {
+	if c.mustAgree() {
 		return refuse("the source %q is iterated over, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch", name, c.WorldSize)
 	}
 
@@ -109,7 +109,10 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 
 // checkRanks refuses what could make ranks yield different numbers of batches.
 func (l *Loader) checkRanks(p fuse.Plan) error {
-	if l.config.WorldSize == 1 || l.config.StepsPerEpoch != nil {
+	if l.config.Uneven && l.batch.DropLast {
+		return fmt.Errorf("%w: uneven has every sample come, and drop_last leaves some out: takes one of them", ErrConfig)
+	}
+	if !l.config.mustAgree() {
 		return nil
 	}
 	for of := &p; of != nil; of = of.Samples.Batches {

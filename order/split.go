@@ -13,13 +13,15 @@ import (
 // have a row more. All ranks have the same number of batches, since one with fewer would leave the others waiting for its gradients.
 //
 // What remains at the end of an epoch is dropped (DropLast), or becomes a smaller last batch that is split in the same way. Where
-// there are fewer samples left than ranks, places from the epoch's start follow, one sample per rank: they are wrapped, and counted.
+// there are fewer samples left than ranks, places from the epoch's start follow, one sample per rank: they are wrapped, and counted. Uneven
+// has the other ranks go without a batch instead, for whoever can do with that.
 type Split struct {
 	Samples  int64 // places in an epoch
 	Batch    int64 // rows of a global batch
 	World    int   // number of ranks
 	Rank     int   // this one, from 0
 	DropLast bool  // no smaller last batch
+	Uneven   bool  // nothing is wrapped: the last ranks may have a batch less
 }
 
 // Check says what is wrong with s, all of it. The other methods expect that nothing is.
@@ -50,9 +52,9 @@ func (s Split) Len() int64 {
 	return s.full()*s.share() + s.tailRows()
 }
 
-// Batches returns the number of batches in an epoch, the same for all ranks.
+// Batches returns the number of batches in an epoch, the same for all ranks unless they are Uneven.
 func (s Split) Batches() int64 {
-	if s.tail() > 0 {
+	if s.tailRows() > 0 {
 		return s.full() + 1
 	}
 	return s.full()
@@ -95,7 +97,7 @@ func (s Split) row(pos int64) (place int64, wrapped bool) {
 
 // Wrapped returns how many samples of this rank's epoch come from the epoch's start once more.
 func (s Split) Wrapped() int64 {
-	if t := s.tail(); t > 0 && t < int64(s.World) && int64(s.Rank) >= t {
+	if t := s.tail(); t > 0 && t < int64(s.World) && int64(s.Rank) >= t && !s.Uneven {
 		return 1
 	}
 	return 0
@@ -115,7 +117,7 @@ func (s Split) tail() int64 {
 
 func (s Split) tailRows() int64 {
 	switch t := s.tail(); {
-	case t == 0:
+	case t == 0, s.Uneven && int64(s.Rank) >= t:
 		return 0
 	case t < int64(s.World):
 		return 1

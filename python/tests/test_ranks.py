@@ -89,3 +89,53 @@ def test_a_rank_without_enough_batches_says_so(own_photos):
         assert len(seen) == 2
         with pytest.raises(hr.EpochTooShort):
             next(loop)
+
+
+@pytest.mark.parametrize(("samples", "world", "size"), [(13, 4, 3), (12, 4, 3), (14, 4, 3), (3, 4, 2), (46, 3, 4)])
+def test_uneven_ranks_see_every_sample_once(samples, world, size):
+    """A batch less for the last ranks, and none of them sees what another has seen."""
+    seen, lengths = [], []
+    p = hr.source([{"n": i} for i in range(samples)], gives={"n": int}).shuffle().batch(size)
+    for rank in range(world):
+        with p.loader(epochs=2, rank=rank, world_size=world, uneven=True, workers=1) as loader:
+            batches = list(loader)
+            assert len(batches) == len(loader)
+            seen += [int(n) for batch in batches for n in batch["n"]]
+            lengths.append(len(batches))
+            assert len(list(loader)) == len(loader)
+    assert sorted(seen) == list(range(samples))
+    assert sorted(lengths, reverse=True) == lengths
+    assert lengths[0] - lengths[-1] == (1 if 0 < samples % (size * world) < world else 0)
+
+
+def test_uneven_ranks_may_drop_samples(photos):
+    p = hr.files(photos, label="parent").decode_image().resize((8, 8)).filter(lambda label: label != 0, fields="label").batch(4)
+    with pytest.raises(hr.RecipeError, match="steps_per_epoch"):
+        p.loader(rank=0, world_size=2)
+    kept = 0
+    for rank in (0, 1):
+        with p.loader(epochs=1, rank=rank, world_size=2, uneven=True, workers=1) as loader:
+            kept += sum(len(batch["label"]) for batch in loader)
+    assert kept == sum("ant" not in path for path in files_of(photos))
+
+
+def test_what_uneven_ranks_cannot_have(photos):
+    p = hr.files(photos).decode_image().resize((8, 8))
+    with pytest.raises(hr.RecipeError, match="takes one of them"):
+        p.batch(4).loader(uneven=True, steps_per_epoch=3)
+    with pytest.raises(hr.RecipeError, match="drop_last leaves some out"):
+        p.batch(4, drop_last=True).loader(uneven=True)
+
+
+def test_uneven_ranks_go_on_under_another_world_size():
+    p = hr.source([{"n": i} for i in range(13)], gives={"n": int}).shuffle().batch(2)
+    seen, states = [], []
+    for rank in range(4):
+        with p.loader(epochs=1, rank=rank, world_size=4, uneven=True, workers=1) as loader:
+            seen += [int(n) for n in next(iter(loader))["n"]]
+            states.append(loader.state_dict())
+    for rank in range(3):
+        with p.loader(epochs=1, rank=rank, world_size=3, uneven=True, workers=1) as loader:
+            loader.load_state_dict(states)
+            seen += [int(n) for batch in loader for n in batch["n"]]
+    assert sorted(seen) == list(range(13))

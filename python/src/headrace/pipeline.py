@@ -1040,6 +1040,7 @@ class Pipeline:
         dead_letters: Path | None = DEFAULT,
         fuse: bool = DEFAULT,
         prefetch: int | None = DEFAULT,
+        uneven: bool = DEFAULT,
     ) -> Loader:
         """Start the engine, list the source, check every step, and begin to fill batches.
 
@@ -1075,6 +1076,9 @@ class Pipeline:
                 With `mode="exact"` the pixels are the same; it is slower.
             prefetch: how many batches are made and sent ahead of the loop, from 1 to 1000, however much `memory` has room for; None, the
                 default: 2. More even out a loop or a source that is slow now and then, and take memory.
+            uneven: True for evaluation: each sample comes exactly once, so that ranks may yield different numbers of batches. **Collective
+                operations in the loop, as of DistributedDataParallel, then wait for ever** for a rank that has ended. Gather results when
+                the loop is over. By default samples of the epoch's beginning come twice where ranks would differ.
 
         Returns:
             A loader. Each `for` loop over it is one epoch.
@@ -1103,6 +1107,8 @@ class Pipeline:
             "dead_letters_own": dead_letters is DEFAULT,
             "fuse": bool(said("fuse", fuse, True)),
         }
+        if said("uneven", uneven):
+            config["uneven"] = True
         ahead = optional("prefetch", said("prefetch", prefetch))
         if ahead == 0:  # which would be the engine's own default
             raise RecipeError("headrace: prefetch is 0: takes 1 to 1000 batches")

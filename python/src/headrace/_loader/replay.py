@@ -14,7 +14,7 @@ from .frontier import whole
 if TYPE_CHECKING:
     from ..pipeline import Path
 
-_OPTIONS = ("order", "on_error", "max_errors", "steps_per_epoch", "fuse")  # those that say what is in a batch
+_OPTIONS = ("order", "on_error", "max_errors", "steps_per_epoch", "uneven", "fuse")  # those that say what is in a batch
 
 
 class Replayed(NamedTuple):
@@ -45,8 +45,8 @@ def replay(pipeline: Pipeline | Path, state: dict[str, Any], batch: int = 0, **o
             size, give what `state_dict()` says once the new loader has loaded the states.
         batch: which batch behind the state: 0 is the one that came next. In completion order, and behind
             a merge by arrival, batches may come in another composition.
-        options: what `loader()` was given for `order`, `on_error`, `max_errors`, `steps_per_epoch` and `fuse`; other options do not
-            change what is in a batch.
+        options: what `loader()` was given for `order`, `on_error`, `max_errors`, `steps_per_epoch`, `uneven` and `fuse`; other options
+            do not change what is in a batch.
 
     Raises:
         StateMismatch: if the state is of another pipeline or source.
