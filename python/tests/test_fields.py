@@ -216,3 +216,13 @@ def test_recipes_have_them(photos, tmp_path):
 def test_mistakes(photos, step, message):
     with pytest.raises(hr.RecipeError, match=message):
         step(hr.files(photos, label="parent").decode_image().resize((8, 8))).batch(4).loader()
+
+
+def test_fields_of_batches():
+    source = [{"a": i, "b": -i, "c": f"s{i}"} for i in range(10)]
+    with hr.source(source).batch(4).drop("b", "key").rename(a="z").loader(epochs=1, workers=1) as loader:
+        batches = [(b["z"].tolist(), list(b["c"])) for b in loader]
+        assert list(loader.schema) == ["z", "c"]
+    assert batches == [([s["a"] for s in part], [s["c"] for s in part]) for part in (source[:4], source[4:8], source[8:])]
+    with hr.source(source).batch(4).unbatch().select("c").loader(epochs=1, workers=1) as loader:
+        assert [str(sample["c"]) for sample in loader] == [s["c"] for s in source]
