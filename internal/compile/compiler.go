@@ -115,6 +115,7 @@ type compiler struct {
 	judges   map[string]bool // stages that skip, and have a limit of their own
 	groups   bool            // of the section at hand: samples come into batches by what they are
 	rows     int             // likewise: of a full batch, or samples
+	uneven   bool            // batches are made of batches, or taken apart
 	drops    bool            // some samples may be left out
 	makes    bool            // and others may be made into several
 	gathers  []string        // stages that make samples of several
@@ -139,6 +140,7 @@ func (c *compiler) section(p fuse.Plan) (s *section, err error) {
 	}
 	s.Section, c.sections = c.sections[0], c.sections[1:]
 	c.layout, c.groups, c.rows = s.Layout, s.Groups, s.Rows
+	c.uneven = c.uneven || s.line.batches != nil && !p.Single
 	s.end, err = c.end(s.line, p)
 	return s, err
 }
@@ -228,7 +230,7 @@ func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	for _, f := range out {
 		next.Out = append(next.Out, t.columns.PutAny(f.Name, f.Type))
 	}
-	t.schema, t.columns.Rows = out, false
+	t.schema, t.columns.Rows, c.uneven = out, false, true
 	if n.batches != nil {
 		t.samples, _ = n.batches.taken()
 	}

@@ -53,6 +53,7 @@ type Program struct {
 	Exact   bool  // otherwise samples is the most
 	Batches int64 // of an epoch on this rank, or the most, where batches are made of batches or taken apart
 
+	Uneven   bool     // batches are made of batches or taken apart, so that no position tells which one comes there
 	Drops    bool     // some may be left out on purpose
 	Makes    bool     // some may be made into several
 	Gathers  []string // stages that make samples of several
@@ -74,7 +75,7 @@ func Compile(p fuse.Plan, t Target) (*Program, error) {
 	t.Env.Room = c.scope.columns.Room
 
 	out := &Program{
-		Collating: end.Collating, Drops: c.programs || c.drops, Makes: c.makes, Gathers: c.gathers, Relabels: c.relabels,
+		Collating: end.Collating, Drops: c.programs || c.drops, Uneven: c.uneven, Makes: c.makes, Gathers: c.gathers, Relabels: c.relabels,
 		Replaceable: c.spending, Skipping: c.skipping, Judges: c.judges,
 	}
 	switch {

@@ -138,7 +138,7 @@ func (r *Record) Row(i int) *Record {
 	}
 	m := r.Members[i]
 	return &Record{
-		Source: m.Source, ID: m.ID, Key: m.Key, Made: m.Made, Draws: slices.Clone(m.Draws), Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
+		Source: m.Source, ID: m.ID, Key: m.Key, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws), Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
 	}
 }
 

@@ -138,9 +138,10 @@ RANDOM = {
         "overlong": r.choice([None, "error", "truncate", "drop"]),
         "drop_last": r.choice([False, True]),
     },
+    "unbatch": lambda r: {},
 }
 FUNCTIONS = ("map", "filter", "flat_map", "aggregate")
-LAST = ("normalize", "layout", "batch", *FUNCTIONS)  # may only follow what is of one size, or be last
+LAST = ("normalize", "layout", "batch", "unbatch", *FUNCTIONS)  # may only follow what is of one size, or be last
 SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
 
 
@@ -238,10 +239,12 @@ def drawn(r, name):
     for middle in r.sample(sorted(RANDOM), 3):
         if middle not in (*LAST, *SEQUENCES, "shuffle", "decode_image", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
-    if name in ("batch", *FUNCTIONS):
+    if name in ("batch", "unbatch", *FUNCTIONS):
         p = p.center_crop(8)
     if r.random() < 0.3 and "route" not in p._steps[-1]:
         p = p.failures(**failures_of(r))
+    if name == "unbatch":
+        p = p.batch(**RANDOM["batch"](r))
     return p if name in ("decode_image", "merge") else getattr(p, name)(**RANDOM[name](r))
 
 

@@ -217,6 +217,27 @@ def test_random_numbers_are_those_of_the_samples():
     assert all_of(pipeline, workers=1) == all_of(pipeline, workers=4)
 
 
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        SAMPLES.shuffle().drop("o").batch(4).map(noisy, fields="x"),
+        SAMPLES.shuffle().drop("o").batch(4).map(noisy, fields="x").unbatch(),
+        SAMPLES.shuffle().drop("o").batch(4).unbatch().batch(3),
+    ],
+    ids=["map", "unbatch", "batch"],
+)
+def test_replays(pipeline):
+    with pipeline.loader(epochs=1) as loader:
+        loop = iter(loader)
+        next(loop)
+        state = loader.state_dict()
+        given = [plain(batch) for batch in loop]
+    for k in (0, 3):
+        made = hr.replay(pipeline, state, k)
+        assert plain(made.batch) == given[k]
+        assert [row["index"] for row in made.rows] == np.ravel(given[k]["n"]).tolist()
+
+
 def test_ranks_have_as_many():
     got = [[sample["n"] for sample in all_of(CHAIN, rank=rank, world_size=2)] for rank in range(2)]
     assert len(got[0]) == len(got[1])

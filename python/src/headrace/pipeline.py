@@ -23,7 +23,7 @@ from ._recipe.arguments import (
     size_of,
     when_of,
 )
-from ._recipe.functions import Function, Names, has_functions, importable, is_main, spelled
+from ._recipe.functions import Function, Names, has_functions, importable, is_main, makes_batches, spelled
 from ._report.tracebacks import all_briefly, briefly
 from .errors import RecipeError
 
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     Where = Literal["process", "thread"]
 
 __all__ = ["Pipeline", "files", "load", "merge", "source"]
-
-_LAST = ("batch", "bucket_batch", "pack")
 
 
 class _Default:
@@ -253,7 +251,7 @@ class Pipeline:
         given = {name: value for name, value in args.items() if value is not None}
         before: dict[str, Any] = self._steps[-1] if self._steps else {}
         if given.get("where") == "main":
-            if not any(set(_LAST) & set(step) for step in self._steps):
+            if not any(map(makes_batches, self._steps)):
                 text = (
                     f'headrace: {op}: where="main" is for functions of batches, which come last: put it behind batch, bucket_batch or pack'
                 )

@@ -133,6 +133,14 @@ def operation(step: dict[str, Any]) -> str:
     return next(key for key in step if key not in ("name", "failures"))
 
 
+_BATCHING = frozenset(("batch", "bucket_batch", "pack"))
+
+
+def makes_batches(step: dict[str, Any]) -> bool:
+    """Whether a step makes batches."""
+    return not _BATCHING.isdisjoint(step)
+
+
 def is_main(step: dict[str, Any]) -> bool:
     """Whether a step is done by the program's loop, and not by the engine."""
     return bool(step.get("map") and step["map"].get("where") == "main")
