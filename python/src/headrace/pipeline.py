@@ -677,7 +677,7 @@ class Pipeline:
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
-        """Apply a function of this program to each sample, in worker processes; or to each batch, in this one.
+        """Apply a function of this program to each sample, in worker processes; behind `batch`, to each batch.
 
             def augment(sample, rng):
                 image = sample["image"]
@@ -692,6 +692,9 @@ class Pipeline:
         them, or, with `fields`, one array, or a tuple in the order of `to`. The function may be async. Of a class, each worker makes an
         object and calls that.
         [Bring your own Python](own-python.md) tells all of this at length.
+
+        A batch is a sample whose fields have one more axis: arrays of `[rows, …]`, and lists of text and of objects. Samples need not be
+        dicts: a value that is none is given to the next function, and to the loop, as it is.
 
         Args:
             function: a function, a class whose `__init__` takes no arguments, or another object that can be called. A dict, a list, or
