@@ -293,7 +293,15 @@ class Pipeline:
         args = {"weights": numbers, "draws": optional("draws", draws), "replacement": bool(replacement), "seed": optional("seed", seed)}
         return self._with("weighted", args)
 
-    def route(self, by: str, branches: Iterable[Branch | tuple[When, Branch]]) -> Pipeline:
+    def route(
+        self,
+        by: str | Callable[..., Any],
+        branches: Iterable[Branch | tuple[When, Branch]],
+        *,
+        fields: Some | None = None,
+        workers: int | None = None,
+        where: Literal["process", "thread"] = "process",
+    ) -> Pipeline:
         """Give each sample to one of several branches, and go on with what comes out of any of them.
 
             .route("key", [("*.png", lambda p: p.random_crop(64)), lambda p: p.center_crop(64)])
@@ -301,13 +309,32 @@ class Pipeline:
         The order of the samples stays. The branches have to give samples of the same fields and dtypes; heights and widths may differ.
 
         Args:
-            by: the field that says which branch a sample takes: text such as `"key"`, or a whole number such as `"label"`.
+            by: the field that says which branch a sample takes: text such as `"key"`, or a whole number such as `"label"`. Or a function of
+                this program, which is given the sample, a dict, and returns text or a whole number.
             branches: pairs of what a branch takes and a function that is given a pipeline and returns it with the steps of the branch.
                 What it takes is a pattern of text (`*`, `?`, `[…]`, and `**` for any number of folders), a number, or several of either;
                 the first branch that takes a sample gets it. A function alone, as the last, takes all others. A sample that no branch
-                takes is a bad one.
+                takes is a bad one. With `by` a function they may all be functions alone: they take 0, 1 and so on.
+            fields: with `by` a function, the fields whose values it is given, instead of the sample.
+            workers: with `by` a function, as for `map`.
+            where: likewise.
         """
-        return self._with("route", {"by": by, "branches": [self._branch(i, branch) for i, branch in enumerate(branches)]})
+        all_of = list(branches)
+        if isinstance(by, str) or not callable(by):
+            if fields is not None or workers is not None or where != "process":
+                raise RecipeError("headrace: route: fields=, workers= and where= are for a function that says which branch a sample takes")
+            return self._with("route", {"by": by, "branches": [self._branch(i, branch) for i, branch in enumerate(all_of)]})
+
+        from ._recipe.routing import FIELD, Chooser, numbered
+
+        described = [self._branch(i, branch) for i, branch in enumerate(numbered(all_of))]
+        text = any(isinstance(value, str) for branch in described for value in branch.get("when", ()))
+        chooser = Chooser(by, fields is None, text)
+        gives = None if fields is None else {FIELD: str if text else int}
+        chosen = self.map(chooser, fields=fields, to=None if fields is None else FIELD, gives=gives, workers=workers, where=where)
+        for branch in described:
+            branch["steps"] = [{"drop": {"fields": [FIELD]}}, *branch["steps"]]
+        return chosen._with("route", {"by": FIELD, "branches": described})
 
     def _branch(self, i: int, branch: Branch | tuple[When, Branch]) -> dict[str, Any]:
         when, steps = branch if isinstance(branch, tuple) and len(branch) == 2 else (None, branch)

@@ -1,0 +1,49 @@
+"""Routes by a function: its answer is a field, which the branches leave out."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FIELD = "route.by"
+
+
+class Chooser:
+    """Calls a function that says which branch a sample takes."""
+
+    def __init__(self, function: Any, whole: bool, text: bool) -> None:
+        self._function, self._whole, self._text = function, whole, text
+        self.__module__ = getattr(function, "__module__", None) or "builtins"
+        self.__qualname__ = getattr(function, "__qualname__", type(function).__qualname__)
+        if not whole:
+            self.__signature__ = _signature(function)
+
+    def __call__(self, *values: Any) -> Any:
+        answer = self._function(*values)
+        if self._text:
+            if not isinstance(answer, str):
+                raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route take text")
+        else:
+            try:
+                answer = int(answer.__index__())
+            except AttributeError:
+                raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route take whole numbers") from None
+        return {**values[0], FIELD: answer} if self._whole else answer
+
+
+def _signature(function: Any) -> Any:
+    """What it takes, where it says so."""
+    import inspect
+
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def numbered(branches: list[Any]) -> list[Any]:
+    """Branches with what they take: functions alone, where there are no others, take their numbers, and truth values are numbers."""
+    if len(branches) > 1 and all(callable(branch) for branch in branches):
+        return list(enumerate(branches))
+    return [(int(b[0]), b[1]) if isinstance(b, tuple) and len(b) == 2 and isinstance(b[0], bool) else b for b in branches]

@@ -1,0 +1,84 @@
+"""Routes by a function of the program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+pytestmark = pytest.mark.usefixtures("one_engine")
+
+SOURCE = [{"n": i, "x": np.full(2, i)} for i in range(12)]
+GIVES = {"n": int, "x": ("int64", (2,))}
+
+
+def got(pipeline, **options):
+    with pipeline.batch(5).loader(epochs=1, workers=1, **options) as loader:
+        batches = list(loader)
+        assert set(loader.schema) == {"n", "x", "key"}
+    return [int(n) for batch in batches for n in batch["n"]]
+
+
+def double(p):
+    return p.map(lambda n: 2 * n, fields="n", gives={"n": int})
+
+
+def negative(p):
+    return p.map(lambda n: -n, fields="n", gives={"n": int})
+
+
+def source():
+    return hr.source(SOURCE, gives=GIVES)
+
+
+def test_a_function_of_the_sample():
+    p = source().route(lambda sample: int(sample["x"].sum()) % 3, [(0, double), ([1, 2], negative)])
+    assert got(p) == [-i if i % 3 * 2 % 3 else 2 * i for i in range(12)]
+
+
+def test_functions_alone_are_numbered():
+    assert got(source().route(lambda s: s["n"] % 3, [double, lambda p: p, negative])) == [[2 * i, i, -i][i % 3] for i in range(12)]
+
+
+def test_a_function_of_fields():
+    p = source().route(lambda n: n % 2 == 0, [(True, double), (False, negative)], fields="n", where="thread")
+    assert got(p) == [-i if i % 2 else 2 * i for i in range(12)]
+
+
+def test_a_function_that_gives_text():
+    p = source().route(lambda n: "low" if n < 5 else "high", [("l*", double), lambda p: p], fields=["n"])
+    assert got(p) == [2 * i if i < 5 else i for i in range(12)]
+
+
+def test_two_such_routes():
+    p = source().route(lambda n: n % 2, [double, negative], fields="n").route(lambda n: int(n < 0), [lambda p: p, double], fields="n")
+    assert got(p) == [-2 * i if i % 2 else 2 * i for i in range(12)]
+
+
+def test_numpys_numbers_and_the_last_takes_others():
+    p = source().route(lambda x: x.max(), [(3, negative), lambda p: p], fields="x")
+    assert got(p) == [-i if i == 3 else i for i in range(12)]
+
+
+def test_a_sample_that_no_branch_takes_is_a_bad_one():
+    p = source().route(lambda n: n, [(list(range(11)), lambda p: p)], fields="n")
+    with pytest.raises(hr.SampleError, match="takes"):
+        got(p)
+    assert got(p, on_error="skip") == list(range(11))
+
+
+@pytest.mark.parametrize(("answer", "branches"), [("a", [double, negative]), (None, [double, negative]), (3, [("a", double), negative])])
+def test_answers_that_no_branch_can_take(answer, branches):
+    with pytest.raises(hr.SampleError, match="branches of its route take"):
+        got(source().route(lambda n: answer, branches, fields="n"))
+
+
+def test_errors_name_the_function():
+    def divides(n):
+        return 1 // n
+
+    with pytest.raises(hr.SampleError, match=r"divides.*ZeroDivisionError"):
+        got(source().route(divides, [double, negative], fields="n"))
+    with pytest.raises(hr.RecipeError, match="are for a function"):
+        source().route("n", [(0, double), negative], fields="n")
