@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"headrace/recipe/internal/argument"
 	"headrace/sample"
@@ -65,8 +66,29 @@ func (m *Merge) join(_ sample.Schema, outs []sample.Schema) (sample.Schema, erro
 	if m.Seed != nil && m.Order != "weights" {
 		errs = append(errs, Wrong("seed", `is %d, but nothing is drawn: it is for order="weights"`, *m.Seed))
 	}
-	out, err := unite(outs, func(i int) string { return fmt.Sprintf("of[%d]", i) })
+	out, err := unite(WithKeys(outs), func(i int) string { return fmt.Sprintf("of[%d]", i) })
 	return out, errors.Join(append(errs, err)...)
+}
+
+// WithKeys gives samples the field key where those of others have one: each has a name.
+func WithKeys(all []sample.Schema) []sample.Schema {
+	at := -1
+	for _, s := range all {
+		if i := s.Find("key"); i >= 0 && s[i].Type.Kind == sample.Text {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return all
+	}
+	all = slices.Clone(all)
+	for i, s := range all {
+		if s != nil && s.Find("key") < 0 {
+			all[i] = slices.Insert(slices.Clone(s), min(at, len(s)), sample.Field{Name: "key", Type: sample.TextType})
+		}
+	}
+	return all
 }
 
 // checkFailures implements [failing].

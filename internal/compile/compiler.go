@@ -294,10 +294,16 @@ func (c *compiler) fields(n *line, p fuse.Part, args recipe.FieldStep) {
 	var next *ops.FieldChange
 	next, t.schema = ops.NewFieldChange(c.work, args, t.schema, &t.columns)
 	c.relabels = c.relabels || had && t.schema.Find("label") < 0
-	t.memory.Parts = append(t.memory.Parts, next)
+	s := c.change(n, next)
+	s.steps = append(slices.Clip(s.steps), p.Names...)
+}
+
+// change has fields changed behind the last stage of a line, for which bytes are reserved.
+func (c *compiler) change(n *line, next *ops.FieldChange) *stage {
+	c.scope.memory.Parts = append(c.scope.memory.Parts, next)
 	s := n.steps[len(n.steps)-1].stage
 	*s.fields = append(*s.fields, next)
-	s.steps = append(slices.Clip(s.steps), p.Names...)
+	return s
 }
 
 // limit notes what a stage does about bad samples.
@@ -324,6 +330,11 @@ func (c *compiler) merge(n *line, m *fuse.Merge) error {
 		of, err := c.line(f)
 		if err != nil {
 			return err
+		}
+		if m.Keys && c.scope.schema.Find("key") < 0 {
+			c.reach(of, fuse.Part{Names: []string{fmt.Sprintf("%s.%d", m.Name, len(n.of))}})
+			c.change(of, ops.NewKey(c.work, &c.scope.columns))
+			c.scope.schema = c.scope.schema.With("key", sample.TextType)
 		}
 		n.of = append(n.of, of)
 		for _, s := range before[:len(before)-len(c.sources)] {

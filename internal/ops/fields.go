@@ -16,6 +16,12 @@ type FieldChange struct {
 	env     *Env
 	swaps   [][2]record.Column // one after the other: what is moved away from changes places with what is there
 	dropped []record.Column    // which hold nothing then
+	key     record.Column      // that gets the sample's name; the zero Column: none does
+}
+
+// NewKey returns what gives samples their name as a field.
+func NewKey(w *Env, where *record.Columns) *FieldChange {
+	return &FieldChange{env: w, key: where.Put("key", sample.TextType)}
 }
 
 // NewFieldChange links a step, and returns it with the fields of samples after it.
@@ -74,6 +80,9 @@ func (p *FieldChange) Run(_ context.Context, it *record.Record, _ *Tool) error {
 	}
 	for _, at := range p.dropped {
 		it.Values.Forget(at)
+	}
+	if p.key.Kind == record.Texts {
+		it.Values.Texts[p.key.At] = it.Key
 	}
 	p.env.Settle(it)
 	return nil

@@ -171,3 +171,18 @@ def test_a_bad_sample_names_its_source(animals, tmp_path):
 def test_a_source_that_is_not_there(animals, tmp_path):
     with pytest.raises(hr.SourceError, match="nowhere"):
         hr.merge([source(animals["ant"]), hr.files(tmp_path / "nowhere").decode_image()]).center_crop(8).batch(1).loader()
+
+
+def test_samples_without_a_key_get_one():
+    """Their names are those that errors have, in whatever place the field is, and whoever lacks it."""
+    source = [{"n": i, "text": f"s{i}"} for i in range(6)]
+    keyed = hr.source(source)
+    bare = hr.source(source).map(lambda sample: {"n": -sample["n"], "text": sample["text"]}, gives={"n": int, "text": str})
+    halves = hr.source(source).flat_map(lambda sample: [{"n": sample["n"], "text": "x"}] * 2, gives={"n": int, "text": str})
+    for pipelines in ([keyed, bare], [bare, keyed], [keyed, halves]):
+        with hr.merge(pipelines).batch(4).loader(epochs=1, workers=1) as loader:
+            assert set(loader.schema) == {"n", "text", "key"}
+            keys = sorted(key for batch in loader for key in batch["key"])
+        assert keys == sorted([str(i) for i in range(6)] * (3 if pipelines[1] is halves else 2))
+    with hr.merge([bare, bare]).batch(4).loader(epochs=1, workers=1) as loader:
+        assert set(loader.schema) == {"n", "text"}

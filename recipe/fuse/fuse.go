@@ -153,6 +153,7 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 			return err
 		}
 		m.Of = append(m.Of, of.flow)
+		m.Keys = m.Keys || of.schema.Find("key") >= 0
 		c.unite(i, of)
 	}
 	return nil

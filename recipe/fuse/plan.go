@@ -73,6 +73,7 @@ type Merge struct {
 	Weights []float64
 	Seed    uint64 // its own, or that of the recipe
 	Until   string
+	Keys    bool // samples that come without a key get one
 }
 
 // Route gives each sample to one of several branches.

@@ -165,7 +165,8 @@ def merge(
         loader = hr.merge([cats, dogs], weights=[3, 1]).random_resized_crop(224).batch(32).loader()
 
     Each brings steps of its own, but none makes batches. They have to give samples of the same fields and dtypes; heights and widths may
-    differ. Labels of `label="parent"` are numbered over the folders of all of them.
+    differ. `select`, `drop` and `rename` make them alike; a field `key` that some lack is filled in, with what samples are called.
+    Labels of `label="parent"` are numbered over the folders of all of them.
 
     Args:
         pipelines: what is put together. All have the same `seed`, which the merged pipeline has, too.
