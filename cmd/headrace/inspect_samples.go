@@ -98,7 +98,9 @@ func fromBatch(b *headrace.Batch, fields []headrace.Field, classes []recipe.Path
 			continue
 		}
 
-		t = t.Row(0)
+		if len(t.Shape) > len(f.Shape) { // else no step makes batches
+			t = t.Row(0)
+		}
 		values := numbers.SpreadOf(t.DType, t.Data, len(t.Data)/t.DType.Size())
 		s.Values = append(s.Values, fieldValues{Name: f.Name, DType: f.DType, Shape: f.Shape, Spread: values})
 	}

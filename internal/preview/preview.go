@@ -164,7 +164,10 @@ func (p *pictures) tile(b *headrace.Batch) (t sheet.Tile, err error) {
 		t.Label = p.label(label)
 	}
 	images, _ := b.Tensor(p.field.Name)
-	t.Picture, err = sheet.Picture(images.Row(0), p.layout, p.undo)
+	if len(images.Shape) > len(media.HWC.String()) { // else no step makes batches
+		images = images.Row(0)
+	}
+	t.Picture, err = sheet.Picture(images, p.layout, p.undo)
 	return t, err
 }
 

@@ -105,7 +105,7 @@ func oneByOne(steps []recipe.Step) []recipe.Step {
 // Label is the label of a batch of one sample, if samples have one.
 func Label(b *headrace.Batch) (int64, bool) {
 	t, ok := b.Tensor("label")
-	if !ok || t.DType != tensor.Int64 || len(t.Shape) != 1 {
+	if !ok || t.DType != tensor.Int64 || len(t.Shape) > 1 {
 		return 0, false
 	}
 	return int64(binary.LittleEndian.Uint64(t.Data)), true

@@ -168,6 +168,11 @@ def test_a_recipe_may_end_without_batch(tmp_path):
     assert all_of(hr.load(file)) == functions.NUMBERS
 
 
+def test_previews_show_samples(photos):
+    with hr.files(photos, label="parent").decode_image().loader(epochs=1) as loader:
+        assert "the first 3 of" in repr(loader.preview(3))
+
+
 def test_torch_has_tensors_and_numbers():
     torch = pytest.importorskip("torch")
     sample = all_of(SAMPLES.to("torch"))[1]
