@@ -32,6 +32,7 @@ type materials struct {
 	options Options
 	files   func(context.Context, *fuse.Source) (*source.Files, error) // lists a source, once
 	room    int                                                        // bytes of a slot, if a function makes batches of any size
+	most    int64                                                      // samples of each source; 0: all
 	probes  bool                                                       // nothing runs but for a first sample, and the host goes on
 	host    *ops.Host                                                  // that has workers already; nil: none does
 }
@@ -63,6 +64,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		if s.Split, err = l.split(s, c.WorldSize, c.Rank); err != nil {
 			return nil, err
 		}
+		s.Most = m.most
 	}
 	if err := l.checkRanks(p); err != nil {
 		return nil, err
@@ -533,6 +535,7 @@ func (l *Loader) inHand(p fuse.Plan) int {
 	if p.Last.Step == nil {
 		return 0
 	}
-	args := p.Last.Step.Args.(*recipe.Map)
+	chain := p.Last.Chain()
+	args := chain[len(chain)-1].Args.(*recipe.Map)
 	return (said(args.Workers)*ops.PerWorkerFor(nil, args.Gives.Schema) - 1) / l.layout.Rows
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"headrace/internal/batch"
 	"headrace/internal/machine"
@@ -41,7 +42,8 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		if m.host, err = ops.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
 			return nil, err
 		}
-		s := survey.Survey{Host: m.host, Rank: c.Rank, World: c.WorldSize, First: m.first}
+		m.host.Threads = threadsOf(r, shareOf(c.withDefaults()))
+		s := survey.Survey{Host: m.host, Rank: c.Rank, World: c.WorldSize, Separate: c.Fuse != nil && !*c.Fuse, First: m.first}
 		if r, err = s.Complete(ctx, r); err == nil {
 			schema, err = r.Check()
 		}
@@ -60,7 +62,34 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	return l, err
 }
 
-// first makes the first batch of a recipe for a survey, with one worker, as one rank.
+// threadsOf is how many threads the steps of a recipe call functions in, at most.
+func threadsOf(r recipe.Recipe, each int) (all int) {
+	for _, s := range r.All() {
+		var p recipe.Python
+		switch args := s.Args.(type) {
+		case *recipe.Map:
+			p = args.Python
+		case *recipe.Filter:
+			p = args.Python
+		case *recipe.Batch:
+			if args.Collate != nil {
+				p = recipe.Python{Where: args.Collate.Where, Workers: args.Collate.Workers}
+			}
+		}
+		switch {
+		case p.Where != "thread":
+		case p.Workers != nil:
+			all += *p.Workers
+		default:
+			all += each
+		}
+	}
+	return all
+}
+
+// first makes the first batch of a recipe for a survey, with one worker, as one rank: of
+// the first sample, or, if none comes of that, of twice as many, and so on. What functions
+// have made of samples is kept, so none is called for one again.
 func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd survey.AtEnd) (made survey.Made, err error) {
 	c := &m.config
 	c.Epochs, c.Rank, c.WorldSize, c.StepsPerEpoch, c.Workers, c.Order, c.Prefetch = new(1), 0, 1, nil, new(1), InputOrder, 1
@@ -69,33 +98,64 @@ func (m materials) first(ctx context.Context, r recipe.Recipe, schema sample.Sch
 	o := &m.options
 	o.Announce, o.Held, o.Lost, o.Warn, o.Ledger = nil, nil, nil, nil, false
 	m.probes = true
-	defer m.host.Renew(1, true)
 
+	last := len(r.Steps) - 1
+	end := *r.Steps[last].Args.(*recipe.Batch)
+	m.most = int64(max(1, end.Size))
+	if recipe.Batched(r.Steps[:last]) {
+		m.most = 0
+	}
+	for _, s := range r.All() {
+		if _, gathers := s.Args.(*recipe.Aggregate); gathers || survey.Gathers(s.Args) {
+			m.most = 0 // what it makes of the samples that it has at the end may be unlike all else
+		}
+	}
+
+	for {
+		r.Steps = slices.Clone(r.Steps)
+		r.Steps[last].Args = &end
+		end.DropLast = m.most > 0
+		made, more, err := m.firstOf(ctx, r, schema, atEnd)
+		if err != io.EOF || m.most == 0 {
+			return made, err
+		}
+		if m.most *= 2; !more {
+			m.most = 0
+		}
+	}
+}
+
+// firstOf is first of so many samples. More says that the source has more of them.
+func (m materials) firstOf(ctx context.Context, r recipe.Recipe, schema sample.Schema, atEnd survey.AtEnd) (made survey.Made, more bool, err error) {
+	defer m.host.Renew(1, true)
 	l, err := assemble(ctx, r, schema, m)
 	if err != nil {
-		return made, err
+		return made, false, err
 	}
 	defer l.Close()
 	if err := l.Start(State{}, nil); err != nil {
-		return made, err
+		return made, false, err
 	}
 
 	b, err := l.Next(ctx)
 	switch {
+	case err == io.EOF && m.most > 0:
+		more = slices.ContainsFunc(l.sources, (*source.Listing).Cut)
+		return made, more, io.EOF
 	case err == io.EOF:
 		if found, wrong := atEnd(ctx); found || wrong != nil {
-			return made, wrong
+			return made, false, wrong
 		}
-		return made, io.EOF
+		return made, false, io.EOF
 	case err != nil:
-		return made, err
+		return made, false, err
 	}
 
 	b.Release()
 	if by := l.compiled.Collating; by != nil {
 		made = survey.Made{Gives: by.Found, Bytes: by.Bytes}
 	}
-	return made, nil
+	return made, false, nil
 }
 
 // lister lists each source of files once, however many loaders are made on the way to

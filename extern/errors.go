@@ -23,6 +23,7 @@ type CallError struct {
 	Ends      bool   `json:"ends"`      // it is no matter of a sample: the object's state_dict() has failed
 	Key       string `json:"key"`       // the name of the sample, where Options.Keys tells it
 	Errno     int    `json:"errno"`     // of an OSError that no sample is to blame for: descriptors, memory or space are used up; 0: none
+	Step      string `json:"step"`      // of a chain: the step whose function it was
 }
 
 // Unwrap returns the system's error where no sample is to blame.
@@ -41,6 +42,9 @@ func (e *CallError) Error() string {
 	}
 	if e.Where != "" {
 		text = e.Where + ": " + text
+	}
+	if e.Step != "" {
+		text = e.Step + ": " + text
 	}
 	return text
 }

@@ -20,7 +20,7 @@ type lane struct {
 	conn     *wire.Conn
 	function atomic.Pointer[Pool] // that it calls
 	knows    map[*Pool]*knowledge // of those functions that it has called
-	cell     []byte               // in the heap: the number of the pack and of the sample in it that is in work, and since when
+	cell     []byte               // in the heap: the number of the pack and of the sample in it that is in work, and since when; of a chain, in which function
 	known    map[uint64]bool
 	saved    []byte // in the heap: where the worker copies what it is about to give to a function that may change it
 
@@ -311,5 +311,10 @@ func (l *lane) verdict(j *job, limited *lane) error {
 	if closed {
 		return ErrClosed
 	}
-	return l.process.failure(p, j.suspect)
+	return l.process.failure(l.stageOf(p), j.suspect)
+}
+
+// stageOf names the function of a pool that the lane was in: of a chain, its step.
+func (l *lane) stageOf(p *Pool) string {
+	return p.chain.Step((*atomic.Uint64)(unsafe.Pointer(&l.cell[16])).Load(), p.o.Stage)
 }

@@ -109,6 +109,12 @@ func (k *pack) begin(number uint32) {
 	k.ints = append(k.ints, make([]byte, message.PackHead*8)...)
 	if flags&message.WithRandom != 0 {
 		for _, j := range k.jobs {
+			if p.o.Kind == Chain {
+				for _, key := range j.call.Keys {
+					k.ints = word(word(k.ints, key[0]), key[1])
+				}
+				continue
+			}
 			k.ints = word(word(k.ints, j.call.Random[0]), j.call.Random[1])
 		}
 	}
@@ -429,10 +435,11 @@ func (k *pack) grant(payload []byte) error {
 // results takes what the worker has sent: it completes calls, or hands a stream's samples on.
 func (k *pack) results(payload []byte) (last bool, err error) {
 	p := k.pool()
-	r, err := message.ParseResults(payload, p.o.Gives)
+	r, err := message.ParseResults(payload, p.o.Gives, len(p.chain))
 	if err != nil {
 		return false, err
 	}
+	p.chain.Count(r)
 
 	if k.single {
 		return r.Last, k.stream(r)
@@ -470,7 +477,7 @@ func (k *pack) result(r *message.Results, i, item int, c *Call) error {
 		}
 		return (*CallError)(e)
 	case message.ItemDropped:
-		if k.pool().o.Kind != Filter {
+		if kind := k.pool().o.Kind; kind != Filter && kind != Chain {
 			return fmt.Errorf("%w: a sample was dropped by what is no filter", wire.ErrProtocol)
 		}
 		c.Keep, c.Out, c.Same = false, c.Out[:0], c.Same[:0]
@@ -479,7 +486,7 @@ func (k *pack) result(r *message.Results, i, item int, c *Call) error {
 
 	c.Keep = true
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
-	c.Names = r.Names
+	c.Names, c.Found = r.Names, r.Found
 	k.filled = 0
 	var out int64
 

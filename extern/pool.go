@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
 	"io"
 	"strings"
@@ -26,6 +27,7 @@ const (
 	Aggregate Kind = "aggregate" // an object that samples are given to, and that gives others: accumulate and flush, by [Pool.Stream]; one worker, one call at a time
 	Index     Kind = "index"     // an object that is asked for obj[Call.ID.Index]
 	Iterate   Kind = "iterate"   // an iterable, or a callable that returns one: epoch Call.ID.Index of it by [Pool.Stream]; one worker
+	Chain     Kind = "chain"     // [Options.Chain], one function after the other on a sample; false of a filter drops it: [Call.Keep]
 	Collate   Kind = "collate"   // [Call.Rows] samples in, as a list; one sample out, whose fields are of the whole batch
 )
 
@@ -40,8 +42,11 @@ type Options struct {
 	Workers     int      // processes, or threads of the one process; less than 1: 1
 	On          *Workers // that other pools work on, too, with the same Interpreter, Heap, Log and Threads; nil: workers of its own
 	Exact       bool     // of an async function, so many calls run beside each other in one worker; without it each worker runs as many as come to it
+	Beside      bool     // Exact: it is known to be async, as a pool before this one has found it: [Pool.Beside]
 	Idle        bool     // no process is started, so nothing is imported: the pool is only described
 	Threads     bool     // threads of one process
+
+	Chain []Link // Chain: the functions, in their order. Function, Positional, To, Seed and Copy say nothing then
 
 	In         sample.Schema // fields that the function is given
 	Rows       bool          // these are of batches, and a list that is returned has a value for each row
@@ -89,11 +94,12 @@ type Value struct {
 type Call struct {
 	ID     sample.ID
 	Key    string
-	Random [2]uint64 // key of the sample's generator of random numbers
-	In     []Value   // in the order of Options.In; Collate: so many for each of Rows
-	Rows   int       // Collate: number of samples
-	Flush  bool      // Aggregate: flush() is called, without a sample
-	Begin  bool      // Aggregate: a new object is made before, which the calls that follow are for, too
+	Random [2]uint64   // key of the sample's generator of random numbers
+	Keys   [][2]uint64 // Chain: those of each function
+	In     []Value     // in the order of Options.In; Collate: so many for each of Rows
+	Rows   int         // Collate: number of samples
+	Flush  bool        // Aggregate: flush() is called, without a sample
+	Begin  bool        // Aggregate: a new object is made before, which the calls that follow are for, too
 
 	// Room is, by output, memory that the result is to be written into. Where that lies in the heap, or in a segment that the pool was told of, the worker writes
 	// there, but for small results; elsewhere the result is copied. nil, for one or all: the pool takes a piece of the heap. A result that is larger than its Room does not fit, which is the
@@ -113,9 +119,10 @@ type Call struct {
 	// Out are the results, in the order of Options.Gives, or of Names. Data is the caller's now, who gives it back to the heap, except where Same or Room say
 	// otherwise. Memory for the slice itself is used again if there is some.
 	Out   []Value
-	Same  []int    // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
-	Names []string // of Out, where Options.Gives is nil
-	Keep  bool     // Filter
+	Same  []int           // Out[i] is In[Same[i]], the same memory, changed where the function did that; -1: no. No two are the same.
+	Names []string        // of Out, where Options.Gives is nil
+	Keep  bool            // Filter, Chain
+	Found []sample.Schema // Chain, where Options.Gives is nil: what each function has returned; nil of a filter
 
 	// Took is how long a worker worked for the call; of a stream, for what yield was given so far. Of coroutines that ran beside each other it is a share.
 	Took time.Duration
@@ -145,7 +152,9 @@ type Pool struct {
 	number  int  // among the pools of its workers
 	own     bool // the workers are its own
 	line    line
+	chain   links.Chain
 
+	time                                      atomic.Int64 // ns that calls took
 	calls, packs, bytesIn, bytesOut, restarts atomic.Int64
 	largest                                   []atomic.Int64 // by output: bytes of the largest result so far
 }
@@ -168,7 +177,7 @@ func Open(o Options) (*Pool, error) {
 	}
 
 	switch o.Kind {
-	case Map, Filter, FlatMap, Index, Collate:
+	case Map, Filter, FlatMap, Index, Collate, Chain:
 	case Aggregate, Iterate:
 		o.Workers = 1
 	default:
@@ -191,6 +200,7 @@ func Open(o Options) (*Pool, error) {
 
 	o.Workers = max(1, o.Workers)
 	p := &Pool{given: given, o: o, heap: o.Heap, workers: o.On, largest: make([]atomic.Int64, len(o.Gives))}
+	p.chain = links.New(o.Chain, p.pickled)
 	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
@@ -289,8 +299,31 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 	j.forget()
 	if err == nil {
 		p.calls.Add(1)
+		p.time.Add(int64(c.Took))
 	}
 	return err
+}
+
+// Beside tells whether the calls of an async function run beside each other in one worker, instead of in several.
+func (p *Pool) Beside() bool {
+	p.workers.mu.Lock()
+	defer p.workers.mu.Unlock()
+	return p.line.beside
+}
+
+// Made counts a call whose results are those of one that was made before, by other pools of the same functions.
+func (p *Pool) Made(c *Call, of []LinkStats) {
+	p.calls.Add(1)
+	p.time.Add(int64(c.Took))
+	p.chain.Add(of)
+}
+
+// Links are the functions of a chain with their counts; of another pool there is one.
+func (p *Pool) Links() []LinkStats {
+	if p.chain == nil {
+		return []LinkStats{{Step: p.o.Stage, Calls: p.calls.Load(), Time: time.Duration(p.time.Load())}}
+	}
+	return p.chain.Stats()
 }
 
 // check refuses values that are not what the pool's options say.
@@ -300,6 +333,9 @@ func (p *Pool) check(c *Call) error {
 	}
 	if p.o.Kind == Collate && c.Rows < 1 {
 		return fmt.Errorf("extern: %s is given %d samples: takes one or more", p.o.Stage, c.Rows)
+	}
+	if p.o.Kind == Chain && len(c.Keys) != len(p.chain) {
+		return fmt.Errorf("extern: %s has %d functions and is given keys for %d", p.o.Stage, len(p.chain), len(c.Keys))
 	}
 	if want := len(p.o.In) * p.rows(c); len(c.In) != want {
 		return fmt.Errorf("extern: %s takes %d values and is given %d", p.o.Stage, want, len(c.In))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"headrace/extern/internal/child"
+	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
 	"math"
 	"slices"
@@ -197,48 +198,18 @@ func (proc *process) tell(line Line) {
 	}
 }
 
-// setup tells a worker of a function. The first one is the first message of all.
-type setup struct {
-	Number     int             `json:"number"` // that packs name it by
-	Stage      string          `json:"stage"`
-	Function   string          `json:"function"`
-	Kind       Kind            `json:"kind"`
-	Heap       int64           `json:"heap"`
-	Pickle     *[2]int         `json:"pickle"` // where it lies in the heap, and its length
-	Keys       string          `json:"keys"`   // empty: samples have no names
-	KeysPickle *[2]int         `json:"keys_pickle"`
-	Cells      []int64         `json:"cells"` // by lane
-	In         []message.Field `json:"in"`
-	Rows       bool            `json:"rows"`
-	Positional bool            `json:"positional"`
-	To         []string        `json:"to"`
-	Gives      []message.Field `json:"gives"` // null: to be found out
-	Seed       []string        `json:"seed"`
-	Copy       bool            `json:"copy"`
-	States     bool            `json:"states"`
-	Rank       int             `json:"rank"`
-	World      int             `json:"world"`
-	InlineMost int             `json:"inline_most"` // bytes of a result that travels with the message
-	PackCalls  int             `json:"pack_calls"`
-}
-
+// setup is the message that tells the worker of a function.
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
-	s := setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: o.Kind, Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
-		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls}
+	s := message.Setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
+		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls, Exact: o.Exact}
 
-	for _, pickle := range []struct {
-		data []byte
-		at   **[2]int
-	}{{p.pickle, &s.Pickle}, {p.keys, &s.KeysPickle}} {
-		if pickle.data == nil {
-			continue
-		}
-		at, ok := p.heap.Offset(pickle.data)
-		if !ok {
-			return nil, errors.New("extern: the heap has no room for the function's pickle")
-		}
-		*pickle.at = &[2]int{int(at), len(pickle.data)}
+	var errs [3]error
+	s.Pickle, errs[0] = links.Place(p.heap, p.pickle)
+	s.KeysPickle, errs[1] = links.Place(p.heap, p.keys)
+	s.Chain, errs[2] = p.chain.Setup(p.heap)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
 	}
 
 	for _, l := range proc.lanes {
@@ -446,8 +417,8 @@ func (proc *process) expire(l *lane, item int) {
 }
 
 // failure is what a sample is told that the process has died under.
-func (proc *process) failure(p *Pool, again bool) error {
-	e := &WorkerError{Stage: p.o.Stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
+func (proc *process) failure(stage string, again bool) error {
+	e := &WorkerError{Stage: stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
 	if status := proc.Status(); !status.Signaled() {
 		e.Exit = status.ExitStatus()
 	} else if e.Signal = status.Signal(); e.Signal == syscall.SIGKILL {

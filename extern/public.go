@@ -2,6 +2,7 @@ package extern
 
 import (
 	"headrace/extern/internal/child"
+	"headrace/extern/internal/links"
 	"headrace/extern/internal/shared"
 )
 
@@ -25,3 +26,9 @@ type Line = child.Line
 
 // EndAll ends all workers and what they have started, for a process that is about to exit.
 func EndAll() { child.EndAll() }
+
+// Link is a function of a chain.
+type Link = links.Link
+
+// LinkStats are counts of one function of a chain.
+type LinkStats = links.Stats

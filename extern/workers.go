@@ -25,6 +25,7 @@ type Workers struct {
 	keepers []*keeper
 	begun   bool  // processes are started
 	lost    error // Aggregate: how the last process has ended
+	least   int   // threads that the process has at least, for pools that are still to come
 	patient bool  // a change of numbers waits until all have started
 	barren  int   // processes in a row that have died before they worked on anything
 	closed  bool
@@ -51,7 +52,7 @@ func (w *Workers) add(p *Pool) {
 	w.count++
 	w.pools = append(w.pools, p)
 	w.queue.update(func() {
-		p.line.wanted = p.o.Workers
+		p.line.wanted, p.line.beside = p.o.Workers, p.o.Beside
 		w.queue.lines = append(w.queue.lines, &p.line)
 	})
 	w.employ()
@@ -63,7 +64,7 @@ func (w *Workers) remove(p *Pool) {
 	defer w.mu.Unlock()
 	if i := slices.Index(w.pools, p); i >= 0 {
 		w.pools = slices.Delete(w.pools, i, i+1)
-		w.pickles = append(w.pickles, p.pickle, p.keys) // a process may be loading it
+		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys)...) // a process may be loading it
 		w.queue.update(func() {
 			w.queue.lines = slices.DeleteFunc(w.queue.lines, func(l *line) bool { return l == &p.line })
 		})
@@ -93,6 +94,14 @@ func (w *Workers) beside(p *Pool) {
 		w.queue.update(func() { p.line.beside = true })
 		w.employ()
 	}
+}
+
+// Expect has the process of threads begin with so many, since pools that are still to come will want them: to change
+// their number takes another process.
+func (w *Workers) Expect(threads int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.least = threads
 }
 
 func (w *Workers) await() {
@@ -134,7 +143,11 @@ func (w *Workers) employ() {
 			}
 			l.end = l.first + lanes
 		}
-		w.queue.uneven = slices.ContainsFunc(w.pools, func(p *Pool) bool { return p.line.first > 0 || p.line.end < total })
+		most := max(total, w.least) // lanes that there are, or will be
+		if w.threads && len(w.keepers) > 0 {
+			most = max(most, w.keepers[0].lanes)
+		}
+		w.queue.uneven = slices.ContainsFunc(w.pools, func(p *Pool) bool { return p.line.first > 0 || p.line.end < most })
 	})
 
 	switch {
@@ -144,9 +157,9 @@ func (w *Workers) employ() {
 		for len(w.keepers) < total {
 			w.engage(1)
 		}
-	case len(w.keepers) != 1 || w.keepers[0].lanes != total:
+	case len(w.keepers) != 1 || w.keepers[0].lanes < total:
 		w.retire(0)
-		w.engage(total)
+		w.engage(max(total, w.least))
 	}
 }
 
@@ -192,7 +205,7 @@ func (w *Workers) Close() error {
 	w.closed = true
 	w.retire(0)
 	for _, p := range w.pools {
-		w.pickles = append(w.pickles, p.pickle, p.keys)
+		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys)...)
 	}
 	pickles := w.pickles
 	w.mu.Unlock()

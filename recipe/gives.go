@@ -17,6 +17,7 @@ import (
 // how many there are, in a batch.
 type Gives struct {
 	Schema sample.Schema // nil: not said
+	Tried  bool          // nobody has said it: a first sample has told
 }
 
 // givenArray is the type of an array in JSON.

@@ -27,6 +27,7 @@ func describe(err error) wire.Error {
 	if errors.As(err, &bad) {
 		e.Key, e.Index, e.Output = pathJSON(bad.Key), &bad.Index, bad.Output.Numbers()
 	}
+	e.Step = stepOf(err, e.Stage)
 	var call *extern.CallError
 	if errors.As(err, &call) {
 		e.RemoteType, e.RemoteMessage, e.RemoteTraceback = call.Type, call.Message, call.Traceback
@@ -35,6 +36,25 @@ func describe(err error) wire.Error {
 		}
 	}
 	return e
+}
+
+// stepOf is the step whose function has failed; "": none has. A stage that is not a chain has its function first.
+func stepOf(err error, stage string) string {
+	var call *extern.CallError
+	var died *extern.WorkerError
+	var limit *extern.LimitError
+	switch {
+	case errors.As(err, &call) && call.Step != "":
+		return call.Step
+	case call != nil:
+		step, _, _ := strings.Cut(stage, "+")
+		return step
+	case errors.As(err, &died):
+		return died.Stage
+	case errors.As(err, &limit):
+		return limit.Stage
+	}
+	return ""
 }
 
 // pathJSON writes a path so that bytes that are no UTF-8 survive.

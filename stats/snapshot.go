@@ -22,13 +22,15 @@ type Snapshot struct {
 
 // Function is what the workers of a function of Python have done.
 type Function struct {
-	Stage    string `json:"stage"`
-	Calls    int64  `json:"calls"` // that have come back
-	Packs    int64  `json:"packs"` // that they have travelled in
-	BytesIn  int64  `json:"bytes_in"`
-	BytesOut int64  `json:"bytes_out"`
-	Restarts int64  `json:"restarts"` // processes that have taken the place of others
-	PIDs     []int  `json:"pids"`     // of those that run now
+	Stage    string        `json:"stage"`   // its step
+	Within   string        `json:"within"`  // the stage that it runs in, which several may have in common
+	Calls    int64         `json:"calls"`   // that have come back
+	Time     time.Duration `json:"time_ns"` // that they took, as workers measured it
+	Packs    int64         `json:"packs"`   // that they have travelled in
+	BytesIn  int64         `json:"bytes_in"`
+	BytesOut int64         `json:"bytes_out"`
+	Restarts int64         `json:"restarts"` // processes that have taken the place of others
+	PIDs     []int         `json:"pids"`     // of those that run now
 }
 
 // Since returns the numbers of the time since an earlier snapshot. What is held now, such as memory, stays as it is. The error says why the other
@@ -43,6 +45,7 @@ func (s Snapshot) Since(earlier Snapshot) (Snapshot, error) {
 	for i := range min(len(s.Functions), len(earlier.Functions)) {
 		f, before := &s.Functions[i], earlier.Functions[i]
 		f.Calls, f.Packs, f.BytesIn = f.Calls-before.Calls, f.Packs-before.Packs, f.BytesIn-before.BytesIn
+		f.Time -= before.Time
 		f.BytesOut, f.Restarts = f.BytesOut-before.BytesOut, f.Restarts-before.Restarts
 	}
 	return s, nil

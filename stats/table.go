@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"headrace/internal/words"
 	"headrace/pipe"
@@ -13,8 +14,8 @@ import (
 // width is the longest line in characters.
 const width = 100
 
-// stageTable draws the stages from the source on, with the queue behind each between them.
-func stageTable(s pipe.Stats) string {
+// stageTable draws the stages from the source on, with the queue behind each between them, and under a stage that calls several functions their shares.
+func stageTable(s pipe.Stats, functions []Function) string {
 	gates := slices.ContainsFunc(s.Stages, func(t pipe.StageStats) bool { return t.Gated > 0 })
 	rows := [][]string{header(gates)}
 	for _, t := range s.Stages {
@@ -24,6 +25,7 @@ func stageTable(s pipe.Stats) string {
 	for i, lines := range words.Columns(rows, width) {
 		b.WriteString(strings.Join(lines, "\n") + "\n")
 		if i > 0 {
+			writeFunctions(&b, functions, s.Stages[i-1].Name)
 			writeQueue(&b, s.Queues, s.Stages[i-1].Name)
 		}
 	}
@@ -63,6 +65,31 @@ func cells(t pipe.StageStats, elapsed time.Duration, gates bool) []string {
 		}
 	}
 	return row
+}
+
+// writeFunctions says what share of the time of a stage's calls each of its functions has.
+func writeFunctions(b *strings.Builder, all []Function, stage string) {
+	all = slices.DeleteFunc(slices.Clone(all), func(f Function) bool { return f.Within != stage })
+	total := time.Duration(0)
+	for _, f := range all {
+		total += f.Time
+	}
+	if len(all) < 2 || total == 0 {
+		return
+	}
+	line := "│ calls:"
+	for i, f := range all {
+		one := fmt.Sprintf(" %s %s", f.Stage, percent(share(f.Time, total)))
+		if i < len(all)-1 {
+			one += ","
+		}
+		if utf8.RuneCountInString(line+one) > width {
+			b.WriteString(line + "\n")
+			line = "│"
+		}
+		line += one
+	}
+	b.WriteString(line + "\n")
 }
 
 func writeQueue(b *strings.Builder, queues []pipe.QueueStats, from string) {

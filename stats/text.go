@@ -23,7 +23,7 @@ func Text(s Snapshot) string {
 	if line := restarts(s.Functions); line != "" {
 		parts = append(parts, wrap(line))
 	}
-	parts = append(parts, "", stageTable(s.Stats))
+	parts = append(parts, "", stageTable(s.Stats, s.Functions))
 	if s.Memory.Limit > 0 {
 		parts = append(parts, "", wrap(memory(s.Memory)), wrap(batches(s.Memory.Batches)))
 	}

@@ -253,6 +253,7 @@ type Error struct {
 	Epoch    *int    `json:"epoch,omitempty"`
 
 	// Of a function of Python:
+	Step            string `json:"step,omitempty"`             // its name in the recipe
 	RemoteType      string `json:"remote_type,omitempty"`      // the exception's: "ValueError", with its module where that is not builtins
 	RemoteMessage   string `json:"remote_message,omitempty"`   // its text
 	RemoteTraceback string `json:"remote_traceback,omitempty"` // as Python writes it, from the function on

@@ -251,6 +251,10 @@ var arrows = []arrow{
 	{"extern/internal/shared", "extern/internal/message", "what packs and results look like"},
 	{"extern/internal/shared", "golang.org/x/sys", "files without a name, mappings"},
 
+	{"extern/internal/links", "extern/internal/message", "what packs and results look like"},
+	{"extern/internal/links", "extern/internal/shared", "pickles lie in the heap"},
+	{"extern/internal/links", "sample", "identities, schemas"},
+
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},
@@ -293,6 +297,7 @@ var arrows = []arrow{
 	{"serve", "wire", "it speaks the protocol"},
 	{"serve", "golang.org/x/sys", "pidfd of the parent, the crash page's mapping, truncating the last words"},
 
+	{"extern", "extern/internal/links", "chains of functions"},
 	{"extern", "extern/internal/shared", "the heap, and segments"},
 	{"extern", "extern/internal/child", "workers are processes"},
 	{"extern", "extern/internal/message", "what packs and results look like"},

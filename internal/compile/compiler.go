@@ -420,7 +420,7 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 	if p.Step == nil {
 		next = c.images(p)
 	} else if ops.IsPython(p.Step.Args) {
-		if s.python, err = c.python(*p.Step); err == nil {
+		if s.python, err = c.python(p); err == nil {
 			s.python.Stage = s.name
 		}
 		next = s.python

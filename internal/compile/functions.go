@@ -2,17 +2,18 @@ package compile
 
 import (
 	"slices"
+	"strings"
 
 	"headrace/internal/batch"
 	"headrace/internal/ops"
-	"headrace/recipe"
 	"headrace/recipe/fuse"
 )
 
-// python makes a part of a step that is a function of Python.
-func (c *compiler) python(s recipe.Step) (*ops.Function, error) {
+// python makes a part of steps that are functions of Python.
+func (c *compiler) python(steps fuse.Part) (*ops.Function, error) {
 	t := &c.scope
-	p, out, err := ops.NewFunction(c.work, s, t.schema, &t.columns)
+	chain := steps.Chain()
+	p, out, err := ops.NewChain(c.work, chain, strings.Join(steps.Names[:len(chain)], "+"), t.schema, &t.columns)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (c *compiler) collate(plan fuse.Plan, rows int) (*batch.Collating, error) {
 
 // rowWriter makes the end of a recipe of its last step, which is a function of Python.
 func (c *compiler) rowWriter(p fuse.Part) (*batch.RowWriter, error) {
-	next, err := c.python(*p.Step)
+	next, err := c.python(p)
 	if err != nil {
 		return nil, err
 	}

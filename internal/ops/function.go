@@ -23,6 +23,7 @@ type Function struct {
 	Name      string // of its step
 	Stage     string // that it runs in
 	DrawID    uint64 // of the random draws
+	links     []link // of a chain: its functions
 	Pool      *extern.Pool
 	Workers   int      // as many as it begins with
 	PerWorker int      // samples in hand for each
@@ -34,7 +35,8 @@ type Function struct {
 	Filters  bool
 	Relabels bool // other labels than those of the source
 
-	calls sync.Pool // of *extern.Call
+	results sample.Schema // what comes back
+	calls   sync.Pool     // of *extern.Call
 }
 
 // Field is a field that the function is given, or gives.
@@ -51,10 +53,10 @@ func (p *Function) Run(ctx context.Context, it *record.Record, _ *Tool) error {
 	if err := p.Ask(ctx, c); err != nil {
 		return err
 	}
-	if p.Filters {
-		if !c.Keep {
-			return pipe.Skip
-		}
+	if p.Filters && !c.Keep {
+		return pipe.Skip
+	}
+	if len(p.Out) == 0 {
 		return nil
 	}
 	return p.store(it, c)
@@ -62,9 +64,24 @@ func (p *Function) Run(ctx context.Context, it *record.Record, _ *Tool) error {
 
 // Ask has the function called, and tells its stage how long a worker worked for that.
 func (p *Function) Ask(ctx context.Context, c *extern.Call) error {
-	err := p.Pool.Call(ctx, c)
+	err := p.Try(ctx, c, p.results)
 	pipe.Worked(ctx, c.Took)
 	return Final(err)
+}
+
+// Try calls the function, unless it was called with this sample when the loader was
+// opened. Gives are its results; nil: it says them itself.
+func (p *Function) Try(ctx context.Context, c *extern.Call, gives sample.Schema) error {
+	host := p.Env.Host
+	if host.recall(p.Name, p.Pool, c, gives) {
+		return nil
+	}
+	t := host.begin(p.Pool, c)
+	if err := p.Pool.Call(ctx, c); err != nil || t == nil {
+		return err
+	}
+	host.keep(p.Name, p.Pool, c, t, gives)
+	return nil
 }
 
 // Final makes an end of the run of what is no matter of one sample: that no worker can
@@ -83,11 +100,12 @@ func (p *Function) Call(it *record.Record) *extern.Call {
 	if c == nil {
 		c = &extern.Call{In: make([]extern.Value, len(p.In))}
 	}
-	key := p.Env.RandomKey(it)
 	c.ID, c.Key = it.ID, it.Key
-	c.Random = [2]uint64{key.Uint64(p.DrawID, 0), key.Uint64(p.DrawID, 1)}
-	if p.Env.Ledger {
-		it.Drew(p.Name, map[string]any{"key": c.Random})
+	if p.links == nil {
+		c.Random = p.draw(it, p.Name, p.DrawID)
+	}
+	for _, l := range p.links {
+		c.Keys = append(c.Keys, p.draw(it, l.name, l.drawID))
 	}
 	for i := range p.In {
 		c.In[i] = p.Load(it, &p.In[i])
@@ -95,12 +113,22 @@ func (p *Function) Call(it *record.Record) *extern.Call {
 	return c
 }
 
+// draw is the key of a sample's random numbers in a function.
+func (p *Function) draw(it *record.Record, name string, id uint64) [2]uint64 {
+	key := p.Env.RandomKey(it)
+	random := [2]uint64{key.Uint64(id, 0), key.Uint64(id, 1)}
+	if p.Env.Ledger {
+		it.Drew(name, map[string]any{"key": random})
+	}
+	return random
+}
+
 // Done lets go of what a call holds.
 func (p *Function) Done(c *extern.Call) {
 	clear(c.In)
 	clear(c.Out)
 	clear(c.Room)
-	*c = extern.Call{In: c.In, Out: c.Out[:0], Same: c.Same[:0], Room: c.Room[:0]}
+	*c = extern.Call{In: c.In, Out: c.Out[:0], Same: c.Same[:0], Room: c.Room[:0], Keys: c.Keys[:0]}
 	p.calls.Put(c)
 }
 

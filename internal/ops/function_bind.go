@@ -33,7 +33,7 @@ func NewFunction(w *Env, s recipe.Step, in sample.Schema, where *record.Columns)
 
 	o.In, o.Rows = call.Takes(in), where.Rows
 	p.Begin(o.In, where)
-	p.gives(o.Gives, in, out, (call.Fields == nil || o.Kind == extern.Aggregate) && !p.Filters, where)
+	p.gives(o.Gives, in, out, where)
 
 	p.Relabels = call.Fields != nil && o.Gives.Find("label") >= 0
 	p.PerWorker = PerWorkerFor(o.In, o.Gives)
@@ -58,14 +58,15 @@ func (p *Function) Begin(in sample.Schema, where *record.Columns) {
 	}
 }
 
-// gives finds places for what a function gives. Where that is whole samples, fields that
-// it does not give are gone.
-func (p *Function) gives(all, in, out sample.Schema, whole bool, where *record.Columns) {
-	if whole {
-		for _, f := range in {
-			if all.Find(f.Name) < 0 {
-				p.taken = append(p.taken, where.Take(f.Name))
-			}
+// Gives notes what comes back of a call.
+func (p *Function) Gives(all sample.Schema) { p.results = append(sample.Schema{}, all...) }
+
+// gives finds places for what a function gives. Fields that are not behind it are gone.
+func (p *Function) gives(all, in, out sample.Schema, where *record.Columns) {
+	p.Gives(all)
+	for _, f := range in {
+		if out.Find(f.Name) < 0 {
+			p.taken = append(p.taken, where.Take(f.Name))
 		}
 	}
 	for _, f := range all {

@@ -23,11 +23,15 @@ type Host struct {
 	probes  bool // nothing runs but for a first sample: each has one worker
 	idle    bool // nothing runs at all
 	Calls   []*Function
+	Threads int // that all steps together will want
+	trials  trials
 
 	mu     sync.Mutex
-	pools  []*extern.Pool           // guarded by mu
-	shared map[bool]*extern.Workers // guarded by mu: processes, and the threads of one, for steps that share them
-	closed bool                     // guarded by mu
+	pools  []*extern.Pool             // guarded by mu
+	shared map[bool]*extern.Workers   // guarded by mu: processes, and the threads of one, for steps that share them
+	alone  map[string]*extern.Workers // guarded by mu: of steps that share none, by their names
+	beside []string                   // guarded by mu: steps whose functions were found to be async
+	closed bool                       // guarded by mu
 }
 
 // NewHost makes one without workers.
@@ -55,6 +59,11 @@ func (h *Host) Renew(workers int, probes bool) {
 	h.workers, h.probes = workers, probes
 	h.mu.Unlock()
 	for _, p := range old {
+		if p.Beside() {
+			h.mu.Lock()
+			h.beside = append(h.beside, p.Stage())
+			h.mu.Unlock()
+		}
 		p.Close()
 	}
 }
@@ -66,10 +75,18 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 		workers = *p.Workers
 	}
 	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, p.Where == "thread"
-	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy, h.log
+	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy || o.Copy, h.log
+	if o.Kind == extern.Chain { // each of its functions says that itself
+		o.Function, o.Positional = "", false
+	}
 	o.Exact = p.Workers != nil
 	o.Limit, o.Idle = Policies{}.Of(f, 0).Limit, h.idle
-	o.On = h.share(p, o)
+	if o.On = h.share(p, o); o.On == nil {
+		o.On = h.keepsAlone(name, o)
+	}
+	h.mu.Lock()
+	o.Beside = slices.Contains(h.beside, name)
+	h.mu.Unlock()
 	pool, err := extern.Open(o)
 	if err != nil {
 		return nil, 0, fmt.Errorf("headrace: %s: %w", name, err)
@@ -98,21 +115,45 @@ func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 		if h.shared == nil {
 			h.shared = map[bool]*extern.Workers{}
 		}
-		h.shared[o.Threads] = extern.NewWorkers(h.python, h.Heap, o.Threads, h.log)
+		w := extern.NewWorkers(h.python, h.Heap, o.Threads, h.log)
+		if o.Threads {
+			w.Expect(h.Threads)
+		}
+		h.shared[o.Threads] = w
 	}
 	return h.shared[o.Threads]
 }
 
-// Start starts the workers that steps share, all of which are open now.
+// keepsAlone are the workers of a step that shares none, which are those that it had when it was tried.
+func (h *Host) keepsAlone(name string, o extern.Options) *extern.Workers {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.alone[name]
+	if w == nil {
+		if h.alone == nil {
+			h.alone = map[string]*extern.Workers{}
+		}
+		w = extern.NewWorkers(h.python, h.Heap, o.Threads, h.log)
+		h.alone[name] = w
+	}
+	return w
+}
+
+// Start starts the workers of the steps, all of which are open now.
 func (h *Host) Start() {
 	if h == nil || h.idle {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, w := range h.shared {
+	for _, w := range h.sets() {
 		w.Start()
 	}
+}
+
+// sets are the workers of all steps. The caller holds mu.
+func (h *Host) sets() []*extern.Workers {
+	return slices.Concat(slices.Collect(maps.Values(h.shared)), slices.Collect(maps.Values(h.alone)))
 }
 
 // another opens a pool of the same function, with one worker.
@@ -146,9 +187,13 @@ func (h *Host) Stats() (all []stats.Function) {
 	}
 	for _, p := range h.Calls {
 		s := p.Pool.Stats()
-		all = append(all, stats.Function{
-			Stage: p.Name, Calls: s.Calls, Packs: s.Packs, BytesIn: s.BytesIn, BytesOut: s.BytesOut, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...),
-		})
+		for i, l := range p.Pool.Links() {
+			f := stats.Function{Stage: l.Step, Within: p.Stage, Calls: l.Calls, Time: l.Time, Packs: s.Packs, Restarts: s.Restarts, PIDs: append([]int{}, s.PIDs...)}
+			if i == 0 { // a chain is given samples once
+				f.BytesIn, f.BytesOut = s.BytesIn, s.BytesOut
+			}
+			all = append(all, f)
+		}
 	}
 	return all
 }
@@ -187,9 +232,9 @@ func (h *Host) Close() error {
 		errs = append(errs, p.Close())
 	}
 	h.mu.Lock()
-	shared := slices.Collect(maps.Values(h.shared))
+	sets := h.sets()
 	h.mu.Unlock()
-	for _, w := range shared {
+	for _, w := range sets {
 		errs = append(errs, w.Close())
 	}
 	return errors.Join(append(errs, h.Heap.Close())...)

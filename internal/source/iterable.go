@@ -113,7 +113,7 @@ func (s *Iterable) items(ctx context.Context, epoch int, pos int64) iter.Seq2[*r
 				room.Resize(n)
 				reserved = n
 			}
-			if enough = !yield(it, err); enough {
+			if enough = !yield(it, err) || s.Source.ends(at); enough {
 				return ops.ErrEnough
 			}
 			return ctx.Err()

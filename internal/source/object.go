@@ -50,6 +50,7 @@ func (o *object) Link(w *ops.Env, s *fuse.Source, schema sample.Schema, where *r
 // begins finds the places of what a sample has.
 func (o *object) begins(w *ops.Env, s *fuse.Source, gives, schema sample.Schema, where *record.Columns) {
 	o.python = &ops.Function{Env: w, Name: s.Name}
+	o.python.Gives(gives)
 	o.python.Begin(nil, where)
 	w.Host.Calls = append(w.Host.Calls, o.python)
 	for _, f := range gives {

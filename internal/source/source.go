@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync/atomic"
 
 	"headrace/internal/ops"
 	"headrace/internal/record"
@@ -30,6 +31,21 @@ type Listing struct {
 	}
 
 	Scope *ops.MemoryScope // for which reading reserves bytes
+
+	Most int64       // samples that come at most of an epoch, where one is only tried; 0: all
+	cut  atomic.Bool // there were more
+}
+
+// Cut tells whether the source has more samples than came.
+func (l *Listing) Cut() bool { return l.cut.Load() }
+
+// ends tells whether no more samples come after so many.
+func (l *Listing) ends(n int64) bool {
+	if l.Most == 0 || n < l.Most {
+		return false
+	}
+	l.cut.Store(true)
+	return true
 }
 
 // Contents is what the samples of a source are read from. They are numbered from 0.
@@ -88,7 +104,7 @@ func (l *Listing) Items(ctx context.Context, epoch int, pos int64) iter.Seq2[*re
 			if l.Order != nil {
 				r.Turn = place + 1
 			}
-			if !yield(r, nil) {
+			if l.ends(pos) || !yield(r, nil) {
 				return
 			}
 		}

@@ -52,10 +52,18 @@ func (f *Survey) object(ctx context.Context, r recipe.Recipe, s recipe.Step, arg
 		return ops.ErrEnough
 	}
 
-	if kind == extern.Iterate {
+	switch {
+	case kind == extern.Iterate:
 		err = pool.Stream(ctx, c, note)
-	} else if err = pool.Call(ctx, c); err == nil {
-		err = note(c.Out)
+	case args.Keys != "" || len(args.Seed) > 0: // the run has its names, and its random numbers
+		if err = pool.Call(ctx, c); err == nil {
+			err = note(c.Out)
+		}
+	default:
+		first := &ops.Function{Env: &ops.Env{Host: h}, Name: s.Name, Pool: pool}
+		if err = first.Try(ctx, c, nil); err == nil {
+			err = note(c.Out)
+		}
 	}
 
 	switch {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"headrace/extern"
 	"headrace/internal/ops"
@@ -21,11 +22,22 @@ import (
 // samples.
 type probing struct {
 	args     *recipe.Map
-	held     recipe.Args // of which args is a copy, or of which it has all there is to know
+	chain    []recipe.Step // functions that are called one after the other; nil: there is one
+	held     recipe.Args   // of which args is a copy, or of which it has all there is to know
 	failures *recipe.Failures
 	in       sample.Schema               // what comes to it, with the extents that first samples told; nil: not checked yet
-	gives    sample.Schema               // nil: no sample has come
+	gives    []sample.Schema             // by function, nil of a filter; nil: no sample has come
 	flush    func(context.Context) error // ends what gathers samples, where some have come; nil: none have
+}
+
+// Gathers tells whether a step is tried that gathers samples.
+func Gathers(args recipe.Args) bool {
+	p, ok := args.(*probing)
+	if !ok {
+		return false
+	}
+	_, gathers := p.held.(*recipe.Aggregate)
+	return gathers
 }
 
 // atEnd asks what gathers samples at the end of an epoch.
@@ -47,8 +59,16 @@ func (p *probing) CallsPython() {}
 
 // Check implements recipe.Args.
 func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
-	if _, err := p.args.Check(in); err != nil {
-		return nil, err
+	if p.chain == nil {
+		if _, err := p.args.Check(in); err != nil {
+			return nil, err
+		}
+	}
+	for out, i := in, 0; i < len(p.chain) && out != nil; i++ {
+		var err error
+		if out, err = p.chain[i].Args.Check(out); err != nil {
+			return nil, err
+		}
 	}
 	if p.in == nil {
 		p.in = slices.Clone(in)
@@ -61,6 +81,14 @@ func (p *probing) Check(in sample.Schema) (sample.Schema, error) {
 
 // link implements program.
 func (p *probing) Link(w *ops.Env, name string, in sample.Schema, where *record.Columns) (ops.Part, sample.Schema, error) {
+	if p.chain != nil {
+		next, err := ops.NewTrial(w, p.chain, joined(p.chain), in, where)
+		if err != nil {
+			return nil, nil, err
+		}
+		out, err := p.Check(in)
+		return &probe{next, p, where.Put("key", sample.TextType)}, out, err
+	}
 	next := &ops.Function{Env: w, Name: name, Workers: 1}
 	next.Begin(p.args.Takes(in), where)
 	var err error
@@ -109,8 +137,11 @@ func (p *probe) look(ctx context.Context, it *record.Record) error {
 		c.Begin = p.what.flush == nil
 		p.what.flush = p.end
 	default:
-		if err := p.Pool.Call(ctx, c); err != nil {
+		if err := p.Try(ctx, c, nil); err != nil {
 			return ops.Final(err)
+		}
+		if !c.Keep {
+			return pipe.Skip
 		}
 		return p.note(it, c, c.Out)
 	}
@@ -158,12 +189,40 @@ func (p *probe) note(it *record.Record, c *extern.Call, out []extern.Value) erro
 		} else {
 			p.Env.Adopt(it.Values, out[i].Data)
 		}
-		gives = append(gives, sample.Field{Name: name, Type: p.typeOf(name, &out[i], c.In, len(it.Members))})
+		gives = append(gives, sample.Field{Name: name, Type: typeOf(&out[i])})
 	}
-	if len(gives) == 0 {
-		return fmt.Errorf("headrace: %s gives a sample without fields", p.Name)
+	found := c.Found
+	if p.what.chain == nil {
+		found = []sample.Schema{gives}
 	}
-	p.what.gives = gives
+
+	came := sample.Schema{} // to a function, as this sample has it
+	for i := range c.In {
+		came = append(came, sample.Field{Name: p.In[i].Name, Type: typeOf(&c.In[i])})
+	}
+	of := p.what.in // as all samples have it
+	for i, gives := range found {
+		if gives == nil { // a filter
+			continue
+		}
+		if len(gives) == 0 {
+			return fmt.Errorf("headrace: %s gives a sample without fields", p.what.nameOf(i, p.Name))
+		}
+		all := alike(gives, came, of)
+		if rows := len(it.Members); rows > 0 && p.rowsDiffer() {
+			for k := range all {
+				if shape := all[k].Type.Shape; gives[k].Type.Kind == sample.Tensor && len(shape) > 0 && shape[0] == rows {
+					all[k].Type.Shape = slices.Clone(shape)
+					all[k].Type.Shape[0] = tensor.Unknown
+				}
+			}
+		}
+		for k := range gives {
+			came, of = came.With(gives[k].Name, gives[k].Type), of.With(gives[k].Name, all[k].Type)
+		}
+		found[i] = all
+	}
+	p.what.gives = found
 	return nil
 }
 
@@ -172,26 +231,48 @@ func (p *probe) rowsDiffer() bool {
 	return slices.ContainsFunc(p.what.in, func(f sample.Field) bool { return len(f.Type.Shape) > 0 && f.Type.Shape[0] == tensor.Unknown })
 }
 
-// typeOf is the type of a value. An extent is that of all samples, unless it is known to
-// differ between those that come and the function has left it as it was.
-func (p *probe) typeOf(name string, v *extern.Value, in []extern.Value, rows int) sample.Type {
+// nameOf is the name of a function.
+func (p *probing) nameOf(i int, all string) string {
+	if p.chain == nil {
+		return all
+	}
+	return p.chain[i].Name
+}
+
+// joined names a chain.
+func joined(steps []recipe.Step) string {
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names, "+")
+}
+
+func typeOf(v *extern.Value) sample.Type {
 	if v.Kind != sample.Tensor {
 		return sample.Type{Kind: v.Kind, Shape: v.Shape}
 	}
-	t := sample.TensorType(v.DType, slices.Clone(v.Shape)...)
-	if rows > 0 && len(t.Shape) > 0 && t.Shape[0] == rows && p.rowsDiffer() {
-		t.Shape[0] = tensor.Unknown
-	}
-	i := slices.IndexFunc(p.In, func(s ops.Field) bool { return s.Name == name })
-	if i < 0 || len(in) == 0 || len(p.In[i].Type.Shape) != len(t.Shape) {
-		return t
-	}
-	for axis, extent := range p.what.in[p.what.in.Find(name)].Type.Shape {
-		if extent == tensor.Unknown && in[i].Shape[axis] == t.Shape[axis] {
-			t.Shape[axis] = tensor.Unknown
+	return sample.TensorType(v.DType, slices.Clone(v.Shape)...)
+}
+
+// alike are the types that all samples have of which one has these. An extent is that of all, unless it is known to
+// differ between those that come and the function has left it as it was.
+func alike(gives, came, of sample.Schema) sample.Schema {
+	gives = slices.Clone(gives)
+	for k := range gives {
+		t := &gives[k].Type
+		i, j := came.Find(gives[k].Name), of.Find(gives[k].Name)
+		if i < 0 || j < 0 || len(came[i].Type.Shape) != len(t.Shape) || len(of[j].Type.Shape) != len(t.Shape) {
+			continue
+		}
+		t.Shape = slices.Clone(t.Shape)
+		for axis, extent := range of[j].Type.Shape {
+			if extent == tensor.Unknown && came[i].Type.Shape[axis] == t.Shape[axis] {
+				t.Shape[axis] = tensor.Unknown
+			}
 		}
 	}
-	return t
+	return gives
 }
 
 // foresee implements part.

@@ -8,6 +8,7 @@ import (
 
 	"headrace/internal/ops"
 	"headrace/recipe"
+	"headrace/recipe/fuse"
 	"headrace/sample"
 )
 
@@ -18,6 +19,8 @@ type Survey struct {
 	Host  *ops.Host // whose workers try the functions
 	Rank  int
 	World int // ranks; 0: 1
+
+	Separate bool // functions of adjacent steps are not called together
 
 	// First makes the first batch of a recipe, whose rows have this schema, drops it, and
 	// returns what a function at the end has made of it, if there is one. io.EOF says
@@ -84,8 +87,18 @@ func Needed(r recipe.Recipe) bool {
 
 func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain, branch bool) (recipe.Chain, error) {
 	steps = slices.Clone(steps)
+	chained := 0 // steps from here on that were looked at with one before them
 	for i, s := range steps {
 		var err error
+		if i < chained {
+			continue
+		}
+		if chained = i + f.joined(steps[:i], steps[i:]); chained > i+1 {
+			if err = f.together(ctx, r, steps[:i], steps[i:chained], branch); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		switch args := s.Args.(type) {
 		case *recipe.Merge:
 			m := *args
@@ -142,13 +155,60 @@ func (f *Survey) chain(ctx context.Context, r recipe.Recipe, steps recipe.Chain,
 	return steps, nil
 }
 
+// joined is how many steps, from the first on, are one chain.
+func (f *Survey) joined(before, steps []recipe.Step) int {
+	n := 1
+	alone := f.Separate || recipe.Batched(before)
+	for !alone && n < len(steps) && fuse.Joins(steps[n-1], steps[n]) {
+		n++
+	}
+	return n
+}
+
+// together finds out what the steps of a chain give, behind others: it is called once.
+func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Chain, steps []recipe.Step, branch bool) error {
+	var first *recipe.Step // that does not say it
+	for i, s := range steps {
+		m, ok := s.Args.(*recipe.Map)
+		if !ok {
+			continue
+		}
+		own := *m
+		steps[i].Args = &own
+		if first == nil && m.Gives.Schema == nil {
+			first = &steps[i]
+		}
+	}
+	switch {
+	case first == nil:
+		return nil
+	case branch:
+		return inBranch(r, first.Name)
+	}
+	p := &probing{chain: steps, held: steps[0].Args}
+	if err := f.try(ctx, r, before, steps[0], p, nil); err != nil {
+		return err
+	}
+	for i, s := range steps {
+		if m, ok := s.Args.(*recipe.Map); ok && m.Gives.Schema == nil {
+			m.Gives = recipe.Gives{Schema: bare(p.gives[i], r), Tried: true}
+			f.remember(m.Gives.Schema, false)
+		}
+	}
+	return nil
+}
+
+func inBranch(r recipe.Recipe, name string) error {
+	return mistake(r, name, errors.New("does not say what it gives, and stands in a branch, where no first sample may come: say gives"))
+}
+
 // step finds out what a step gives, behind these.
 func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, args *recipe.Map, branch bool) error {
 	if args.Gives.Schema != nil {
 		return nil
 	}
 	if branch {
-		return mistake(r, s.Name, errors.New("does not say what it gives, and stands in a branch, where no first sample may come: say gives"))
+		return inBranch(r, s.Name)
 	}
 	p := &probing{args: args, held: s.Args, failures: s.Failures}
 	failures := s.Failures
@@ -157,12 +217,10 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 		unlimited.TimeLimit = nil
 		failures = &unlimited
 	}
-	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
-		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
-	if _, err := f.first(ctx, prefix, r, s.Name, p.atEnd); err != nil {
+	if err := f.try(ctx, r, before, s, p, failures); err != nil {
 		return err
 	}
-	args.Gives.Schema = bare(p.gives, r)
+	args.Gives = recipe.Gives{Schema: bare(p.gives[0], r), Tried: true}
 	f.remember(args.Gives.Schema, recipe.Batched(before))
 	return nil
 }
@@ -174,6 +232,14 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 		gives[0].Type = recipe.Loose(gives[0].Type, r.Stacks())
 	}
 	return gives
+}
+
+// try has functions called with a sample, behind steps.
+func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, p *probing, failures *recipe.Failures) error {
+	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
+		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
+	_, err := f.first(ctx, prefix, r, s.Name, p.atEnd)
+	return err
 }
 
 // collate finds out what a function makes of the first batch.

@@ -279,7 +279,7 @@ def test_inputs_are_views_of_shared_memory(pictures, copy):
         return json.dumps([inside, [array.ctypes.data % 64 for array in (meta["a"], *meta["b"])], float(meta["a"].sum())])
 
     p = images(pictures).map(large).map(look, fields="meta", copy=copy)
-    told = [json.loads(row["meta"]) for row in rows(p)]
+    told = [json.loads(row["meta"]) for row in rows(p, fuse=False)]
     assert told == [[[not copy] * 2, [0, 0], 160000.0 * sample["label"]] for sample in plain(pictures)]
 
 
@@ -483,11 +483,11 @@ def test_what_the_next_worker_cannot_unpickle_is_a_bad_sample():
             return {"x": sample["shy"].x}
 
     p = hr.source([{"x": i} for i in range(12)]).map(lambda s: {"shy": Shy(s["x"])}).map(Use, gives={"x": int})
-    with p.batch(3).loader(epochs=1) as loader, pytest.raises(hr.SampleError) as caught:
+    with p.batch(3).loader(epochs=1, fuse=False) as loader, pytest.raises(hr.SampleError) as caught:
         list(loader)
     assert "field 'shy' cannot be unpickled here: ValueError: not here" in str(caught.value)
     assert caught.value.key == "5"
-    with p.batch(3).loader(epochs=1, on_error="skip") as loader:
+    with p.batch(3).loader(epochs=1, on_error="skip", fuse=False) as loader:
         assert [x for batch in loader for x in batch["x"].tolist()] == [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]
 
 

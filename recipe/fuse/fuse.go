@@ -53,10 +53,11 @@ type fuser struct {
 
 // chain is as much of a chain as has been put together.
 type chain struct {
-	flow   Flow
-	schema sample.Schema
-	modes  map[string]media.Mode // in which fields were decoded
-	joint  string                // the merge or route that it is behind
+	flow    Flow
+	schema  sample.Schema
+	modes   map[string]media.Mode // in which fields were decoded
+	batched bool                  // of batches
+	joint   string                // the merge or route that it is behind
 }
 
 func (f *fuser) chain(steps []recipe.Step, c chain) (chain, error) {
@@ -83,7 +84,7 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	if f.plan.Last.Names != nil {
 		f.plan.Samples = c.flow
 		before := f.plan
-		f.plan, c.flow = Plan{}, Flow{Batches: &before}
+		f.plan, c.flow, c.batched = Plan{}, Flow{Batches: &before}, true
 	}
 	switch args := s.Args.(type) {
 	case *recipe.Files:
@@ -131,6 +132,12 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	case recipe.FieldStep:
 		c.fields(args, s)
 	default: // a function, decode_npy, an operation from elsewhere
+		if p := c.last(); !f.separate && !c.batched && p != nil && p.Step != nil {
+			if chain := p.Chain(); Joins(chain[len(chain)-1], s) {
+				p.Then, p.Names = append(p.Then, s), append(p.Names, s.Name)
+				return nil
+			}
+		}
 		c.begin(Part{Step: &s}, s)
 	}
 	return nil
@@ -161,7 +168,7 @@ func (f *fuser) merge(c *chain, name string, args *recipe.Merge) error {
 
 func (f *fuser) route(c *chain, s recipe.Step, args *recipe.Route) error {
 	r := &Route{Name: s.Name, By: args.By, Failures: s.Failures}
-	begin := chain{schema: c.schema, modes: c.modes, joint: s.Name}
+	begin := chain{schema: c.schema, modes: c.modes, batched: c.batched, joint: s.Name}
 	c.joint = s.Name
 	for i, b := range args.Branches {
 		branch, err := f.chain(b.Steps, begin)
@@ -232,8 +239,12 @@ func fills(p *Part, batch recipe.Step) bool {
 		return false
 	}
 	_, stacks := batch.Args.(*recipe.Batch)
-	_, maps := p.Step.Args.(*recipe.Map)
-	return stacks && maps
+	for _, s := range p.Chain() {
+		if _, maps := s.Args.(*recipe.Map); !maps { // a row that stays empty has to be filled by moving others
+			return false
+		}
+	}
+	return stacks
 }
 
 // goOn joins a step on the image to the part before, or begins another one with the

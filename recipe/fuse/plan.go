@@ -96,11 +96,20 @@ type Part struct {
 	Names    []string // of the steps that it consists of
 	Images   *Images
 	Step     *recipe.Step
+	Then     []recipe.Step    // behind Step, that is a function of Python: those that the same workers call next, one after the other
 	Failures *recipe.Failures // of its first step; all others have the same, or none of their own
 }
 
 // Name is like "decode_image+resize+center_crop+batch".
 func (p Part) Name() string { return strings.Join(p.Names, "+") }
+
+// Chain returns the functions of Python that a part calls, in their order.
+func (p *Part) Chain() []recipe.Step {
+	if p.Step == nil {
+		return nil
+	}
+	return append([]recipe.Step{*p.Step}, p.Then...)
+}
 
 // Images is what happens to the image of a sample.
 type Images struct {

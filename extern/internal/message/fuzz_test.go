@@ -41,7 +41,7 @@ func FuzzParseResults(f *testing.F) {
 	f.Add(message([]int64{3, 2, 0, 46, 8 * 8, 0, 1, 1}, nil, []byte(`{"failures":[{"item":3,"message":"no such crop"}]}`)))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		for _, gives := range []sample.Schema{fuzzed, nil, {}} {
-			r, err := ParseResults(payload, gives)
+			r, err := ParseResults(payload, gives, 0)
 			if err != nil {
 				if !errors.Is(err, wire.ErrProtocol) {
 					t.Fatal(err)
@@ -76,7 +76,7 @@ func FuzzParseResults(f *testing.F) {
 func TestParseResultsRefuses(t *testing.T) {
 	one := sample.Schema{{Name: "a", Type: sample.TensorType(tensor.Float32, tensor.Unknown)}}
 	good := func() []int64 { return []int64{0, 1, 1, 0, 8 * 10, 0, 0, Apart, 0, 2} }
-	if _, err := ParseResults(message(good(), make([]byte, 8), nil), one); err != nil {
+	if _, err := ParseResults(message(good(), make([]byte, 8), nil), one, 0); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func([]int64) []int64{
@@ -102,11 +102,11 @@ func TestParseResultsRefuses(t *testing.T) {
 		"a missing column":                     func(w []int64) []int64 { w[4] = 8 * 7; return w[:7] },
 		"half a column":                        func(w []int64) []int64 { w[4] = 8 * 9; return w[:9] },
 	} {
-		if _, err := ParseResults(message(change(good()), make([]byte, 8), nil), one); !errors.Is(err, wire.ErrProtocol) {
+		if _, err := ParseResults(message(change(good()), make([]byte, 8), nil), one, 0); !errors.Is(err, wire.ErrProtocol) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := ParseResults(message([]int64{0, 0, 1, 1, 48, 0}, nil, []byte("{")), one); !errors.Is(err, wire.ErrProtocol) {
+	if _, err := ParseResults(message([]int64{0, 0, 1, 1, 48, 0}, nil, []byte("{")), one, 0); !errors.Is(err, wire.ErrProtocol) {
 		t.Error(err)
 	}
 }

@@ -125,7 +125,9 @@ type Results struct {
 	columns  []resultColumn
 	failures []failure
 	State    []byte
-	Rest     time.Duration // of work for no sample of the message
+	Rest     time.Duration   // of work for no sample of the message
+	links    int             // word where the counts of a chain's functions begin
+	Found    []sample.Schema // of a chain, where the message says what the fields are: what each function gives; nil of a filter
 }
 
 type resultColumn struct {
@@ -144,6 +146,7 @@ type Exception struct {
 	Ends      bool   `json:"ends"`
 	Key       string `json:"key"`
 	Errno     int    `json:"errno"`
+	Step      string `json:"step"`
 }
 
 type failure struct {
@@ -152,9 +155,10 @@ type failure struct {
 }
 
 type tail struct {
-	Failures []failure `json:"failures"`
-	Fields   []Field   `json:"fields"`
-	State    *string   `json:"state"`
+	Failures []failure  `json:"failures"`
+	Fields   []Field    `json:"fields"`
+	State    *string    `json:"state"`
+	Found    []*[]Field `json:"found"`
 }
 
 func (r *Results) word(at int) int64 { return int64(binary.LittleEndian.Uint64(r.words[8*at:])) }
@@ -165,6 +169,11 @@ func (r *Results) Status(i int) int64 { return r.word(resultsHead+i) & (1<<tookS
 // Took is how long a worker worked for the i-th sample.
 func (r *Results) Took(i int) time.Duration {
 	return time.Duration(r.word(resultsHead+i) >> tookShift)
+}
+
+// Link is how often the i-th function of a chain was called since the RESULTS before, and how long that took.
+func (r *Results) Link(i int) (calls int64, took time.Duration) {
+	return r.word(r.links + 2*i), time.Duration(r.word(r.links + 2*i + 1))
 }
 
 // failure is that of a sample; nil: it says none.
@@ -210,7 +219,8 @@ func (r *Results) Value(f, i int) (where int, at int64, shape tensor.Shape, byte
 }
 
 // parseResults looks through a message from a worker. Errors are [wire.ErrProtocol].
-func ParseResults(payload []byte, gives sample.Schema) (*Results, error) {
+// Links is how many functions a chain has, or 0.
+func ParseResults(payload []byte, gives sample.Schema, links int) (*Results, error) {
 	bad := func(format string, args ...any) (*Results, error) {
 		return nil, fmt.Errorf("%w: RESULTS %s", wire.ErrProtocol, fmt.Sprintf(format, args...))
 	}
@@ -251,6 +261,9 @@ func ParseResults(payload []byte, gives sample.Schema) (*Results, error) {
 				return bad("with fields that are none: %v", err)
 			}
 			r.Names = r.Schema.Names()
+			if r.Found, err = found(t.Found); err != nil || len(r.Found) > links {
+				return bad("with fields of %d functions: %v", len(r.Found), err)
+			}
 		}
 	}
 
@@ -274,6 +287,16 @@ func ParseResults(payload []byte, gives sample.Schema) (*Results, error) {
 		}
 		if d := r.Took(i); d < 0 || d > mostTook {
 			return bad("with a sample that took %v", d)
+		}
+	}
+
+	r.links = at
+	if !take(2 * links) {
+		return bad("without counts of %d functions", links)
+	}
+	for i := range links {
+		if calls, took := r.Link(i); calls < 0 || calls > 4*MostCalls || took < 0 || took > mostTook {
+			return bad("with %d calls of %v", calls, took)
 		}
 	}
 
@@ -372,6 +395,22 @@ func (r *Results) checkColumn(f int) error {
 		}
 	}
 	return nil
+}
+
+// found are what a worker says the functions of a chain give.
+func found(all []*[]Field) (schemas []sample.Schema, err error) {
+	for _, fields := range all {
+		if fields == nil {
+			schemas = append(schemas, nil)
+			continue
+		}
+		s, err := schema(*fields)
+		if err != nil {
+			return nil, err
+		}
+		schemas = append(schemas, s)
+	}
+	return schemas, nil
 }
 
 // schema is what a worker says of fields that it has found.

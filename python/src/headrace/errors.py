@@ -154,6 +154,7 @@ class SampleError(HeadraceError):
 
     Attributes:
         stage (str | None): the stage that failed.
+        step (str | None): the step whose function failed, if it was a function of the program: a stage may call several.
         source (str | None): the name of the source's step in the recipe.
         key (str | None): the sample's name; for files the path as given.
         index (int | None): its index in the source.
@@ -171,6 +172,7 @@ class SampleError(HeadraceError):
         message: str,
         *,
         stage: str | None = None,
+        step: str | None = None,
         source: str | None = None,
         key: str | None = None,
         index: int | None = None,
@@ -183,6 +185,7 @@ class SampleError(HeadraceError):
     ) -> None:
         super().__init__(message)
         self.stage = stage
+        self.step = step
         self.source = source
         self.key = key
         self.index = index

@@ -19,7 +19,7 @@ _KINDS: dict[str, type[errors.HeadraceError]] = {
     "memory": errors.MemoryRefused,
     "internal": errors.EngineFailed,
 }
-_WHERE = ("stage", "source", "key", "index", "epoch", "position", "remote_type", "remote_message", "remote_traceback")
+_WHERE = ("stage", "step", "source", "key", "index", "epoch", "position", "remote_type", "remote_message", "remote_traceback")
 _OF_SAMPLES: dict[str, type[errors.SampleError]] = {"sample": errors.SampleError, "budget": errors.TooManyErrors}
 
 

@@ -26,6 +26,7 @@ class Callee:
         self.kind: str = setup["kind"]
         self.stage: str = setup["stage"]
         self.collate = self.kind == "collate"
+        self.keys = 1  # of random numbers, for each sample
         self.seeds = seeders(setup["seed"])
         self.object = load()
         self._again = self._maker(load) if self.kind == "aggregate" else None
@@ -74,10 +75,11 @@ class Callee:
             raise TypeError(f"{setup['function']} takes out, the memory for what it gives, and the step {what}: say it with gives")
         return bool(arrays)
 
-    def close(self) -> None:
-        """Have the user's object end."""
+    def close(self, closed: set[int]) -> None:
+        """Have the user's object end, unless that is among those that have."""
         close = getattr(self.object, "close", None)
-        if callable(close) and not isinstance(self.object, type):
+        if callable(close) and not isinstance(self.object, type) and id(self.object) not in closed:
+            closed.add(id(self.object))
             close()
 
     def _maker(self, load: Callable[[], Any]) -> Callable[[], Any]:
@@ -94,7 +96,7 @@ class Callee:
     def renew(self) -> None:
         """Begin with a new object."""
         if not self._fresh and self._again is not None:
-            self.close()
+            self.close(set())
             self.object = self._again()
             self.target = self.object.accumulate
         self._fresh = False

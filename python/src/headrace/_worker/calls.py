@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 def runner(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     """What does a pack's work in a lane."""
     lane.writer.function = callee.target
+    if callee.kind == "chain":
+        from .chain import chain
+
+        return chain(callee, lane)  # type: ignore[arg-type]
     if callee.kind in ("flat_map", "iterate", "aggregate"):
         from .streams import Streams
 

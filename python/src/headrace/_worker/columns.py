@@ -28,6 +28,20 @@ def column(index: int, field: dict[str, Any], writer: Writer) -> Any:
     return (Pickles if field["kind"] == "object" else Bytes)(index, field, writer)
 
 
+def checker(field: dict[str, Any], gives: list[dict[str, Any]]) -> Any:
+    """What tells whether a value is of a field, though it goes to another function and not into memory."""
+    return column(0, field, _Nowhere([f["name"] for f in gives])).check  # type: ignore[arg-type]
+
+
+class _Nowhere:
+    """Stands for a writer where nothing is written."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.inputs: list[dict[str, Any]] = []
+        self.own: dict[int, Any] = {}
+
+
 class Scalars:
     """Numbers: they lie one behind the other, those of samples that have failed too."""
 
@@ -56,12 +70,17 @@ class Scalars:
     def blank(self) -> None:
         self.values.append(0)
 
-    def add(self, item: int, value: Any, row: Any) -> None:
+    def check(self, value: Any) -> Any:
+        """The value as a number of Python's."""
         exact = self.exact
         if type(value) is not exact:
             value = self._convert(value)
         if exact is int and not self.least <= value <= self.most:
             raise Misfit(self.name, f"field {self.name!r} is {value}, which {self.dtype} cannot hold", "OverflowError")
+        return value
+
+    def add(self, item: int, value: Any, row: Any) -> None:
+        value = self.check(value)
         if self.writer.whole is not None:
             self.writer.whole.take(self.dtype.itemsize)  # where the engine puts it
         self.values.append(value)
@@ -152,13 +171,8 @@ class Arrays:
     def add(self, item: int, value: Any, row: Any) -> None:
         writer = self.writer
         room = writer.offered.get((item, self.index)) if writer.offered else None
-        if type(value) is not np.ndarray:
-            value = self._convert(value)
-        if value.dtype is not self.dtype and value.dtype.newbyteorder("=") != self.dtype:
-            raise self._misfit(value)
+        value = self.check(value)
         shape = value.shape
-        if shape != self.shape:
-            self._fits(value)
         if writer.whole is not None:
             whole = writer.whole
             at = whole.take(value.nbytes)
@@ -204,6 +218,16 @@ class Arrays:
         np.ndarray(shape, self.dtype, writer.spaces[at >> 48], at & OFFSET)[...] = value
         self.places.append(IN_ROOM)
         self.shapes.append(shape)
+
+    def check(self, value: Any) -> Any:
+        """The value as an array of NumPy's."""
+        if type(value) is not np.ndarray:
+            value = self._convert(value)
+        if value.dtype is not self.dtype and value.dtype.newbyteorder("=") != self.dtype:
+            raise self._misfit(value)
+        if value.shape != self.shape:
+            self._fits(value)
+        return value
 
     def _fits(self, value: Any) -> None:
         shape = value.shape
@@ -308,16 +332,18 @@ class Bytes:
         self.places.append(IN_ROOM)
         return memoryview(writer.spaces[place >> 48])[at : at + size]
 
+    def check(self, value: Any) -> None:
+        """Raise where the value is something else."""
+        if not isinstance(value, str if self.text else (bytes, bytearray, memoryview)):
+            raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives {'text' if self.text else 'bytes'}")
+
     def _encode(self, value: Any) -> Any:
+        self.check(value)
         if self.text:
-            if not isinstance(value, str):
-                raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives text")
             try:
                 return value.encode("utf-8", "surrogateescape")
             except UnicodeEncodeError as e:
                 raise Misfit(self.name, f"field {self.name!r} is text that UTF-8 cannot hold: {e}", "UnicodeEncodeError") from None
-        if not isinstance(value, (bytes, bytearray, memoryview)):
-            raise Misfit(self.name, f"field {self.name!r} is {told(value)}; the step gives bytes")
         return memoryview(value).cast("B") if memoryview(value).c_contiguous else bytes(value)
 
     def write(self, words: list[int], parts: list[Any], size: int) -> int:
@@ -334,6 +360,9 @@ class Pickles(Bytes):
         super().__init__(index, field, writer)
         self.candidates = []  # it may have been changed within
         self.objects = Objects()
+
+    def check(self, value: Any) -> None:
+        """Anything will do."""
 
     def add(self, item: int, value: Any, row: Any) -> None:
         try:

@@ -53,6 +53,7 @@ class Lane:
         self.engine = engine
         self.stage = callee.stage
         self.whole = callee.collate  # the samples of a pack are given to the function together
+        self.keys = callee.keys
         self.spaces = spaces
         self.cell = cell
         self.tag = 0
@@ -71,7 +72,7 @@ class Lane:
         random = state = index = None
         if flags & WITH_RANDOM:
             # A pack of Collate has one for all its samples.
-            count = 1 if self.whole else items
+            count = 1 if self.whole else items * self.keys
             random = payload[8 * at : 8 * (at + 2 * count)].cast("Q").tolist()
             at += 2 * count
         if flags & WITH_INDEX:

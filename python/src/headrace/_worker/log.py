@@ -36,6 +36,11 @@ class speaking_for:
         _speaker.stage = self.before
 
 
+def speak(stage: str) -> None:
+    """What this thread says from now on is of that stage, until `speaking_for` ends."""
+    _speaker.stage = stage
+
+
 def _write(fd: int, level: str, logger: str, text: str) -> None:
     line = {"stage": getattr(_speaker, "stage", ""), "level": level, "logger": logger, "message": text[:_MOST]}
     data = memoryview(json.dumps(line).encode() + b"\n")

@@ -31,6 +31,7 @@ class Process:
         for fd in range(HEAP, FIRST_LANE + lanes):
             os.set_inheritable(fd, False)
         self.connections = [Connection(FIRST_LANE + i) for i in range(lanes)]
+        self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
 
     def begin(self, own: list[str]) -> None:
@@ -54,21 +55,41 @@ class Process:
 
     def install(self, connection: Connection, setup: dict[str, Any]) -> None:
         """Load a function, and say what it needs, or why it cannot be loaded."""
-        from .callee import Callee
-        from .lookup import load
-
-        if self.callees:
+        if self.callees or setup["chain"]:
             log.several()
         try:
             with log.speaking_for(setup["stage"]):
-                keys = load(setup["keys"], self._part(setup["keys_pickle"])) if setup["keys"] else None
-                callee = Callee(setup, lambda: load(setup["function"], self._part(setup["pickle"])), keys)
+                callee = self._callee(setup)
                 self._settle()
         except BaseException as e:
             connection.send(ERROR, json.dumps(errors.describe(e)).encode())
             return
         self.callees[setup["number"]] = callee
         connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
+
+    def _callee(self, setup: dict[str, Any]) -> Any:
+        from .callee import Callee
+        from .lookup import load
+
+        if setup["chain"]:
+            from .chain import Chain
+
+            return Chain(setup, self._loaded)
+        keys = load(setup["keys"], self._part(setup["keys_pickle"])) if setup["keys"] else None
+        return Callee(setup, lambda: self._loaded(setup), keys)
+
+    def _loaded(self, setup: dict[str, Any]) -> Any:
+        """The function of a step, or its object: one that was tried when the loader was opened is the run's."""
+        from .lookup import load
+
+        pickled = self._part(setup["pickle"])
+        if setup["kind"] in ("aggregate", "iterate"):  # made anew for each epoch
+            return load(setup["function"], pickled)
+        key = (setup.get("step") or setup["stage"], setup["function"], bytes(pickled or b""))
+        if key not in self.loaded:
+            found = load(setup["function"], pickled)
+            self.loaded[key] = found() if isinstance(found, type) else found
+        return self.loaded[key]
 
     def _surroundings(self) -> None:
         """Make everything as the user's function expects it, before anything of the user's is imported."""
@@ -111,9 +132,10 @@ class Process:
 
     def end(self) -> None:
         """Let the user's objects end."""
+        closed: set[int] = set()
         for callee in self.callees.values():
             try:
-                callee.close()
+                callee.close(closed)
             except Exception as e:
                 import logging
 
@@ -128,7 +150,7 @@ class Thread:
         self.process = process
         self.connection = connection
         self.spaces: dict[int, Any] = {1: process.heap}
-        self.cell = memoryview(process.heap)[cell : cell + 16].cast("Q")
+        self.cell = memoryview(process.heap)[cell : cell + 24].cast("Q")
         self.lanes: dict[int, Lane] = {}  # by functions
 
     def serve(self) -> None:

@@ -97,7 +97,7 @@ class Streams:
         if engine.stopped:
             return False
         may_wait = not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
-        if may_wait and (quick and not writer.in_rooms or engine.credit <= 0 and not engine.pulled_now()):
+        if may_wait and ((quick and not writer.in_rooms) or (engine.credit <= 0 and not engine.pulled_now())):
             self.held_back.hold()
             return True
         if engine.credit <= 0:

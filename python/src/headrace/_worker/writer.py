@@ -41,6 +41,8 @@ class Writer:
         self.fields: list[dict[str, Any]] = []
         self.names = [f["name"] for f in setup["gives"] or ()]
         self.function: Any = None
+        self.counts: list[int] = []  # of a chain, for each function its calls, and how long they took
+        self.found: list[Any] | None = None  # of a chain, what each function gives, where that is to be found out
         self.lent: dict[int, dict[int, tuple[Any, int | None]]] = {}  # by sample, then field
         self.own: dict[int, tuple[Any, int | None]] = {}  # of the sample whose results are added
 
@@ -63,6 +65,7 @@ class Writer:
         self.status: list[int] = []
         self.failures: list[dict[str, Any]] = []
         self.rest = 0  # nanoseconds of work for no sample that is sent
+        self.counts[:] = [0] * len(self.counts)
         self.taken: list[int] = []  # inputs that are a result of the sample in work
         self.end = 0
         self.in_rooms = False  # some of it lies in memory that the engine gives piece by piece
@@ -104,16 +107,18 @@ class Writer:
             raise
         self.status.append(DONE)
 
-    def fail(self, item: int, e: BaseException, key: str = "") -> None:
-        """Add a sample that has failed, with its name where that is known here."""
+    def fail(self, item: int, e: BaseException, key: str = "", step: str = "") -> None:
+        """Add a sample that has failed, with its name where that is known here, and of a chain the step that it has failed in."""
         self.status.append(FAILED)
-        self.failures.append({"item": item, **describe(e, self.function), "key": key})
+        self.failures.append({"item": item, **describe(e, self.function), "key": key, "step": step})
         for c in self.columns:
             c.blank()
 
     def drop(self) -> None:
         """Add a sample that is not kept."""
         self.status.append(DROPPED)
+        for c in self.columns:
+            c.blank()
 
     def took(self, time: int) -> None:
         """Say how long the last sample was in work, in nanoseconds."""
@@ -138,8 +143,10 @@ class Writer:
         if self.probing:
             flags |= WITH_FIELDS
             told["fields"] = self.fields
+            if self.found is not None:
+                told["found"] = self.found
         tail = json.dumps(told).encode() if told else b""
-        words = [self.first, n, flags, len(tail), 0, self.rest, *self.status]
+        words = [self.first, n, flags, len(tail), 0, self.rest, *self.status, *self.counts]
         parts: list[Any] = [self.memory[: self.end]]
         size = self.end
         if n:

@@ -1,0 +1,132 @@
+package ops
+
+import (
+	"slices"
+
+	"headrace/extern"
+	"headrace/internal/record"
+	"headrace/order"
+	"headrace/recipe"
+	"headrace/sample"
+)
+
+// link is a function of a chain.
+type link struct {
+	name   string // of its step
+	drawID uint64
+}
+
+// NewChain makes a part of steps that are functions of Python and that the same workers
+// call one after the other, and returns the fields behind them. Only what is there behind
+// the last one, and made by one of them, is written into memory.
+func NewChain(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, sample.Schema, error) {
+	if len(steps) == 1 {
+		return NewFunction(w, steps[0], in, where)
+	}
+
+	c := Chained(steps, in)
+	p := &Function{Env: w, Name: name, Filters: c.Filters, Relabels: c.relabels}
+	p.Begin(c.Options.In, where)
+	p.gives(c.Options.Gives, in, c.out, where)
+	for _, s := range steps {
+		p.links = append(p.links, link{s.Name, order.OpID(s.Name)})
+	}
+	p.PerWorker = PerWorkerFor(c.Options.In, c.Options.Gives)
+	if c.first.Where == "thread" {
+		p.Shared = c.first.Seed
+	}
+
+	var err error
+	if p.Pool, p.Workers, err = w.Host.Open(name, c.first, c.Options, nil); err != nil {
+		return nil, nil, err
+	}
+	w.Host.Calls = append(w.Host.Calls, p)
+	return p, c.out, nil
+}
+
+// NewTrial makes a function of a chain of which it is not known what it gives.
+func NewTrial(w *Env, steps []recipe.Step, name string, in sample.Schema, where *record.Columns) (*Function, error) {
+	c := Chained(steps, in)
+	p := &Function{Env: w, Name: name, Workers: 1, Filters: c.Filters}
+	p.Begin(c.Options.In, where)
+	for _, s := range steps {
+		p.links = append(p.links, link{s.Name, order.OpID(s.Name)})
+	}
+	var err error
+	p.Pool, _, err = w.Host.Open(name, c.first, c.Options, nil)
+	return p, err
+}
+
+// chained is what a chain comes to.
+type chained struct {
+	Options  extern.Options // with Chain, In and Gives
+	Filters  bool
+	first    *recipe.Python
+	out      sample.Schema // behind it; nil: not known
+	relabels bool
+}
+
+// Chained looks through the steps of a chain that is given samples of this schema. Gives
+// is nil where that of one of them is not known yet.
+func Chained(steps []recipe.Step, in sample.Schema) chained {
+	c := chained{Options: extern.Options{Kind: extern.Chain}, out: in}
+	o := &c.Options
+	made := sample.Schema{}
+	known := true
+	passes := slices.Clone(in) // what no function has replaced or left out
+	needed := map[string]bool{}
+
+	for _, s := range steps {
+		l := extern.Link{Step: s.Name}
+		var python *recipe.Python
+		switch args := s.Args.(type) {
+		case *recipe.Filter:
+			python, l.Filters, c.Filters = &args.Python, true, true
+		case *recipe.Map:
+			python, l.To, l.Gives, l.Checks = &args.Python, args.To, args.Gives.Schema, !args.Gives.Tried
+		}
+		if c.first == nil {
+			c.first = python
+		}
+		l.Function, l.Fields, l.Seed, l.Copy = python.Function, python.Fields, python.Seed, python.Copy
+		o.Copy = o.Copy || l.Copy
+
+		for _, f := range passes {
+			if l.Fields == nil || slices.Contains(l.Fields, f.Name) {
+				needed[f.Name] = true
+			}
+		}
+
+		if args, ok := s.Args.(*recipe.Map); ok {
+			l.Checks = l.Checks && l.Gives != nil
+			if c.out != nil {
+				c.out, _ = args.Check(c.out) // the recipe was checked
+			}
+			if l.Gives == nil {
+				known, c.out = false, nil
+			}
+			if l.Fields == nil {
+				made, passes = sample.Schema{}, nil
+			}
+			for _, name := range args.Results() {
+				passes = passes.Without(name)
+			}
+			for _, f := range l.Gives {
+				made = made.With(f.Name, f.Type)
+			}
+			c.relabels = c.relabels || l.Fields != nil && l.Gives.Find("label") >= 0
+		}
+		o.Chain = append(o.Chain, l)
+	}
+
+	o.In = sample.Schema{}
+	for _, f := range in {
+		if needed[f.Name] {
+			o.In = append(o.In, f)
+		}
+	}
+	if known {
+		o.Gives = made
+	}
+	return c
+}

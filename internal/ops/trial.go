@@ -1,0 +1,179 @@
+package ops
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"headrace/extern"
+	"headrace/sample"
+)
+
+// trials are what functions have made of samples while a loader was opened, to find out
+// what they give. The run has these as they are, so a function that was tried is not
+// called for the same sample again.
+type trials struct {
+	some atomic.Bool // there are any
+	mu   sync.Mutex
+	all  map[trialKey]*trial // guarded by mu
+	size int                 // guarded by mu: bytes of all
+	left int                 // guarded by mu: calls of the run after which they are forgotten
+}
+
+// trialKey says what was called, and with which sample.
+type trialKey struct {
+	function string
+	id       sample.ID // without its place in an epoch
+}
+
+func keyOf(function string, id sample.ID) trialKey {
+	id.Pos = 0
+	return trialKey{function, id}
+}
+
+// trial is a call that was made.
+type trial struct {
+	in, out []extern.Value // in memory of their own; in as it was before the call
+	names   []string
+	keep    bool
+	links   []extern.LinkStats
+	call    extern.Call // its Took, Random and Keys
+}
+
+const (
+	mostTrials = 16 << 20 // bytes that are kept
+	lastTrial  = 1 << 14  // calls of a run after which a sample that was tried is not expected any more
+)
+
+// begin notes a call of a trial before it is made; nil: it is none.
+func (h *Host) begin(p *extern.Pool, c *extern.Call) *trial {
+	if h == nil || !h.probes || c.Rows > 0 {
+		return nil
+	}
+	t := &trial{links: p.Links(), call: extern.Call{Random: c.Random, Keys: slices.Clone(c.Keys)}}
+	for _, v := range c.In {
+		t.in = append(t.in, own(v))
+	}
+	return t
+}
+
+// keep keeps what came of a call, unless it has changed what it was given and does not
+// say so.
+func (h *Host) keep(name string, p *extern.Pool, c *extern.Call, t *trial, gives sample.Schema) {
+	for i := range c.In {
+		if !bytes.Equal(c.In[i].Data, t.in[i].Data) && !slices.Contains(c.Same, i) {
+			return
+		}
+	}
+
+	size := 0
+	for i, v := range c.Out {
+		if c.Same[i] >= 0 {
+			v = c.In[c.Same[i]]
+		}
+		t.out = append(t.out, own(v))
+	}
+	for _, v := range append(t.in[:len(t.in):len(t.in)], t.out...) {
+		size += len(v.Data) + len(v.Text)
+	}
+	if t.names = gives.Names(); gives == nil {
+		t.names = slices.Clone(c.Names)
+	}
+	t.keep, t.call.Took = c.Keep, c.Took
+	for i, now := range p.Links() {
+		t.links[i].Calls, t.links[i].Time = now.Calls-t.links[i].Calls, now.Time-t.links[i].Time
+	}
+
+	s := &h.trials
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.size+size > mostTrials {
+		return
+	}
+	if s.all == nil {
+		s.all = map[trialKey]*trial{}
+	}
+	s.size, s.left = s.size+size, lastTrial
+	s.all[keyOf(name, c.ID)] = t
+	s.some.Store(true)
+}
+
+// recall gives a call the results of one that was made with the same sample. Gives
+// are its results; nil: they are not known, and all that can be known is that it was not
+// kept.
+func (h *Host) recall(name string, p *extern.Pool, c *extern.Call, gives sample.Schema) bool {
+	if h == nil || !h.trials.some.Load() {
+		return false
+	}
+	t := h.trials.find(keyOf(name, c.ID), !h.probes)
+	if t == nil || len(t.in) != len(c.In) || t.keep && (gives == nil || len(t.out) != len(gives)) {
+		return false
+	}
+	drew := t.call.Random != [2]uint64{} || len(t.call.Keys) > 0 // a source that was asked for its first sample has no key
+	if drew && (t.call.Random != c.Random || !slices.Equal(t.call.Keys, c.Keys)) {
+		return false
+	}
+	for i := range c.In {
+		if !same(&t.in[i], &c.In[i]) {
+			return false
+		}
+	}
+
+	var order []int
+	for i, f := range gives {
+		if !t.keep {
+			break
+		}
+		k := slices.Index(t.names, f.Name)
+		if k < 0 || t.out[k].Kind != f.Type.Kind || t.out[k].DType != f.Type.DType || i < len(c.Room) && c.Room[i] != nil && len(t.out[k].Data) > len(c.Room[i]) {
+			return false
+		}
+		order = append(order, k)
+	}
+
+	c.Keep, c.Took = t.keep, t.call.Took
+	c.Out, c.Same = c.Out[:0], c.Same[:0]
+	for i, k := range order {
+		v := t.out[k]
+		if v.Kind != sample.Text {
+			var memory []byte
+			if i < len(c.Room) && c.Room[i] != nil {
+				memory = c.Room[i][:len(v.Data)]
+			} else {
+				memory = h.Heap.Take(len(v.Data))
+			}
+			copy(memory, v.Data)
+			v.Data = memory
+		}
+		c.Out, c.Same = append(c.Out, v), append(c.Same, -1)
+	}
+	p.Made(c, t.links)
+	c.Took = 0 // it was before the run
+	return true
+}
+
+// find returns what was made; a run needs it once.
+func (s *trials) find(k trialKey, once bool) *trial {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.all[k]
+	if once {
+		delete(s.all, k)
+		if s.left--; s.left <= 0 || len(s.all) == 0 {
+			s.all = nil
+			s.some.Store(false)
+		}
+	}
+	return t
+}
+
+// own is a value in memory of its own.
+func own(v extern.Value) extern.Value {
+	v.Data, v.Shape = slices.Clone(v.Data), slices.Clone(v.Shape)
+	return v
+}
+
+func same(a, b *extern.Value) bool {
+	return a.Kind == b.Kind && a.DType == b.DType && a.Shape.Equal(b.Shape) && a.Text == b.Text && bytes.Equal(a.Data, b.Data)
+}

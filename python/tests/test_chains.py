@@ -1,0 +1,305 @@
+"""Functions of adjacent steps are one stage: they are called one after the other, with what the one before has returned."""
+
+import asyncio
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+
+def numbers(count):
+    return hr.source([{"n": i} for i in range(count)])
+
+
+def rows(loader):
+    return [dict(zip(batch.keys(), row)) for batch in loader for row in zip(*batch.values())]
+
+
+def functions(loader):
+    return {f["stage"]: f for f in loader.stats()["functions"]}
+
+
+def stages(loader):
+    return [s["name"] for s in loader.stats()["stages"]]
+
+
+class Opaque:
+    """What can be neither pickled nor be in an array."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __reduce__(self):
+        raise TypeError("nobody can pickle this")
+
+
+def test_adjacent_steps_are_one_stage():
+    def first(s):
+        return {"n": s["n"], "a": s["n"] + 1}
+
+    def odd(n):
+        return n % 2 == 1
+
+    def last(a):
+        return 10 * a
+
+    pipeline = numbers(40).map(first).filter(odd, fields="n").map(last, fields="a", to="b").batch(5)
+    with pipeline.loader(epochs=1, workers=2) as loader:
+        got = [(int(r["n"]), int(r["a"]), int(r["b"])) for r in rows(loader)]
+        assert "map+filter+map_2" in stages(loader)
+    assert got == [(n, n + 1, 10 * (n + 1)) for n in range(1, 40, 2)]
+
+
+def test_the_last_of_a_chain_writes_into_the_batch():
+    def first(s):
+        return {"n": s["n"], "image": np.full((8, 8), s["n"] % 250, np.uint8)}
+
+    def second(image):
+        return image + 1
+
+    with numbers(30).map(first).map(second, fields="image").batch(10).loader(epochs=1, workers=2) as loader:
+        for r in rows(loader):
+            assert (r["image"] == int(r["n"]) % 250 + 1).all()
+        assert stages(loader)[-1] == "map+map_2+batch"
+
+
+def test_between_functions_values_are_any_objects(tmp_path):
+    for i in range(12):
+        (tmp_path / f"{i}.txt").write_text(f"{i} {i * i}")
+
+    def opened(s):
+        return {"n": s["n"], "file": open(tmp_path / f"{s['n']}.txt"), "opaque": Opaque(s["n"])}
+
+    def parsed(file, opaque):
+        with file:
+            return [int(word) for word in file.read().split()], opaque
+
+    def summed(s):
+        return {"sum": sum(s["words"]), "n": s["opaque"].value}
+
+    pipeline = numbers(12).map(opened).map(parsed, fields=["file", "opaque"], to=["words", "opaque"]).map(summed)
+    with pipeline.batch(4).loader(epochs=1, workers=2) as loader:
+        assert [(int(r["n"]), int(r["sum"])) for r in rows(loader)] == [(i, i + i * i) for i in range(12)]
+
+
+def test_values_between_may_change_their_form():
+    """Nobody but the last function has to give the same type each time."""
+
+    def ragged(s):
+        return {"n": s["n"], "x": np.arange(s["n"] % 5, dtype=np.int64) if s["n"] % 2 else list(range(s["n"] % 5))}
+
+    def total(s):
+        return {"n": s["n"], "total": int(sum(s["x"]))}
+
+    with numbers(30).map(ragged).map(total).batch(6).loader(epochs=1) as loader:
+        assert [int(r["total"]) for r in rows(loader)] == [sum(range(i % 5)) for i in range(30)]
+
+
+def test_what_gives_says_holds_between_too():
+    def wrong(s):
+        return {"n": s["n"], "x": np.zeros(3 if s["n"] == 7 else 2, np.float32)}
+
+    def last(s):
+        return {"n": s["n"]}
+
+    gives = {"n": "int64", "x": ("float32", (2,))}
+    with numbers(20).map(wrong, gives=gives).map(last, gives={"n": "int64"}).batch(5).loader(epochs=1) as loader:
+        with pytest.raises(hr.errors.SampleError, match=r"map: .*wrong.*float32 \[3\]; the step gives float32 \[2\]"):
+            list(loader)
+
+
+def test_separate_and_together_give_the_same():
+    def draw(s, rng):
+        return {**s, "a": rng.random()}
+
+    def again(s, rng):
+        return {**s, "b": rng.random()}
+
+    def keep(a):
+        return a < 0.7
+
+    pipeline = numbers(60).map(draw).map(again).filter(keep, fields="a").batch(7)
+    both = []
+    for fuse in (True, False):
+        with pipeline.loader(epochs=2, workers=2, fuse=fuse) as loader:
+            both.append([(int(r["n"]), float(r["a"]), float(r["b"])) for r in rows(loader)])
+            assert ("map+map_2+filter" in stages(loader)) is fuse
+    assert both[0] == both[1]
+    assert all(a != b for _, a, b in both[0])
+
+
+def test_policies_and_places_break_a_chain():
+    def same(s):
+        return s
+
+    def names(pipeline):
+        with pipeline.batch(4).loader(epochs=1, workers=2) as loader:
+            assert len(rows(loader)) == 12
+            return [name for name in stages(loader) if "map" in name]
+
+    assert names(numbers(12).map(same).map(same, workers=1)) == ["map", "map_2+batch"]
+    assert names(numbers(12).map(same, workers=1).map(same, workers=1)) == ["map+map_2+batch"]
+    assert names(numbers(12).map(same).map(same, where="thread")) == ["map", "map_2+batch"]
+    assert names(numbers(12).map(same, where="thread").map(same, where="thread")) == ["map+map_2+batch"]
+    assert names(numbers(12).map(same).map(same).failures(retries=1).map(same)) == ["map", "map_2", "map_3+batch"]
+    assert names(numbers(12).map(same).map(same, seed="numpy")) == ["map", "map_2+batch"]
+
+
+def test_statistics_tell_the_time_of_each_function():
+    def quick(s):
+        return s
+
+    def slow(s):
+        time.sleep(0.004)
+        return s
+
+    def half(n):
+        return n % 2 == 0
+
+    with numbers(100).map(quick).map(slow).filter(half, fields="n").map(quick).batch(10).loader(epochs=1, workers=2) as loader:
+        list(loader)
+        of = functions(loader)
+        text = loader.stats().text
+    assert [of[name]["calls"] for name in ("map", "map_2", "filter", "map_3")] == [100, 100, 100, 50]
+    assert of["map_2"]["time_ns"] >= 100 * 4e6
+    for name in ("map", "filter", "map_3"):
+        assert of[name]["time_ns"] < of["map_2"]["time_ns"] / 2
+        assert of[name]["within"] == "map+map_2+filter+map_3"
+    assert "map_2 9" in text.replace("map_2 100 %", "map_2 99 %")  # 90 % and more
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_failures_name_the_function(which):
+    def failing(at):
+        def function(s):
+            if at == which and s["n"] == 13:
+                raise ValueError("unlucky")
+            return s
+
+        return function
+
+    pipeline = numbers(30).map(failing(0)).map(failing(1)).map(failing(2)).batch(5)
+    step = ["map", "map_2", "map_3"][which]
+    with pipeline.loader(epochs=1, workers=2) as loader, pytest.raises(hr.errors.SampleError, match="unlucky") as caught:
+        list(loader)
+    assert caught.value.step == step
+    assert str(caught.value).startswith(f"{step}: ")
+    assert "test_chains.py:" in str(caught.value).splitlines()[0]
+    assert (caught.value.key, caught.value.index, caught.value.remote_type) == ("13", 13, "ValueError")
+
+
+def test_failures_are_skipped_and_replaced():
+    def first(s):
+        return s
+
+    def second(s):
+        if s["n"] % 10 == 3:
+            raise ValueError(s["n"])
+        return s
+
+    pipeline = numbers(50).map(first).map(second).batch(5)
+    with pipeline.loader(epochs=1, workers=2, on_error="skip", max_errors=5) as loader:
+        assert [int(r["n"]) for r in rows(loader)] == [n for n in range(50) if n % 10 != 3]
+        assert loader.stats()["stages"][-1]["lost"] == 5
+    with pipeline.loader(epochs=1, workers=2, on_error="replace", max_errors=5) as loader:
+        got = [int(r["n"]) for r in rows(loader)]
+    assert len(got) == 50
+    assert not any(n % 10 == 3 for n in got)
+
+
+def test_a_death_names_its_function():
+    def first(s):
+        return s
+
+    def deadly(s):
+        if s["n"] == 5:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return s
+
+    with numbers(20).map(first).map(deadly).batch(5).loader(epochs=1, workers=2) as loader:
+        with pytest.raises(hr.errors.SampleError, match=r"the worker of map_2 \(process"):
+            list(loader)
+
+
+def test_a_state_goes_on_in_the_middle():
+    def first(s, rng):
+        return {**s, "x": rng.random()}
+
+    def keep(n):
+        return n % 3 != 0
+
+    def last(s):
+        return {**s, "y": s["x"] * 2}
+
+    pipeline = numbers(60).shuffle().map(first).filter(keep, fields="n").map(last).batch(4)
+    with pipeline.loader(epochs=2, workers=2) as loader:
+        want = [(int(r["n"]), float(r["y"])) for r in rows(loader)]
+    with pipeline.loader(epochs=2, workers=2) as loader:
+        it = iter(loader)
+        got = [(int(b["n"][i]), float(b["y"][i])) for b in (next(it) for _ in range(6)) for i in range(4)]
+        state = loader.state_dict()
+    with pipeline.loader(epochs=2, workers=2) as loader:
+        loader.load_state_dict(state)
+        got += [(int(r["n"]), float(r["y"])) for r in rows(loader)]
+    assert got == want
+
+
+def test_a_kept_copy_stays_as_it_is():
+    def first(s):
+        return {"n": s["n"], "x": table}
+
+    def changes(x):
+        x += 1
+        return x
+
+    table = np.zeros(2000, np.int64)
+    with numbers(20).map(first).map(changes, fields="x", copy=True).batch(5).loader(epochs=1, workers=1) as loader:
+        for r in rows(loader):
+            assert (r["x"] == 1).all()
+
+
+def test_coroutines_of_a_chain_run_beside_each_other():
+    here = []
+
+    async def first(s):
+        here.append(1)
+        most = len(here)
+        await asyncio.sleep(0.02)
+        here.pop()
+        return {**s, "here": most}
+
+    async def second(n):
+        await asyncio.sleep(0.02)
+        return n + 1
+
+    pipeline = numbers(64).map(first, workers=16).map(second, fields="n", to="m", workers=16).batch(8)
+    with pipeline.loader(epochs=1) as loader:
+        got = rows(loader)
+        of = functions(loader)
+    assert [int(r["m"]) for r in got] == list(range(1, 65))
+    assert max(int(r["here"]) for r in got) == 16
+    assert len({*of["map"]["pids"]}) == 1
+    assert of["map_2"]["time_ns"] >= 64 * 0.02e9
+
+
+def test_memory_of_its_own_for_each_result():
+    def first(s):
+        return {"n": s["n"], "x": np.full(5000, s["n"], np.int32)}
+
+    def into(x, out):
+        np.multiply(x, 2, out=out)
+        return out
+
+    def after(x):
+        return x + 1
+
+    gives = {"x": ("int32", (5000,))}
+    pipeline = numbers(20).map(first, gives={"n": "int64", **gives}).map(into, fields="x", gives=gives)
+    for chain in (pipeline, pipeline.map(after, fields="x", gives=gives)):
+        with chain.batch(4).loader(epochs=1, workers=2) as loader:
+            for r in rows(loader):
+                assert (r["x"] == 2 * int(r["n"]) + (chain is not pipeline)).all()
