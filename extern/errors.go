@@ -24,6 +24,7 @@ type CallError struct {
 	Key       string `json:"key"`       // the name of the sample, where Options.Keys tells it
 	Errno     int    `json:"errno"`     // of an OSError that no sample is to blame for: descriptors, memory or space are used up; 0: none
 	Step      string `json:"step"`      // of a chain: the step whose function it was
+	Overdue   bool   `json:"overdue"`   // it is no exception: a coroutine took longer than its time limit, and was cancelled; Traceback is where it was
 }
 
 // Unwrap returns the system's error where no sample is to blame.
@@ -85,16 +86,23 @@ func (e *WorkerError) Error() string {
 	return b.String()
 }
 
-// LimitError says that the function took longer than its time limit. Its worker was ended, and another one started.
+// LimitError says that the function took longer than its time limit. Its worker was ended, and another one started; of
+// an async function the one call was cancelled.
 type LimitError struct {
-	Stage string
-	PID   int
-	Limit time.Duration
-	Stack string // where its Python threads were
+	Stage     string
+	PID       int
+	Limit     time.Duration
+	Cancelled bool   // and the worker goes on
+	Stack     string // where its Python threads were, or the coroutine
 }
 
 func (e *LimitError) Error() string {
-	text := fmt.Sprintf("%s took longer than its time limit of %v; its worker (process %d) was ended", e.Stage, e.Limit, e.PID)
+	text := fmt.Sprintf("%s took longer than its time limit of %v; ", e.Stage, e.Limit)
+	if e.Cancelled {
+		text += "the call was cancelled"
+	} else {
+		text += fmt.Sprintf("its worker (process %d) was ended", e.PID)
+	}
 	if e.Stack != "" {
 		text += "; it was here:\n" + e.Stack
 	}

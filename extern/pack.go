@@ -475,6 +475,9 @@ func (k *pack) result(r *message.Results, i, item int, c *Call) error {
 		if e == nil {
 			return fmt.Errorf("%w: a sample has failed without a reason", wire.ErrProtocol)
 		}
+		if e.Overdue {
+			return &LimitError{Stage: k.pool().o.Stage, PID: k.lane.process.PID, Limit: k.pool().o.Limit, Cancelled: true, Stack: e.Traceback}
+		}
 		return (*CallError)(e)
 	case message.ItemDropped:
 		if kind := k.pool().o.Kind; kind != Filter && kind != Chain {

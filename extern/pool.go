@@ -124,7 +124,7 @@ type Call struct {
 	Keep  bool            // Filter, Chain
 	Found []sample.Schema // Chain, where Options.Gives is nil: what each function has returned; nil of a filter
 
-	// Took is how long a worker worked for the call; of a stream, for what yield was given so far. Of coroutines that ran beside each other it is a share.
+	// Took is how long a worker worked for the call; of a stream, for what yield was given so far. Of a coroutine it is the time from its own start to its end.
 	Took time.Duration
 }
 

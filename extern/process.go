@@ -8,14 +8,11 @@ import (
 	"headrace/extern/internal/child"
 	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"headrace/internal/machine"
 	"headrace/wire"
@@ -202,7 +199,7 @@ func (proc *process) tell(line Line) {
 func (proc *process) setup(p *Pool) ([]byte, error) {
 	o := p.o
 	s := message.Setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
-		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls, Exact: o.Exact}
+		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls, Exact: o.Exact, Limit: o.Limit.Seconds()}
 
 	var errs [3]error
 	s.Pickle, errs[0] = links.Place(p.heap, p.pickle)
@@ -360,7 +357,7 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 			proc.workers.beside(p)
 		}
 		if p.o.Limit > 0 {
-			proc.watchers.Go(func() { proc.watch(p) })
+			proc.watchers.Go(func() { proc.watch(p, has.all) })
 		}
 	case wire.KindError:
 		cause := &CallError{}
@@ -387,8 +384,11 @@ func (proc *process) wait() {
 }
 
 // watch ends the process when a call of a pool takes too long.
-func (proc *process) watch(p *Pool) {
+func (proc *process) watch(p *Pool, coroutines bool) {
 	limit := p.o.Limit
+	if coroutines {
+		limit += patience // the worker cancels coroutines itself, unless one keeps it from that
+	}
 	ticker := time.NewTicker(min(max(limit/8, 5*time.Millisecond), time.Second))
 	defer ticker.Stop()
 	for {
@@ -433,12 +433,4 @@ func (proc *process) close() {
 		proc.workers.heap.Give(l.cell)
 		proc.workers.heap.Give(l.saved)
 	}
-}
-
-func monotonic() time.Duration {
-	var now unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
-		return math.MinInt64
-	}
-	return time.Duration(now.Nano())
 }

@@ -94,15 +94,15 @@ def test_the_slow_stage_limits(kind):
         assert (shares["busy"] > 0.5) == (other["name"] == name), stats
 
 
-def test_coroutines_share_their_time():
-    """A worker waits for many at once, and is as long busy as it waits."""
+def test_coroutines_have_their_own_time():
+    """A worker waits for many at once, and each call is told of as if it were alone."""
     with hr.source(SOURCE).map(slow_service, workers=8).batch(4).loader(epochs=1) as loader:
         for _ in loader:
             pass
         stats = loader.stats()
     stage = stage_of(stats, "map+batch")
-    assert EACH * 1e9 <= stage["busy_ns"] < stats["elapsed_ns"]
-    assert stage["p50_ns"] < EACH * 1e9
+    assert len(SOURCE) * EACH * 0.9e9 <= stage["busy_ns"]
+    assert stage["p50_ns"] >= EACH * 0.9e9
 
 
 def test_what_fails_takes_time_too():

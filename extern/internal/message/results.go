@@ -147,6 +147,7 @@ type Exception struct {
 	Key       string `json:"key"`
 	Errno     int    `json:"errno"`
 	Step      string `json:"step"`
+	Overdue   bool   `json:"overdue"`
 }
 
 type failure struct {

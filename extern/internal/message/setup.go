@@ -25,6 +25,7 @@ type Setup struct {
 	PackCalls  int         `json:"pack_calls"`
 	Chain      []SetupLink `json:"chain"` // functions that are called one after the other
 	Exact      bool        `json:"exact"` // so many workers, or coroutines, are wanted
+	Limit      float64     `json:"limit"` // seconds that a call may take; 0: any number
 }
 
 // SetupLink tells a worker of a link.

@@ -316,14 +316,20 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
 
 def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     """The samples of a pack beside each other; results go in their order."""
+    from .overdue import within  # asyncio takes long to import
+
     writer = lane.writer
     it = Run(callee, lane)
     names, width, counts = it.names, it.width, writer.counts
+    limit = callee.setup["limit"]
 
-    async def call(item: int, row: Any, random: list[int] | None) -> tuple[Any, BaseException | None, Link | None]:
+    async def call(item: int, row: Any, random: list[int] | None) -> tuple[Any, BaseException | None, Link | None, int]:
         state: Sample | None = dict(zip(names, row))
         link: Link | None = None
-        try:
+        start = monotonic_ns()
+
+        async def through() -> None:
+            nonlocal state, link
             for at, link in enumerate(it.links):
                 assert state is not None
                 began = monotonic_ns()
@@ -338,22 +344,22 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                     counts[2 * at + 1] += monotonic_ns() - began
                 if state is None:
                     break
-            return state, None, None
+
+        try:
+            await within(limit, through())
+            return state, None, None, monotonic_ns() - start
         except BaseException as e:
-            return None, e, link
+            return None, e, link, monotonic_ns() - start
 
     async def gather(task: Task) -> None:
         rows = list(zip(*task.columns)) if task.columns else [()] * task.items
         loop = event_loop()
-        sent = last = lane.working(0)
-        share = 0  # of the time that all took who were not done
+        sent = lane.working(0)
         calls = [loop.create_task(call(item, row, task.random)) for item, row in enumerate(rows)]
         for item, row in enumerate(rows):
             lane.cell[0] = lane.tag + item + 1  # since when is the same for all
-            state, failed, link = await calls[item]
+            state, failed, link, took = await calls[item]
             now = monotonic_ns()
-            share += (now - last) // (len(rows) - item)
-            last = now
             if writer.status and (now - sent > SEND_AFTER or writer.end > FULL):
                 writer.send(False)
                 sent = now
@@ -364,7 +370,7 @@ def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
                 it.add(item, state, row)
             except BaseException as e:
                 it.fail(item, e, link)
-            writer.took(share)
+            writer.took(took)
         writer.send(True)
 
     def run(task: Task) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import monotonic_ns
 
 from .event_loop import event_loop
+from .overdue import within
 from .reader import unpacked
 from .results import values_of_result
 from .writer import FULL, SEND_AFTER
@@ -28,20 +29,23 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
     unpack = unpacked if callee.objects else tuple
     keeps = callee.kind == "filter"
     lend = callee.lender(writer, False)
+    limit = setup["limit"]
 
-    async def call(row: Any, kwargs: dict[str, Any]) -> tuple[Any, BaseException | None]:
+    async def call(row: Any, kwargs: dict[str, Any]) -> tuple[Any, BaseException | None, int]:
+        began = monotonic_ns()
+        result = failed = None
         try:
             row = unpack(row)
-            return await (function(*row, **kwargs) if positional else function(callee.sample_of(row), **kwargs)), None
+            result = await within(limit, function(*row, **kwargs) if positional else function(callee.sample_of(row), **kwargs))
         except BaseException as e:
-            return None, e
+            failed = e
+        return result, failed, monotonic_ns() - began
 
     async def gather(task: Task) -> None:
         rows = list(zip(*task.columns)) if task.columns else [()] * task.items
         random = task.random
         loop = event_loop()
-        sent = last = lane.working(0)
-        share = 0  # of the time that all took who were not done
+        sent = lane.working(0)
         calls = []
         for item, row in enumerate(rows):
             kwargs = prepare(random[2 * item], random[2 * item + 1]) if random is not None else {}
@@ -50,10 +54,8 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
             calls.append(loop.create_task(call(row, kwargs)))
         for item, row in enumerate(rows):
             lane.cell[0] = lane.tag + item + 1  # since when is the same for all
-            result, failed = await calls[item]
+            result, failed, took = await calls[item]
             now = monotonic_ns()
-            share += (now - last) // (len(rows) - item)
-            last = now
             if writer.status and (now - sent > SEND_AFTER or writer.end > FULL):
                 writer.send(False)
                 sent = now
@@ -68,7 +70,7 @@ def coroutines(callee: Callee, lane: Lane) -> Callable[[Task], None]:
                     writer.drop()
             except BaseException as e:
                 writer.fail(item, e)
-            writer.took(share)
+            writer.took(took)
         writer.send(True)
 
     return lambda task: event_loop().run_until_complete(gather(task))

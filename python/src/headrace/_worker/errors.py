@@ -25,10 +25,20 @@ class Misfit(Exception):
         self.kind = kind
 
 
+class Overdue(Exception):
+    """A coroutine took longer than its time limit."""
+
+    def __init__(self, stack: str) -> None:
+        super().__init__("took longer than its time limit")
+        self.stack = stack  # where it was
+
+
 def describe(e: BaseException, function: Any = None) -> dict[str, Any]:
     """Type, message and traceback, and where in the user's code it happened."""
     import traceback
 
+    if isinstance(e, Overdue):
+        return {"where": where_is(function), "type": "TimeoutError", "message": str(e), "traceback": e.stack, "overdue": True}
     if isinstance(e, Misfit):
         return {"where": where_is(function), "type": e.kind, "message": _cut(str(e)), "traceback": "", "field": e.field}
     shown = _user_frames(e.__traceback__)

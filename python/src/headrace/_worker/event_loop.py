@@ -14,13 +14,18 @@ _loops: dict[int, Any] = {}
 
 
 def event_loop() -> Any:
-    """The event loop of this thread. It stays, since what the user's functions keep may belong to it."""
+    """The event loop of this thread: uvloop's where that is installed. It stays, since what the user's functions keep may belong to it."""
     import asyncio
     import threading
 
     thread = threading.get_ident()
     if thread not in _loops:
-        _loops[thread] = asyncio.new_event_loop()
+        try:
+            import uvloop
+        except ImportError:
+            _loops[thread] = asyncio.new_event_loop()
+        else:
+            _loops[thread] = uvloop.new_event_loop()
         asyncio.set_event_loop(_loops[thread])
     return _loops[thread]
 
