@@ -114,6 +114,17 @@ func cases() map[string]stats.Snapshot {
 	}
 }
 
+// A source and a step whose functions share two workers: the source waits for them all the time, and works little.
+func TestWorkersThatStagesShare(t *testing.T) {
+	s := stats.Snapshot{Stats: pipe.Stats{Elapsed: 10 * time.Second, Yielded: 100, Loop: 10 * time.Second, Waited: 10 * time.Second, Stages: []pipe.StageStats{
+		{Name: "read", Workers: 2, InFlightPerWorker: 64, Busy: time.Second, Queued: 1279 * time.Second},
+		{Name: "map+batch", Workers: 2, InFlightPerWorker: 64, Busy: 18 * time.Second, Starved: 200 * time.Second, Queued: 1062 * time.Second},
+	}}}
+	if got := stats.Limits(s); got != "map+batch" {
+		t.Errorf("%q limits: %s", got, stats.Verdict(s))
+	}
+}
+
 func TestTexts(t *testing.T) {
 	for name, s := range cases() {
 		compareText(t, name, stats.Text(s))

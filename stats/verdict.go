@@ -77,15 +77,27 @@ func Limits(s Snapshot) string {
 	return ""
 }
 
-// busiest returns the stage that has work for the greatest share of its time, be it that it waits for a processor meanwhile.
+// busiest returns the stage that has work for the greatest share of its time, be it that it waits for a processor
+// meanwhile, or for a worker elsewhere. Several stages may wait for the same workers: of those that have work for about
+// as long, the one that keeps workers busy the longest is it.
 func busiest(stages []pipe.StageStats) (most pipe.StageStats, work float64) {
-	work = -1
+	const about = 0.9
+	best := 0.0
 	for _, t := range stages {
-		if s := t.Shares(); s.Busy+s.Gated > work {
-			most, work = t, s.Busy+s.Gated
+		best = max(best, hasWork(t))
+	}
+	works := -1.0
+	for _, t := range stages {
+		if w := t.Worked() + t.Shares().Gated; hasWork(t) >= about*best && w > works {
+			most, works = t, w
 		}
 	}
-	return most, work
+	return most, hasWork(most)
+}
+
+func hasWork(t pipe.StageStats) float64 {
+	s := t.Shares()
+	return s.Busy + s.Gated
 }
 
 func share(part, whole time.Duration) float64 {

@@ -109,11 +109,10 @@ type Shares struct {
 // could fill; those that wait for their turn say nothing.
 func (t StageStats) Shares() Shares {
 	waits := t.Starved + t.Blocked + t.Gated + t.Queued + t.Over
-	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.InFlightPerWorker))
-	if life <= 0 {
+	busy, ok := t.worked(waits)
+	if !ok {
 		return Shares{}
 	}
-	busy := min(1, float64(t.Busy)/float64(life))
 	rest := func(d time.Duration) float64 {
 		if waits == 0 {
 			return 0
@@ -121,6 +120,22 @@ func (t StageStats) Shares() Shares {
 		return (1 - busy) * float64(d) / float64(waits)
 	}
 	return Shares{rest(t.Starved + t.Over), busy + rest(t.Queued), rest(t.Blocked), rest(t.Gated)}
+}
+
+// Worked is the share of their time in which the stage's workers really worked. Where they
+// are elsewhere, [Shares] counts as busy, too, that items wait for one of them; but other
+// stages may have the same workers.
+func (t StageStats) Worked() float64 {
+	share, _ := t.worked(t.Starved + t.Blocked + t.Gated + t.Queued + t.Over)
+	return share
+}
+
+func (t StageStats) worked(waits time.Duration) (share float64, ok bool) {
+	life := (t.Busy + waits + t.Turn) / time.Duration(max(1, t.InFlightPerWorker))
+	if life <= 0 {
+		return 0, false
+	}
+	return min(1, float64(t.Busy)/float64(life)), true
 }
 
 // MarshalJSON adds shares to the fields.
