@@ -40,32 +40,39 @@ func NewOrder(s *fuse.Source, samples int64) (Order, error) {
 	return nil, nil
 }
 
-// lately are the orders of the last epochs that were asked for.
+// lately are the orders of the last epochs that were asked for: of as many as may have
+// samples on their way, which of short epochs are many.
 type lately struct {
-	mu   sync.Mutex
-	last [3]struct { // guarded by mu
-		epoch int
-		at    func(int64) int64
-	}
+	mu    sync.Mutex // guards what is below
+	known map[int]func(place int64) int64
+	asked []int // the epochs of these, the oldest first
 }
+
+// mostOnTheirWay is more samples than are ever on their way at once.
+const mostOnTheirWay = 1 << 16
 
 // Known implements Order.
 func (l *lately) Known(epoch int) func(int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, o := range l.last {
-		if o.at != nil && o.epoch == epoch {
-			return o.at
-		}
-	}
-	return nil
+	return l.known[epoch]
 }
 
-func (l *lately) keep(epoch int, at func(int64) int64) func(int64) int64 {
+// keep keeps the order of an epoch, which has so many places.
+func (l *lately) keep(epoch int, places int64, at func(int64) int64) func(int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	copy(l.last[1:], l.last[:])
-	l.last[0].epoch, l.last[0].at = epoch, at
+	if l.known == nil {
+		l.known = map[int]func(int64) int64{}
+	}
+	if l.known[epoch] == nil {
+		l.asked = append(l.asked, epoch)
+	}
+	l.known[epoch] = at
+	for int64(len(l.asked)) > 3+mostOnTheirWay/max(1, places) {
+		delete(l.known, l.asked[0])
+		l.asked = l.asked[1:]
+	}
 	return at
 }
 
@@ -83,7 +90,7 @@ func (w *weighted) Epoch(_ context.Context, epoch int) (func(int64) int64, error
 	if at := w.Known(epoch); at != nil {
 		return at, nil
 	}
-	return w.keep(epoch, w.draws.Epoch(epoch)), nil
+	return w.keep(epoch, w.Len(), w.draws.Epoch(epoch)), nil
 }
 
 // sampled has the order of an object of Python.
@@ -134,5 +141,5 @@ func (s *sampled) Epoch(ctx context.Context, epoch int) (func(int64) int64, erro
 			return nil, fmt.Errorf("headrace: the sampler of %q gives sample %d in epoch %d: there are %d, from 0 on", s.name, all[i], epoch, s.samples)
 		}
 	}
-	return s.keep(epoch, func(place int64) int64 { return all[place] }), nil
+	return s.keep(epoch, s.args.Length, func(place int64) int64 { return all[place] }), nil
 }

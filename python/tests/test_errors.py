@@ -28,6 +28,8 @@ ALLOWED = {
     ("channel.py", "Gone"): "caught within: the engine has died",
     ("batches.py", "StopIteration"): "ends a loop",
     ("bytes_of.py", "OSError"): "of a file that zipfile reads, which becomes a MediaError",
+    ("routing.py", "TypeError"): "raised by what calls the user's function, in a worker",
+    ("sampler.py", "TypeError"): "raised by what goes through the user's sampler, in a worker",
     ("objects.py", "Damaged"): "becomes a ProtocolError, or a SampleError of a worker",
 }
 

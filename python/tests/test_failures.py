@@ -254,7 +254,6 @@ def test_an_epoch_in_which_all_is_lost(own_photos):
 @pytest.mark.parametrize(
     ("build", "why"),
     [
-        (lambda f: hr.files(f).decode_image().resize(32), "batch"),
         (lambda f: hr.files(f).decode_image().center_crop(32).batch(0), "batch"),
         (lambda f: hr.files(f).decode_image().center_crop(32).batch(), "batch"),
         (lambda f: hr.files(f).decode_image().center_crop(32).batch(4, global_size=8), "batch"),
