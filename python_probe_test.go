@@ -51,7 +51,7 @@ func TestWhatTheFirstSampleTells(t *testing.T) {
 		`"decode_image",{"map":{"function":"stages:sizes","fields":["image"]}},{"batch":{"size":4}}`:                                                            `cannot stack images of different sizes: the field "image" is uint8 [?, ?, 3]`,
 		`{"filter":{"function":"stages:nothing"}},{"map":{"function":"stages:told"}},{"batch":{"size":1}}`:                                                      `step "map" (#3): does not say what it gives, and no sample came there that would tell: say gives`,
 		`{"route":{"by":"label","branches":[{"steps":[{"map":{"function":"stages:even","fields":["key"]}}]}]}},{"batch":{"size":1}}`:                            `step "map" (#3): does not say what it gives, and stands in a branch`,
-		`{"map":{"function":"stages:tokens","fields":["key"],"to":["tokens"]}},{"filter":{"function":"stages:even","fields":["nothing"]}},{"batch":{"size":1}}`: `step "filter" (#3): fields[0] is an unknown field "nothing"`,
+		`{"map":{"function":"stages:tokens","fields":["key"],"to":["tokens"]}},{"filter":{"function":"stages:even","fields":["nothing"]}},{"batch":{"size":1}}`: `filter: even (stages.py:60): KeyError: takes the field 'nothing'; the sample has 'key', 'tokens'`,
 	} {
 		_, err := Open(t.Context(), parseRecipe(t, `{"files":{"pattern":%q,"root":"/","label":"parent"}},`+steps, root), Config{}, Options{Python: pythonHere(t)})
 		if err == nil || !strings.Contains(err.Error(), want) {

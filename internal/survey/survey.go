@@ -186,7 +186,7 @@ func (f *Survey) together(ctx context.Context, r recipe.Recipe, before recipe.Ch
 		return inBranch(r, first.Name)
 	}
 	p := &probing{chain: steps, held: steps[0].Args}
-	if err := f.try(ctx, r, before, steps[0], p, nil); err != nil {
+	if err := f.try(ctx, r, before, steps[0], first.Name, p, nil); err != nil {
 		return err
 	}
 	for i, s := range steps {
@@ -217,7 +217,7 @@ func (f *Survey) step(ctx context.Context, r recipe.Recipe, before recipe.Chain,
 		unlimited.TimeLimit = nil
 		failures = &unlimited
 	}
-	if err := f.try(ctx, r, before, s, p, failures); err != nil {
+	if err := f.try(ctx, r, before, s, s.Name, p, failures); err != nil {
 		return err
 	}
 	args.Gives = recipe.Gives{Schema: bare(p.gives[0], r), Tried: true}
@@ -234,11 +234,11 @@ func bare(gives sample.Schema, r recipe.Recipe) sample.Schema {
 	return gives
 }
 
-// try has functions called with a sample, behind steps.
-func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, p *probing, failures *recipe.Failures) error {
+// try has functions called with a sample, behind steps. Asks is the step that does not say what it gives.
+func (f *Survey) try(ctx context.Context, r recipe.Recipe, before recipe.Chain, s recipe.Step, asks string, p *probing, failures *recipe.Failures) error {
 	prefix := recipe.Recipe{Seed: r.Seed, Steps: append(slices.Clone(before),
 		recipe.Step{Op: s.Op, Name: s.Name, Args: p, Failures: failures}, recipe.Step{Name: s.Name + ".probe", Args: &recipe.Batch{Size: 1}})}
-	_, err := f.first(ctx, prefix, r, s.Name, p.atEnd)
+	_, err := f.first(ctx, prefix, r, asks, p.atEnd)
 	return err
 }
 

@@ -303,3 +303,23 @@ def test_memory_of_its_own_for_each_result():
         with chain.batch(4).loader(epochs=1, workers=2) as loader:
             for r in rows(loader):
                 assert (r["x"] == 2 * int(r["n"]) + (chain is not pipeline)).all()
+
+
+def same_twice(n):
+    a = np.full(3, n)
+    return a, a
+
+
+def negative(a):
+    a *= -1
+    return a
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_what_a_function_returns_twice_is_not_shared(fuse):
+    """The next function works in place, and changes one of the two."""
+    pipeline = hr.source([{"n": 1}, {"n": 2}]).map(same_twice, fields="n", to=["a", "b"]).map(negative, fields="a")
+    with pipeline.batch(2).loader(epochs=1, fuse=fuse) as loader:
+        (batch,) = loader
+    assert batch["a"].tolist() == [[-1] * 3, [-2] * 3]
+    assert batch["b"].tolist() == [[1] * 3, [2] * 3]

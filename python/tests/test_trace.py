@@ -295,7 +295,7 @@ def test_functions_of_the_user_are_in_it(tmp_path):
         .aggregate(functions.Pairs, gives={"n": int})
         .batch(4, collate=listed, gives={"n": (int, (None,))})
     )
-    with p.loader(epochs=31) as loader:
+    with p.loader(epochs=31, fuse=False) as loader:
         with loader.trace(file):
             loader.set_epoch(30)  # which nothing has been read ahead of
             got = [batch["n"].tolist() for batch in loader]

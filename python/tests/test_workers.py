@@ -127,9 +127,9 @@ def test_numpys_numbers_are_taken(photos):
 def test_a_consumer_that_does_not_ask_is_no_stall(photos):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with augmented(photos).loader(epochs=1, stall_after=0.3) as loader:
-            for _ in zip(range(4), loader):  # a busy machine may keep the engine waiting for a while
-                time.sleep(0.7)
+        with augmented(photos).loader(epochs=1, stall_after=3) as loader:
+            for _ in zip(range(2), loader):
+                time.sleep(4)
 
 
 def test_what_takes_too_long_is_told(tmp_path):

@@ -152,6 +152,8 @@ class Link:
             self.found = [_type_of(name, value) for name, value in values.items()]
         for name, check in self._checks:
             check(values[name])
+        if not self.last:
+            _set_apart(values, state if self.fields is not None else {})
         if self.fields is None:
             return result  # type: ignore[no-any-return]
         state.update(values)
@@ -168,6 +170,16 @@ class Link:
         if self.last or not self.callee.takes_out:
             return self.callee.lender(writer, one)
         return self.callee.lender(_Memory(self.callee.setup["gives"]), one)
+
+
+def _set_apart(values: Sample, others: Sample) -> None:
+    """Give arrays memory of their own where other fields have the same: the next function may work in place."""
+    seen = [value for name, value in others.items() if isinstance(value, np.ndarray) and name not in values]
+    for name, value in values.items():
+        if isinstance(value, np.ndarray):
+            if any(np.may_share_memory(value, other) for other in seen):
+                values[name] = value = value.copy()
+            seen.append(value)
 
 
 def _copied(value: Any) -> Any:
