@@ -18,10 +18,7 @@ func TestAStopwatchAgrees(t *testing.T) {
 	if err := l.Start(l.Info().State, nil); err != nil {
 		t.Fatal(err)
 	}
-	slack := 10 * time.Millisecond // of a busy machine; a clock of the engine's pump would be off by 30 times the sleep below
-	if underRace {
-		slack *= 4
-	}
+	const slack = 100 * time.Millisecond // of a busy machine; a clock of the engine's pump would be off by 30 times the sleep below
 	near := func(what string, told, real time.Duration) {
 		t.Helper()
 		if off := (told - real).Abs(); off > real/10+slack {
@@ -46,7 +43,7 @@ func TestAStopwatchAgrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Release()
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
 	}
 	loop := time.Since(begun)
 	time.Sleep(50 * time.Millisecond) // an evaluation
