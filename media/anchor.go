@@ -1,7 +1,6 @@
 package media
 
 import (
-	"fmt"
 	"math"
 	"strings"
 )
@@ -22,25 +21,16 @@ const (
 	BottomRight
 )
 
-var anchors = [...]string{Center: "center", TopLeft: "top_left", Top: "top", TopRight: "top_right", Left: "left", Right: "right",
-	BottomLeft: "bottom_left", Bottom: "bottom", BottomRight: "bottom_right"}
+var anchors = names{"anchor", []string{Center: "center", TopLeft: "top_left", Top: "top", TopRight: "top_right", Left: "left", Right: "right",
+	BottomLeft: "bottom_left", Bottom: "bottom", BottomRight: "bottom_right"}}
 
 // ParseAnchor returns the anchor of a name.
 func ParseAnchor(name string) (Anchor, error) {
-	for a := range anchors {
-		if anchors[a] == name {
-			return Anchor(a), nil
-		}
-	}
-	return 0, fmt.Errorf("media: unknown anchor %q: takes one of %q", name, anchors)
+	a, err := anchors.parse(name)
+	return Anchor(a), err
 }
 
-func (a Anchor) String() string {
-	if int(a) >= len(anchors) {
-		return fmt.Sprintf("anchor(%d)", uint8(a))
-	}
-	return anchors[a]
-}
+func (a Anchor) String() string { return anchors.text(uint8(a)) }
 
 // MarshalText writes the name that ParseAnchor reads.
 func (a Anchor) MarshalText() ([]byte, error) { return []byte(a.String()), a.check("anchor") }
@@ -51,12 +41,7 @@ func (a *Anchor) UnmarshalText(name []byte) (err error) {
 	return err
 }
 
-func (a Anchor) check(op string) error {
-	if int(a) >= len(anchors) {
-		return fmt.Errorf("%w: %s with %v", ErrGeometry, op, a)
-	}
-	return nil
-}
+func (a Anchor) check(op string) error { return anchors.check(op, uint8(a)) }
 
 // shares are how much of what is over lies on the left, and above.
 func (a Anchor) shares() (x, y float64) {

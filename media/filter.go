@@ -1,7 +1,5 @@
 package media
 
-import "fmt"
-
 // Filter is the kernel of a resize. All are antialiased: they widen with the reduction. Its zero value is Bilinear.
 type Filter uint8
 
@@ -14,24 +12,15 @@ const (
 	Lanczos                // 3
 )
 
-var filters = [...]string{Bilinear: "bilinear", Box: "box", Hamming: "hamming", Bicubic: "bicubic", Lanczos: "lanczos"}
+var filters = names{"filter", []string{Bilinear: "bilinear", Box: "box", Hamming: "hamming", Bicubic: "bicubic", Lanczos: "lanczos"}}
 
 // ParseFilter returns the filter of a name.
 func ParseFilter(name string) (Filter, error) {
-	for f := range filters {
-		if filters[f] == name {
-			return Filter(f), nil
-		}
-	}
-	return 0, fmt.Errorf("media: unknown filter %q: takes one of %q", name, filters)
+	f, err := filters.parse(name)
+	return Filter(f), err
 }
 
-func (f Filter) String() string {
-	if int(f) >= len(filters) {
-		return fmt.Sprintf("filter(%d)", uint8(f))
-	}
-	return filters[f]
-}
+func (f Filter) String() string { return filters.text(uint8(f)) }
 
 // MarshalText writes the name that ParseFilter reads.
 func (f Filter) MarshalText() ([]byte, error) { return []byte(f.String()), f.check("filter") }
@@ -42,9 +31,4 @@ func (f *Filter) UnmarshalText(name []byte) (err error) {
 	return err
 }
 
-func (f Filter) check(op string) error {
-	if int(f) >= len(filters) {
-		return fmt.Errorf("%w: %s with %v", ErrGeometry, op, f)
-	}
-	return nil
-}
+func (f Filter) check(op string) error { return filters.check(op, uint8(f)) }
