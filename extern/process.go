@@ -137,7 +137,7 @@ type process struct {
 	keeper  *keeper
 	lanes   []*lane
 
-	ready   chan struct{}        // closed when lanes may work
+	ready   chan struct{}        // closed when lanes work
 	exited  chan struct{}        // closed when it has exited and the queue knows
 	gone    bool                 // the same, for who holds the queue's lock
 	worked  atomic.Bool          // it came as far as a sample
@@ -266,13 +266,12 @@ func (proc *process) run() {
 	}()
 
 	if proc.begin() {
-		close(proc.ready)
-		keeper.begun()
-
 		var lanes sync.WaitGroup
 		for _, l := range proc.lanes {
 			lanes.Go(l.serve)
 		}
+		close(proc.ready)
+		keeper.begun()
 		lanes.Wait()
 
 		for _, l := range proc.lanes {

@@ -177,8 +177,8 @@ func (w *Workers) retire(n int) {
 		last := len(w.keepers) - 1
 		k := w.keepers[last]
 		w.keepers = w.keepers[:last]
+		w.queue.update(func() { k.retired = true }) // first: who is stopped asks whether it was
 		close(k.stop)
-		w.queue.update(func() { k.retired = true })
 	}
 }
 
