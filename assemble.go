@@ -440,7 +440,7 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 	}
 	switch {
 	case p.Samples.Batches != nil:
-		i.BatchesPerEpoch = l.compiled.Batches
+		i.BatchesPerEpoch, i.Grouped = l.compiled.Batches, compile.Groups(l.recipe, p)
 	case l.groups:
 		i.BatchesPerEpoch, i.Exact, i.Grouped = compile.MostBatches(&l.layout, p, i.SamplesPerEpoch), false, true
 	case len(l.sources) == 1:

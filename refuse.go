@@ -120,6 +120,10 @@ func (l *Loader) checkRanks(p fuse.Plan) error {
 			return fmt.Errorf("%w: %s makes batches of samples that are alike, with world_size %d: ranks could yield different numbers of batches; say steps_per_epoch",
 				ErrConfig, of.Last.Names[len(of.Last.Names)-1], l.config.WorldSize)
 		}
+		if b := of.Samples.Batches; b != nil && b.Batch.Collate != nil && of.Samples.Unbatches() {
+			return fmt.Errorf("%w: unbatch takes apart what collate of %s has made, with world_size %d: that may have any number of rows, and ranks could yield different numbers of batches; say steps_per_epoch",
+				ErrConfig, b.Last.Names[len(b.Last.Names)-1], l.config.WorldSize)
+		}
 	}
 	if name, ok := l.failing().Does(Skip, l.recipe); ok {
 		return fmt.Errorf("%w: on_error=%q of the step %q with world_size %d: ranks could yield different numbers of batches; use on_error=%q, or say steps_per_epoch", ErrConfig, Skip, name, l.config.WorldSize, Replace)

@@ -272,7 +272,7 @@ func (l *lane) bury(cause error) {
 		case l.pack.began && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
 			// Only who has the object's state can go on.
 			q.complete(j, l.verdict(j, limited))
-		case l.pack.all && guilty >= 0 && len(l.jobs) > 1:
+		case l.pack.all && guilty >= 0 && len(l.jobs) > 1 && (limited == nil || limited == l):
 			j.suspect = true
 			again = append(again, j)
 		case i != guilty:

@@ -213,7 +213,7 @@ func (e *inspectedEngine) epoch(r recipe.Recipe) string {
 		text = fmt.Sprintf("batches of %s, as many as there are", words.Plural(int64(e.Rows), "sample"))
 	} else if e.Grouped {
 		text = fmt.Sprintf("at most %s of up to %s", words.Plural(e.BatchesPerEpoch, "batch"), words.Plural(int64(e.Rows), "row"))
-	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 {
+	} else if rest := e.SamplesPerEpoch % int64(e.Rows); rest > 0 && e.BatchesPerEpoch > e.SamplesPerEpoch/int64(e.Rows) {
 		text += fmt.Sprintf(", the last of %d", rest)
 	}
 

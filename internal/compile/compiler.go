@@ -233,6 +233,7 @@ func (c *compiler) unbatch(n *line, p fuse.Part) error {
 	t.schema, t.columns.Rows, c.uneven = out, false, true
 	if n.batches != nil {
 		t.samples, _ = n.batches.taken()
+		c.makes = c.makes || n.batches.Layout.Whole // of as many rows as the function likes
 	}
 
 	h := c.failing.Of(p.Failures, t.samples)

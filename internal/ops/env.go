@@ -123,18 +123,14 @@ func (w *Env) Done(t *Tool) { w.tools.Put(t) }
 // RandomKey returns the key of the sample's random draws. Each of several samples that were
 // made of one has its own.
 func (w *Env) RandomKey(it *record.Record) order.Key {
-	if it.Turn > 0 { // what comes twice draws something else
-		key := order.NewKey(w.Seed, it.ID.Epoch, it.Source.Draws, it.ID.Index).Output(it.Turn)
-		for _, n := range it.Made {
-			key = key.Output(n)
-		}
-		return key
-	}
-	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Made)
+	return w.chanceOf(it.Source, it.ID.Epoch, it.ID.Index, it.Turn, it.Made)
 }
 
-func (w *Env) chanceOf(s *record.Source, epoch int, index int64, made []int64) order.Key {
+func (w *Env) chanceOf(s *record.Source, epoch int, index, turn int64, made []int64) order.Key {
 	key := order.NewKey(w.Seed, epoch, s.Draws, index)
+	if turn > 0 { // what comes twice draws something else
+		key = key.Output(turn)
+	}
 	for _, n := range made {
 		key = key.Output(n)
 	}

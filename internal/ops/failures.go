@@ -312,7 +312,7 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 
 	source := it.Source
 	place := origin.ID.Output.Numbers()
-	chance := w.chanceOf(source, it.ID.Epoch, origin.ID.Index, place)
+	chance := w.chanceOf(source, it.ID.Epoch, origin.ID.Index, it.Turn, place)
 	failed := 0
 	n, at := source.Samples, func(i int64) int64 { return i }
 	if source.Among != nil {
@@ -326,7 +326,7 @@ func (w *Env) Substitute(ctx context.Context, it *record.Record, failure error, 
 		}
 
 		other := source.Record(it.ID.Epoch, it.ID.Pos, index)
-		other.Replaced, other.Drawn, other.Wanted = origin, drawn+1, place
+		other.Replaced, other.Drawn, other.Wanted, other.Turn = origin, drawn+1, place, it.Turn
 		out, err := w.Follow(ctx, other, way)
 		if err == nil {
 			out, err = last(ctx, out)

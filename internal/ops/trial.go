@@ -81,8 +81,8 @@ func (h *Host) keep(name string, p *extern.Pool, c *extern.Call, t *trial, gives
 		t.names = slices.Clone(c.Names)
 	}
 	t.keep, t.call.Took = c.Keep, c.Took
-	for i, now := range p.Links() {
-		t.links[i].Calls, t.links[i].Time = now.Calls-t.links[i].Calls, now.Time-t.links[i].Time
+	for i, now := range p.Links() { // which other trials beside this one have called too
+		t.links[i].Calls, t.links[i].Time = min(1, now.Calls-t.links[i].Calls), min(c.Took, now.Time-t.links[i].Time)
 	}
 
 	s := &h.trials

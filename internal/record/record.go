@@ -132,13 +132,13 @@ func (r *Record) Count() int {
 // Row returns a record for row i of a batch: the sample there, as it was before.
 func (r *Record) Row(i int) *Record {
 	if r.Members == nil || r.Rowless {
-		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Draws: slices.Clone(r.Draws)}
+		row := &Record{Source: r.Source, ID: r.ID, Key: r.Key, Turn: r.Turn, Draws: slices.Clone(r.Draws)}
 		row.SetOutput(r.Made, int64(i))
 		return row
 	}
 	m := r.Members[i]
 	return &Record{
-		Source: m.Source, ID: m.ID, Key: m.Key, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws), Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
+		Source: m.Source, ID: m.ID, Key: m.Key, Turn: m.Turn, Made: m.Made, Draws: slices.Concat(m.Draws, r.Draws), Replaced: m.Replaced, Drawn: m.Drawn, Members: m.Members, Rowless: m.Rowless,
 	}
 }
 
@@ -146,5 +146,5 @@ func (r *Record) Row(i int) *Record {
 // first of them.
 func Batch(members []*Record) *Record {
 	first := members[0]
-	return &Record{Source: first.Source, ID: first.ID, Key: first.Key, Made: first.Made, Members: members}
+	return &Record{Source: first.Source, ID: first.ID, Key: first.Key, Turn: first.Turn, Made: first.Made, Members: members}
 }

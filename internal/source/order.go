@@ -110,7 +110,9 @@ func (s *sampled) link(w *ops.Env) (err error) {
 		Kind: extern.Index, In: sample.Schema{}, To: []string{"order"},
 		Gives: sample.Schema{{Name: "order", Type: sample.TensorType(tensor.Int64, tensor.Unknown)}},
 	}
-	s.pool, _, err = w.Host.Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil)
+	if s.pool, _, err = w.Host.Open(s.name+" order", &recipe.Python{Function: s.args.Function, Fields: []string{"order"}}, o, nil); err == nil {
+		s.pool.SetWorkers(1) // there is one call an epoch
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections import Counter
@@ -65,6 +66,27 @@ def test_a_time_limit_cancels_one_coroutine(tmp_path, chained):
     lines = [line.split() for line in calls.read_text().splitlines()]
     assert Counter(n for n, _ in lines) == Counter(str(n) for n in range(40))
     assert len({pid for _, pid in lines}) == 1
+
+
+@pytest.mark.parametrize("chained", [False, True], ids=["alone", "chain"])
+def test_coroutines_beside_each_other_print_under_their_own_steps(caplog, chained):
+    async def early(n):
+        print("early", n)  # noqa: T201
+        await asyncio.sleep(0.01 * (n % 3))
+        print("early", n)  # noqa: T201
+        return n
+
+    async def late(n):
+        await asyncio.sleep(0.01 * (n % 2))
+        print("late", n)  # noqa: T201
+        return n
+
+    caplog.set_level(logging.INFO)
+    pipeline = hr.source(SAMPLES[:12]).map(early, fields="n", gives=int).map(late, fields="n", gives=int)
+    with pipeline.batch(4).loader(epochs=1, fuse=chained) as loader:
+        list(loader)
+    said = Counter((record.name, record.getMessage().split()[0]) for record in caplog.records)
+    assert said == {("headrace.worker.map", "early"): 24, ("headrace.worker.map_2", "late"): 12}
 
 
 def test_a_coroutine_that_does_not_let_itself_be_cancelled():

@@ -101,7 +101,7 @@ def test_coroutines_have_their_own_time():
             pass
         stats = loader.stats()
     stage = stage_of(stats, "map+batch")
-    assert len(SOURCE) * EACH * 0.9e9 <= stage["busy_ns"]
+    assert len(SOURCE) * EACH * 0.9e9 <= stage["busy_ns"] <= 8 * stats["elapsed_ns"]
     assert stage["p50_ns"] >= EACH * 0.9e9
 
 

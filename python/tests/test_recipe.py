@@ -41,6 +41,9 @@ loader: {epochs: 2, on_error: skip, max_errors: 0.25, memory: 512MiB, prefetch: 
 
 # How to call each method with arguments drawn at random. A new method of Pipeline has to come here.
 RANDOM = {
+    "select": lambda r: r.sample(["image", "key"], r.choice([1, 2])),
+    "drop": lambda r: ["key"],
+    "rename": lambda r: {"key": r.choice(["name", "Na me"])},
     "shuffle": lambda r: {"seed": r.choice([None, 0, 2**64 - 1])},
     "decode_image": lambda r: {
         "mode": r.choice([None, "exact", "fast"]),
@@ -140,6 +143,7 @@ RANDOM = {
     },
     "unbatch": lambda r: {},
 }
+FIELDS = ("select", "drop", "rename")
 FUNCTIONS = ("map", "filter", "flat_map", "aggregate")
 LAST = ("normalize", "layout", "batch", "unbatch", *FUNCTIONS)  # may only follow what is of one size, or be last
 SEQUENCES = ("decode_npy", "bucket_batch", "pack")  # are of no image
@@ -235,9 +239,9 @@ def drawn(r, name):
         p = p.decode_npy(**args)
         return p if name == "decode_npy" else getattr(p, name)(**RANDOM[name](r))
     decoded = RANDOM["decode_image"](r)
-    p = p.decode_image(**decoded | ({"to": None} if name in FUNCTIONS else {}))
+    p = p.decode_image(**decoded | ({"to": None} if name in (*FUNCTIONS, *FIELDS) else {}))
     for middle in r.sample(sorted(RANDOM), 3):
-        if middle not in (*LAST, *SEQUENCES, "shuffle", "decode_image", "grayscale"):
+        if middle not in (*LAST, *SEQUENCES, *FIELDS, "shuffle", "decode_image", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
     if name in ("batch", "unbatch", *FUNCTIONS):
         p = p.center_crop(8)
@@ -245,15 +249,18 @@ def drawn(r, name):
         p = p.failures(**failures_of(r))
     if name == "unbatch":
         p = p.batch(**RANDOM["batch"](r))
-    return p if name in ("decode_image", "merge") else getattr(p, name)(**RANDOM[name](r))
+    if name in ("decode_image", "merge"):
+        return p
+    args = RANDOM[name](r)
+    return getattr(p, name)(*args) if isinstance(args, list) else getattr(p, name)(**args)
 
 
 def test_every_operation_is_drawn():
     steps = {name for name, method in vars(hr.Pipeline).items() if inspect.isfunction(method) and not name.startswith("_")}
-    elsewhere = {"select", "drop", "rename", "weighted"}  # test_fields, test_samplers
-    assert steps - {"to", "recipe", "loader", "failures"} == set(RANDOM) | elsewhere
+    assert steps - {"to", "recipe", "loader", "failures"} == set(RANDOM) | {"weighted"}  # which test_samplers has
     schema = json.loads(subprocess.check_output([find_program(), "schema"]))
-    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | elsewhere | {
+    assert {name.removeprefix("args.") for name in schema["$defs"] if name.startswith("args.")} == set(RANDOM) | {
+        "weighted",
         "sampler",
         "files",
         "merge",

@@ -74,11 +74,32 @@ def test_answers_that_no_branch_can_take(answer, branches):
         got(source().route(lambda n: answer, branches, fields="n"))
 
 
+async def later(n):
+    return 0
+
+
+@pytest.mark.parametrize("fields", ["n", None])
+def test_a_function_that_draws(fields):
+    def coin(n, rng):
+        return int(rng.integers(2))
+
+    p = source().route(coin, [double, negative], fields=fields)
+    drawn = got(p)
+    assert drawn == got(p)
+    assert {n <= 0 for n in drawn[1:]} == {True, False}
+
+
 def test_errors_name_the_function():
     def divides(n):
         return 1 // n
 
     with pytest.raises(hr.SampleError, match=r"divides.*ZeroDivisionError"):
         got(source().route(divides, [double, negative], fields="n"))
+    with pytest.raises(hr.RecipeError, match=r"route: .*missing a required.*two"):
+        source().route(lambda one, two: 0, [double, negative], fields="n")
+    with pytest.raises(hr.RecipeError, match="is a class"):
+        source().route(int, [double, negative], fields="n")
+    with pytest.raises(hr.RecipeError, match="is async"):
+        source().route(later, [double, negative], fields="n")
     with pytest.raises(hr.RecipeError, match="are for a function"):
         source().route("n", [(0, double), negative], fields="n")

@@ -120,6 +120,16 @@ def test_samplers_of_the_program():
         assert given.numbers == list(numbers)  # the program's own was left alone
 
 
+def global_draw(n):
+    return random.randrange(1 << 60)
+
+
+def test_what_a_sampler_draws_from_stays_as_it_was():
+    """Functions in the same process have generators that no seed has touched."""
+    p = source(RandomSampler(Numbers())).map(global_draw, fields="n", gives={"n": int}, workers=1)
+    assert epochs(p) != epochs(p)
+
+
 def test_without_a_generator_the_seed_decides():
     torch.manual_seed(1)
     before = torch.get_rng_state()
@@ -261,6 +271,25 @@ def test_a_sample_that_comes_again_draws_something_else():
     drawn = flat(epochs(p)[0])
     assert len(set(drawn)) == 20
     assert flat(epochs(p, workers=2)[0]) == drawn
+
+
+@pytest.mark.parametrize("behind", ["batch", "unbatch"])
+def test_it_does_so_behind_batch(behind):
+    weights = [0] * COUNT
+    weights[4] = 1
+    p = weighted(weights, 8).batch(2)
+    p = p.map(draw_each, fields="n", gives={"n": ("int64", (None,))}) if behind == "batch" else p.unbatch().map(draw, fields="n")
+    drawn = flat(epochs(p)[0]) if behind == "unbatch" else [n for batch in samples_of(p) for n in batch["n"].tolist()]
+    assert len(set(drawn)) == 8
+
+
+def draw_each(n, rng):
+    return rng.integers(1 << 60, size=len(n))
+
+
+def samples_of(pipeline):
+    with pipeline.loader(epochs=1, workers=1) as loader:
+        return list(loader)
 
 
 def test_weights_of_files(photos):

@@ -185,6 +185,20 @@ def test_sequences_and_collate_in_the_middle():
     ]
 
 
+def test_what_a_collate_made_may_have_any_number_of_rows():
+    def halves(samples):
+        return {"n": np.array([sample["n"] for sample in samples[::2]])}
+
+    pipeline = SAMPLES.batch(5, collate=halves, gives={"n": ("int64", (None,))}).unbatch().batch(2)
+    assert [batch["n"] for batch in all_of(pipeline)] == [[0, 2], [4, 5], [7, 9], [10, 12], [14, 15], [17, 19], [20]]
+    with pipeline.loader(epochs=1) as loader:
+        assert loader.max_batches is None
+    with pytest.raises(hr.RecipeError, match=r"collate of batch has made.*steps_per_epoch"):
+        pipeline.loader(rank=0, world_size=2)
+    with pipeline.loader(rank=0, world_size=2, steps_per_epoch=3) as loader:
+        assert len(list(loader)) == 3
+
+
 @pytest.mark.parametrize("order", ["input", "completion"])
 @pytest.mark.parametrize(
     "pipeline",

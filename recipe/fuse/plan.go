@@ -1,6 +1,7 @@
 package fuse
 
 import (
+	"slices"
 	"strings"
 
 	"headrace/media"
@@ -148,6 +149,17 @@ func (f Flow) Merges() (all []*Merge) {
 		all = append(all, f.Batches.Samples.Merges()...)
 	}
 	return all
+}
+
+// Unbatches tells whether a step of the flow takes the batches apart that it consists of.
+func (f Flow) Unbatches() bool {
+	return slices.ContainsFunc(f.Nodes, func(n Node) bool {
+		if n.Part == nil || n.Part.Step == nil {
+			return false
+		}
+		_, ok := n.Part.Step.Args.(*recipe.Unbatch)
+		return ok
+	})
 }
 
 // First is what makes batches of single samples: the plan itself, or the one before it.

@@ -23,7 +23,7 @@ from ._recipe.arguments import (
     size_of,
     when_of,
 )
-from ._recipe.functions import Function, Names, has_functions, importable, is_main, makes_batches, spelled
+from ._recipe.functions import Function, Names, batched, has_functions, importable, is_main, spelled
 from ._report.tracebacks import all_briefly, briefly
 from .errors import RecipeError
 
@@ -252,7 +252,7 @@ class Pipeline:
         given = {name: value for name, value in args.items() if value is not None}
         before: dict[str, Any] = self._steps[-1] if self._steps else {}
         if given.get("where") == "main":
-            if not any(map(makes_batches, self._steps)):
+            if not batched(self._steps):
                 text = (
                     f'headrace: {op}: where="main" is for functions of batches, which come last: put it behind batch, bucket_batch or pack'
                 )
@@ -311,7 +311,8 @@ class Pipeline:
 
         Args:
             by: the field that says which branch a sample takes: text such as `"key"`, or a whole number such as `"label"`. Or a function of
-                this program, which is given the sample, a dict, and returns text or a whole number.
+                this program, which is given the sample, a dict, and returns text or a whole number. It is no class and not async, and may
+                take rng=. A recipe file has no such routes.
             branches: pairs of what a branch takes and a function that is given a pipeline and returns it with the steps of the branch.
                 What it takes is a pattern of text (`*`, `?`, `[…]`, and `**` for any number of folders), a number, or several of either;
                 the first branch that takes a sample gets it. A function alone, as the last, takes all others. A sample that no branch
@@ -326,8 +327,10 @@ class Pipeline:
                 raise RecipeError("headrace: route: fields=, workers= and where= are for a function that says which branch a sample takes")
             return self._with("route", {"by": by, "branches": [self._branch(i, branch) for i, branch in enumerate(all_of)]})
 
+        from ._recipe.function_arguments import check_chooser
         from ._recipe.routing import FIELD, Chooser, numbered
 
+        check_chooser(by, fields)
         described = [self._branch(i, branch) for i, branch in enumerate(numbered(all_of))]
         text = any(isinstance(value, str) for branch in described for value in branch.get("when", ()))
         chooser = Chooser(by, fields is None, text)

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections import deque
 from struct import Struct
+from weakref import WeakSet
 
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning, ProtocolError
@@ -27,7 +28,7 @@ _NEXT = Struct("<IHHIIIIII")  # a frame's header and NEXT's fixed part
 _BATCH_BEGIN = Struct("<IIII")
 
 
-observers: list[deque[dict[str, Any]]] = []  # of what the program tells of itself, one for each trace that is written
+observers: WeakSet[Session] = WeakSet()  # which write traces, and have events of the program in them
 _MOST_EVENTS = 200_000  # of a trace; older ones are forgotten
 
 
@@ -200,7 +201,7 @@ class Session:
         assert answer is not None
         if "error" not in answer:
             self.events = deque(maxlen=_MOST_EVENTS)
-            observers.append(self.events)
+            observers.add(self)
             self.tracing, self.trace_path, self.traced = True, path, None
             self.channel.keep_waker()  # who closes the loader within next() is to learn what became of the file
         return answer
@@ -215,7 +216,7 @@ class Session:
 
     def _told(self) -> list[dict[str, Any]]:
         """What the program has told of itself since the trace began."""
-        observers[:] = [observer for observer in observers if observer is not self.events]
+        observers.discard(self)
         told, self.events = list(self.events), deque()
         return told
 

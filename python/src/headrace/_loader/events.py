@@ -70,8 +70,8 @@ def _name(what: str, name: Any) -> str:
 
 def _tell(event: dict[str, Any]) -> None:
     event["thread"] = threading.current_thread().name
-    for observer in list(observers):
-        observer.append(event)
+    for session in list(observers):
+        session.events.append(event)
 
 
 span.__module__ = counter.__module__ = "headrace"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._recipe.functions import makes_batches
+from .._recipe.functions import batched
 from .._report import draw
 from ..errors import ForkedLoader, LoaderClosed
 from .stats import glance
@@ -57,14 +57,7 @@ def _length(loader: Loader) -> str:
 
 def _items(loader: Loader) -> str:
     """What a loop is given."""
-    if loader._run.opened.get("single"):
-        for step in reversed(loader._pipeline._steps):
-            if "unbatch" in step:
-                break
-            if makes_batches(step):
-                return "batches"
-        return "samples"
-    return "batches"
+    return "batches" if not loader._run.opened.get("single") or batched(loader._pipeline._steps) else "samples"
 
 
 def _standing(loader: Loader, stats: dict[str, Any]) -> list[str]:

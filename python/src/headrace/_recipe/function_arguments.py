@@ -148,6 +148,14 @@ def _check_made(made: type, op: str) -> None:
         pass  # of C, and says nothing
 
 
+def check_chooser(function: Any, fields: str | Iterable[str] | None) -> None:
+    """Raise RecipeError where a function cannot choose a branch: it has to answer when it is called with a sample."""
+    if isinstance(function, type) or inspect.iscoroutinefunction(function):
+        kind = "a class" if isinstance(function, type) else "async"
+        raise RecipeError(f"headrace: route: by={_repr(function)} is {kind}: takes a plain function, or an object that is called")
+    _check_calls("route", function, _names("route", "fields", fields))
+
+
 def _check_calls(op: str, function: Any, fields: list[str] | None) -> None:
     """Raise RecipeError where a function does not take what it will be given."""
     try:

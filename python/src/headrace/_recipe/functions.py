@@ -9,7 +9,7 @@ from ..errors import RecipeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 
@@ -136,9 +136,14 @@ def operation(step: dict[str, Any]) -> str:
 _BATCHING = frozenset(("batch", "bucket_batch", "pack"))
 
 
-def makes_batches(step: dict[str, Any]) -> bool:
-    """Whether a step makes batches."""
-    return not _BATCHING.isdisjoint(step)
+def batched(steps: Sequence[dict[str, Any]]) -> bool:
+    """Whether batches come behind these steps, and not single samples."""
+    for step in reversed(steps):
+        if "unbatch" in step:
+            return False
+        if not _BATCHING.isdisjoint(step):
+            return True
+    return False
 
 
 def is_main(step: dict[str, Any]) -> bool:

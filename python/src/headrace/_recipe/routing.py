@@ -16,11 +16,10 @@ class Chooser:
         self._function, self._whole, self._text = function, whole, text
         self.__module__ = getattr(function, "__module__", None) or "builtins"
         self.__qualname__ = getattr(function, "__qualname__", type(function).__qualname__)
-        if not whole:
-            self.__signature__ = _signature(function)
+        self.__signature__ = _signature(function)
 
-    def __call__(self, *values: Any) -> Any:
-        answer = self._function(*values)
+    def __call__(self, *values: Any, **given: Any) -> Any:
+        answer = self._function(*values, **given)
         if self._text:
             if not isinstance(answer, str):
                 raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route take text")

@@ -28,7 +28,7 @@ class Orders:
         self._seed = seed
         self._at = 0  # the epoch that comes next
         self._sampler: Any = None
-        self.replicas = int(getattr(sampler, "num_replicas", 1))
+        self.replicas = max(int(getattr(one, "num_replicas", 1)) for one in _inner(sampler))
 
     def __getitem__(self, epoch: int) -> Any:
         import numpy as np
@@ -38,10 +38,11 @@ class Orders:
             self._sampler, self._at = _copied(self._pristine), 0
         if jumps:
             self._at = epoch
-        while self._at < epoch:
-            self._epoch(self._at)
-            self._at += 1
-        order = self._epoch(epoch)
+        with _own_generators():  # functions that the same process calls have them too
+            while self._at < epoch:
+                self._epoch(self._at)
+                self._at += 1
+            order = self._epoch(epoch)
         self._at = epoch + 1
         return np.asarray(order, dtype=np.int64)
 

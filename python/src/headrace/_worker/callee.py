@@ -26,6 +26,7 @@ class Callee:
         self.kind: str = setup["kind"]
         self.stage: str = setup["stage"]
         self.collate = self.kind == "collate"
+        self.callees = [self]  # of a chain, of each step
         self.keys = 1  # of random numbers, for each sample
         self.seeds = seeders(setup["seed"])
         self.object = load()

@@ -55,17 +55,11 @@ class Chain:
         if self.concurrent:
             setup["copy"] = True
 
-    def close(self, closed: set[int]) -> None:
-        """Have the user's objects end, but for those that have."""
-        for callee in self.callees:
-            with log.speaking_for(callee.stage):
-                callee.close(closed)
-
 
 def _callee_setup(link: dict[str, Any]) -> dict[str, Any]:
     fields = link["fields"]
     inputs = [{"name": name, "kind": ""} for name in fields or ()]
-    return {**link, "rows": False, "stage": link["step"], "in": inputs, "positional": fields is not None}
+    return {**link, "stage": link["step"], "in": inputs, "positional": fields is not None}
 
 
 class Link:
@@ -229,13 +223,16 @@ class Run:
         self.names = [f["name"] for f in chain.setup["in"]]
         self.links = [Link(chain, at, lane) for at in range(len(chain.callees))]
         self.width = 2 * chain.keys
-        self.makers: dict[str, Link] = {}  # of fields, the function that has made them last
-        for link in self.links:
-            if not link.keeps:
-                if link.fields is None:
-                    self.makers = {}
-                self.makers |= {f["name"]: link for f in link.callee.setup["gives"] or ()}
+        self.makers = self._makers([link.callee.setup["gives"] for link in self.links])
         self.writer.counts = [0] * (2 * len(self.links))
+
+    def _makers(self, gives: list[list[dict[str, Any]] | None]) -> dict[str, Link]:
+        """Of fields, the function that makes them last, by what each gives."""
+        makers: dict[str, Link] = {}
+        for link, fields in zip(self.links, gives):
+            if not link.keeps:
+                makers = ({} if link.fields is None else makers) | {f["name"]: link for f in fields or ()}
+        return makers
 
     def add(self, item: int, state: Sample | None, row: Any) -> None:
         """Take what is left of a sample."""
@@ -244,12 +241,9 @@ class Run:
             writer.drop()
             return
         if writer.probing:
-            made: dict[str, None] = {}
-            for link in self.links:
-                if link.found is not None:
-                    made = ({} if link.fields is None else made) | {f["name"]: None for f in link.found}
-            writer.find(list(made), [state[name] for name in made])
             writer.found = [link.found for link in self.links]
+            made = self.makers = self._makers(writer.found)
+            writer.find(list(made), [state[name] for name in made])
         try:
             writer.add(item, [state[name] for name in writer.names], row)
         except KeyError as e:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 import logging
 import os
@@ -17,11 +18,11 @@ LEVEL = "HEADRACE_WORKER_LOG_LEVEL"  # what the trainer wants to see at least: a
 _MOST = 32 << 10  # characters of a message
 
 
-_speaker = threading.local()  # .stage: whose function this thread calls
+_speaker = contextvars.ContextVar("stage", default="")  # whose function this thread, or coroutine, calls
 
 
 class speaking_for:
-    """What this thread prints and logs meanwhile is of that stage."""
+    """What this thread, or coroutine, prints and logs meanwhile is of that stage."""
 
     __slots__ = ("before", "stage")
 
@@ -29,20 +30,17 @@ class speaking_for:
         self.stage = stage
 
     def __enter__(self) -> None:
-        self.before = getattr(_speaker, "stage", "")
-        _speaker.stage = self.stage
+        self.before = _speaker.set(self.stage)
 
     def __exit__(self, *_: object) -> None:
-        _speaker.stage = self.before
+        _speaker.reset(self.before)
 
 
-def speak(stage: str) -> None:
-    """What this thread says from now on is of that stage, until `speaking_for` ends."""
-    _speaker.stage = stage
+speak = _speaker.set  # has what this thread, or coroutine, says from now on be of that stage, until `speaking_for` ends
 
 
 def _write(fd: int, level: str, logger: str, text: str) -> None:
-    line = {"stage": getattr(_speaker, "stage", ""), "level": level, "logger": logger, "message": text[:_MOST]}
+    line = {"stage": _speaker.get(), "level": level, "logger": logger, "message": text[:_MOST]}
     data = memoryview(json.dumps(line).encode() + b"\n")
     while data:
         data = data[os.write(fd, data) :]
@@ -76,7 +74,7 @@ class _Stream:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        stage = getattr(_speaker, "stage", "")
+        stage = _speaker.get()
         if not stage:
             return int(self._stream.write(text))
         with self._lock:

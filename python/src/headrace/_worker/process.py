@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import sys
+from itertools import chain
 
 from . import errors, log
 from .connection import Connection, Ended
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .callee import Callee
+    from .chain import Chain
     from .lane import Lane
 
 HEAP, STACK, LOG, FIRST_LANE = 3, 4, 5, 6  # descriptors
@@ -32,7 +34,7 @@ class Process:
             os.set_inheritable(fd, False)
         self.connections = [Connection(FIRST_LANE + i) for i in range(lanes)]
         self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
-        self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
+        self.callees: dict[int, Callee | Chain] = {}  # by the numbers that packs name them by
 
     def begin(self, own: list[str]) -> None:
         """Be set up, with a first function. `own` is imported from last, and by functions alone."""
@@ -133,13 +135,14 @@ class Process:
     def end(self) -> None:
         """Let the user's objects end."""
         closed: set[int] = set()
-        for callee in self.callees.values():
-            try:
-                callee.close(closed)
-            except Exception as e:
-                import logging
+        for callee in chain.from_iterable(callee.callees for callee in self.callees.values()):
+            with log.speaking_for(callee.stage):
+                try:
+                    callee.close(closed)
+                except Exception as e:
+                    import logging
 
-                logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
+                    logging.getLogger("headrace.worker").error("close() has failed: %s", errors.describe(e)["traceback"])
 
 
 class Thread:

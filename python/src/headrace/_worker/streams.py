@@ -94,9 +94,7 @@ class Streams:
         the engine may have no room for a second sample before it has the first.
         """
         engine, writer = self.lane.engine, self.lane.writer
-        if engine.stopped:
-            return False
-        may_wait = not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
+        may_wait = not engine.stopped and not writer.probing and len(writer.status) < _AHEAD and writer.end <= FULL
         if may_wait and ((quick and not writer.in_rooms) or (engine.credit <= 0 and not engine.pulled_now())):
             self.held_back.hold()
             return True
@@ -104,6 +102,8 @@ class Streams:
             self.lane.resting()
             if not engine.pull():
                 return False
+        if engine.stopped:  # which pulled_now() may have learned
+            return False
         self._send()
         return True
 
