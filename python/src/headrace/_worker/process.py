@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .callee import Callee
-    from .chain import Chain
     from .lane import Lane
 
 HEAP, STACK, LOG, FIRST_LANE = 3, 4, 5, 6  # descriptors
@@ -34,7 +33,7 @@ class Process:
             os.set_inheritable(fd, False)
         self.connections = [Connection(FIRST_LANE + i) for i in range(lanes)]
         self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
-        self.callees: dict[int, Callee | Chain] = {}  # by the numbers that packs name them by
+        self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
 
     def begin(self, own: list[str]) -> None:
         """Be set up, with a first function. `own` is imported from last, and by functions alone."""
