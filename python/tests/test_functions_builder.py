@@ -223,7 +223,7 @@ def writes(image, out):
         (lambda: IMAGES.filter(functions.same, where="main"), "filter: where is 'main': takes 'process' or 'thread'"),
         (lambda: IMAGES.map(functions.same, seed="jax"), "map: seed is 'jax': takes names of 'random', 'numpy', 'torch'"),
         (lambda: IMAGES.map(functions.same, workers=2.5), "workers is 2.5: takes a whole number"),
-        (lambda: IMAGES.map(functions.same, gives="uint8"), "map: gives is 'uint8': takes types by field, such as"),
+        (lambda: IMAGES.map(functions.same, gives=3), r"map: gives 3 with shape \(\) as 'the sample': takes"),
         (lambda: IMAGES.map(functions.same, gives={}), "map: gives is {}: takes types by field, such as"),
         (lambda: IMAGES.map(functions.same, gives={"x": 3}), r"map: gives 3 with shape \(\) as 'x': takes \(dtype, shape\), a dtype, str"),
         (lambda: IMAGES.map(functions.same, gives={"x": (int, 2, 3)}), r"map: gives \(.*, 2, 3\) as 'x': takes \(dtype, shape\), a dtype"),

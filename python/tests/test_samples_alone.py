@@ -186,3 +186,9 @@ def test_nothing_is_left_behind():
     text = "import headrace as hr\nfor x in hr.source(range(10**6)).loader():\n    print(x)\n    break\n"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120)
     assert (done.stdout.split(), done.returncode) == (["0"], 0), done.stderr
+
+
+def test_routes_of_samples_that_are_no_dicts():
+    times = [(True, lambda p: p.map(lambda x: -x, gives=int)), lambda p: p.map(lambda x: 10 * x, gives=int)]
+    routed = hr.source(range(6)).route(lambda x: x % 2 == 0, times)
+    assert list(routed.loader(epochs=1)) == [0, 10, -2, 30, -4, 50]

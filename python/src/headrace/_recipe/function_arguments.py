@@ -7,7 +7,7 @@ import inspect
 
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional
-from .functions import Function, takes_out
+from .functions import BARE, Function, takes_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,10 +230,12 @@ def _seeds(op: str, argument: str, seed: str | Iterable[str]) -> list[str] | Non
 
 
 def types(op: str, gives: Any, fields: Sequence[str] | None) -> dict[str, Any] | None:
-    """What results are, by field: of one field, its type is enough."""
+    """What results are, by field: of one field, or of samples that are no dicts, the type is enough."""
     if gives is None:
         return None
     by_field = hasattr(gives, "items") and not isinstance(gives, type)
+    if fields is None and op != "batch" and not by_field:
+        return {BARE: _type(op, "the sample", gives)}
     if fields is not None and len(fields) == 1 and not by_field:
         return {fields[0]: _type(op, fields[0], gives)}
     if not by_field or not gives:

@@ -133,6 +133,7 @@ def operation(step: dict[str, Any]) -> str:
     return next(key for key in step if key not in ("name", "failures"))
 
 
+BARE = "_"  # the field of samples that are no dicts: recipe.Bare of the engine
 _BATCHING = frozenset(("batch", "bucket_batch", "pack"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .functions import BARE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -28,7 +30,10 @@ class Chooser:
                 answer = int(answer.__index__())
             except AttributeError:
                 raise TypeError(f"{self.__qualname__} returned {answer!r}: the branches of its route take whole numbers") from None
-        return {**values[0], FIELD: answer} if self._whole else answer
+        if not self._whole:
+            return answer
+        (sample,) = values
+        return {**(sample if hasattr(sample, "keys") else {BARE: sample}), FIELD: answer}
 
 
 def _signature(function: Any) -> Any:

@@ -9,6 +9,7 @@ from time import monotonic_ns
 
 import numpy as np
 
+from .._recipe.functions import BARE
 from . import log
 from .callee import Callee
 from .columns import checker
@@ -16,7 +17,7 @@ from .errors import Misfit
 from .event_loop import event_loop
 from .frames import OWN_SHARED
 from .reader import Packed
-from .results import BARE, is_bare, values_of_result
+from .results import is_bare, values_of_result
 from .types import infer, told
 from .writer import FULL, SEND_AFTER
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .._recipe.functions import BARE
 from .errors import Misfit
 from .types import told
 
@@ -9,9 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-
-BARE = "_"  # the field of samples that are no dicts: recipe.Bare of the engine
 
 
 def is_bare(fields: list[dict[str, Any]]) -> bool:
