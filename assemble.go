@@ -57,7 +57,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	}
 	first := p.First()
 	l.groups = compile.Groups(r, *first)
-	if l.batch = first.Batch; first.Buckets != nil || first.Pack != nil {
+	if l.batch = first.Batch; first.Gathers() {
 		l.batch = recipe.Batch{Size: 1}
 	}
 	for _, s := range l.sources {
@@ -159,7 +159,7 @@ func (l *Loader) sections(r recipe.Recipe, last *fuse.Plan, room int) (all []com
 func (l *Loader) rowsOf(p *fuse.Plan) int {
 	b := p.Batch
 	switch {
-	case p == p.First() || p.Buckets != nil || p.Pack != nil:
+	case p == p.First() || p.Gathers():
 		return l.size()
 	case b.GlobalSize > 0:
 		return (order.Split{Batch: int64(b.GlobalSize), World: l.config.WorldSize, Rank: l.config.Rank}).BatchSize()
@@ -435,7 +435,7 @@ func (l *Loader) describe(p fuse.Plan) (i Info) {
 
 	i.SamplesPerEpoch, i.Exact = l.compiled.Samples, l.compiled.Exact
 	rows := int64(i.Rows)
-	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.Batch.DropLast {
+	if i.BatchesPerEpoch = (i.SamplesPerEpoch + rows - 1) / rows; p.DropsLast() {
 		i.BatchesPerEpoch = i.SamplesPerEpoch / rows
 	}
 	switch {

@@ -81,7 +81,7 @@ func replacedBehind(steps recipe.Chain, around string) (name, step string) {
 		switch args := s.Args.(type) {
 		case *recipe.Aggregate:
 			name = s.Name
-		case *recipe.Batch, *recipe.BucketBatch, *recipe.Pack:
+		case *recipe.Batch, *recipe.BucketBatch, *recipe.Pack, recipe.Batcher:
 			if i < len(steps)-1 {
 				name = s.Name
 			}

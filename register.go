@@ -63,6 +63,22 @@ func Register[In, Out any](name, doc string, new func() Operation[In, Out]) erro
 //	recipe.Step{Args: headrace.Args(&Solarize{Threshold: 100})}
 func Args[In, Out any](op Operation[In, Out]) recipe.Args { return ops.Args(op) }
 
+// Batching is what a program adds to the operations that make batches: samples of one
+// class come together. [RegisterBatching] gives it a name. It is a pointer to a struct
+// whose fields are its arguments, and In a struct as [Operation] says, of what it looks
+// at. Class is called by several goroutines at once, and changes nothing.
+//
+// Size says how many rows a full batch has, and how many classes there are; Class gives
+// that of a sample, from 0 on. An error is the failure of the sample. In the end of an
+// epoch each class gives what it has, or leaves it out, where a method DropLast() bool
+// says so.
+type Batching[In any] = ops.Batching[In]
+
+// RegisterBatching adds an operation that makes batches, as [Register] adds others.
+func RegisterBatching[In any](name, doc string, new func() Batching[In]) error {
+	return ops.RegisterBatching(name, doc, new)
+}
+
 type (
 	// Rand gives an operation the random numbers of its sample: a field of this type in
 	// In is filled. They depend only on the recipe's seed, the epoch, the sample, the

@@ -1,6 +1,8 @@
 package recipe
 
 import (
+	"math"
+
 	"headrace/recipe/internal/argument"
 	"headrace/recipe/internal/jsonschema"
 )
@@ -13,6 +15,17 @@ type Holder interface {
 	// Held returns a pointer to the struct, whose fields have the tags of arguments.
 	Held() any
 }
+
+// Batcher is implemented by arguments of operations from elsewhere that make batches:
+// samples of one class come together.
+type Batcher interface {
+	Args
+	// DropsLast tells whether to leave out batches that are not full when an epoch ends.
+	DropsLast() bool
+}
+
+// MostRows is the most rows of a batch.
+const MostRows = math.MaxInt32
 
 // Schemer is implemented by types of arguments that say themselves, as a JSON Schema,
 // what they are written as.

@@ -1,4 +1,4 @@
-// Command custom-op adds an operation to those of recipes, and uses it between others: noise, and how light each image is.
+// Command custom-op adds two operations to those of recipes: noise between others, and batches by how light images are.
 //
 //	go run ./examples/custom-op data/train
 package main
@@ -57,11 +57,15 @@ steps:
   - random_resized_crop: {size: 96}
   - grain: {amount: 40}
   - random_flip
-  - batch: {size: 16}
+  - by_lightness: {rows: 16}
 `
 
 func run(ctx context.Context, folder string, out io.Writer) error {
 	err := headrace.Register("grain", "Puts noise on an image.", func() headrace.Operation[before, after] { return &grain{Amount: 10} })
+	if err != nil {
+		return err
+	}
+	err = headrace.RegisterBatching("by_lightness", "Puts dark images into one batch, light ones into another.", func() headrace.Batching[seen] { return &byLightness{Rows: 32} })
 	if err != nil {
 		return err
 	}

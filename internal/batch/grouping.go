@@ -21,11 +21,14 @@ import (
 // reserves when its batch is on its way, in a lane of the budget where samples are
 // ordered as they come.
 type Grouping struct {
-	Env       *ops.Env
-	Layout    *Layout
-	Images    *ops.ImageSteps // whose plan tells the shape; nil: the picture is stored
-	Picture   record.Column   // nowhere: lengths count
-	Image     int             // the field of the picture
+	Env     *ops.Env
+	Layout  *Layout
+	Images  *ops.ImageSteps // whose plan tells the shape; nil: the picture is stored
+	Picture record.Column   // nowhere: lengths count, or Class
+
+	Class func(context.Context, *record.Record) (int, error) // nil: one of the others counts
+
+	Image     int // the field of the picture
 	Sequences []record.Column
 	Equal     bool // the sequences of a sample are equally long
 	Limit     int  // of a length
@@ -37,10 +40,13 @@ type Grouping struct {
 }
 
 // Measure finds out where a sample belongs.
-func (g *Grouping) Measure(_ context.Context, it *record.Record) (err error) {
-	if g.Picture.Kind == record.Images {
+func (g *Grouping) Measure(ctx context.Context, it *record.Record) (err error) {
+	switch {
+	case g.Class != nil:
+		it.Group, err = g.Class(ctx, it)
+	case g.Picture.Kind == record.Images:
 		it.Group, err = g.groupOf(it)
-	} else {
+	default:
 		it.Length, err = g.lengthOf(it.Values)
 	}
 	if err == nil {
@@ -100,7 +106,7 @@ func (g *Grouping) lengthOf(v *record.Values) (int, error) {
 // takes tells whether a sample fits into a batch that was made for another.
 func (g *Grouping) takes(it *record.Record, b *Batch) bool {
 	f := b.form.Load()
-	if g.Picture.Kind == record.Images {
+	if g.Class != nil || g.Picture.Kind == record.Images {
 		return &g.Layout.Forms[it.Group] == f
 	}
 	return len(f.extents) == 0 || it.Length <= f.extents[0]

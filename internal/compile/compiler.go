@@ -33,6 +33,9 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			}
 		}
 	}
+	if _, ok := p.Own.(ops.Classifier); p.Own != nil && !ok {
+		return fmt.Errorf("recipe: step %q: the engine has no code for it: headrace.RegisterBatching brings it", p.Last.Names[0])
+	}
 	return nil
 }
 
@@ -504,7 +507,9 @@ func (c *compiler) end(n *line, plan fuse.Plan) (e *batch.Writer, err error) {
 
 	p := plan.Last
 	if c.groups {
-		c.group(n, e, plan)
+		if err := c.group(n, e, plan); err != nil {
+			return nil, err
+		}
 	} else if p.Step != nil {
 		c.reach(n, p)
 		if e.Function, err = c.rowWriter(p); err != nil {

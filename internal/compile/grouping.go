@@ -5,13 +5,14 @@ import (
 
 	"headrace/group"
 	"headrace/internal/batch"
+	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/recipe/fuse"
 )
 
 // group appends the stage that measures samples before they are grouped, and makes the
 // steps on an image that come behind.
-func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
+func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) (err error) {
 	t := &c.scope
 	p := plan.Last
 	g := &batch.Grouping{Env: c.work, Layout: c.layout}
@@ -25,6 +26,10 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 		g.Equal, g.Limit, g.Overlong = true, plan.Pack.Length, overlongs[plan.Pack.Overlong]
 	case plan.Buckets != nil:
 		g.Limit, g.Overlong = slices.Max(plan.Buckets.Lengths), overlongs[plan.Buckets.Overlong]
+	case plan.Own != nil:
+		if g.Class, err = plan.Own.(ops.Classifier).Classify(c.work, p.Name(), t.schema, &t.columns); err != nil {
+			return err
+		}
 	default:
 		g.Image = imageIn(plan.Schema)
 		g.Picture = t.columns.Of[plan.Schema[g.Image].Name]
@@ -52,6 +57,7 @@ func (c *compiler) group(n *line, e *batch.Writer, plan fuse.Plan) {
 	c.drops = g.Overlong == group.Drop
 	c.push(n, &stage{name: what + p.Names[0]}, p.Failures, g.Measure, func(*record.Record) {})
 	e.Grouping = g
+	return nil
 }
 
 var overlongs = map[string]group.Overlong{"error": group.Fail, "truncate": group.Truncate, "drop": group.Drop}

@@ -30,7 +30,7 @@ func (j joiner) collate(in pipe.Flow[*record.Record], s *section, later bool) pi
 func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe.Flow[*batch.Batch] {
 	p, end := s.plan, s.end
 	step := p.Last.Names[len(p.Last.Names)-1]
-	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers}
+	together := pipe.AggregateOpts{Name: "group " + step, Buffer: j.Workers, DropLast: p.Pack == nil && p.DropsLast()}
 	length := func(it *record.Record) int { return it.Length }
 	j.note(together.Name, 1, nil)
 
@@ -49,7 +49,6 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 		rows := pipe.Discard(pipe.Aggregate(in, begin, together), end.DropRow)
 		return pipe.Fill(rows, s.Layout.Rows, s.Slots, end.Pack, j.filling(s, p.Pack.DropLast, later))
 	case p.Buckets != nil:
-		together.DropLast = p.Buckets.DropLast
 		o := group.BucketOpts{Lengths: p.Buckets.Lengths, Longest: p.Buckets.PadTo == "longest"}
 		for _, f := range s.Layout.Forms {
 			o.Sizes = append(o.Sizes, f.Rows)
@@ -60,7 +59,6 @@ func (j joiner) group(in pipe.Flow[*record.Record], s *section, later bool) pipe
 		}
 		return fillGroups(j, pipe.Aggregate(in, begin, together), s, later, s.Layout.OfLength)
 	default:
-		together.DropLast = p.Batch.DropLast
 		shape := func(it *record.Record) (int, error) { return it.Group, nil }
 		begin, err := group.Shapes(shape, group.ShapeOpts{Size: s.Layout.Rows, Open: len(s.Layout.Forms)})
 		if err != nil {

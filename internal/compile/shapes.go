@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"headrace/internal/batch"
+	"headrace/internal/ops"
 	"headrace/recipe"
 	"headrace/recipe/fuse"
 	"headrace/sample"
@@ -12,7 +13,7 @@ import (
 
 // Groups tells whether samples come into batches by what they are.
 func Groups(r recipe.Recipe, p fuse.Plan) bool {
-	return p.Buckets != nil || p.Pack != nil || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
+	return p.Gathers() || p.Samples.Batches == nil && !p.Single && r.ImageShapes() != nil
 }
 
 // Sizes are what a batch may be. Rows is the size of one that is made of any samples.
@@ -22,6 +23,9 @@ func Sizes(r recipe.Recipe, p fuse.Plan, rows int) (forms []batch.Size, err erro
 		return nil, nil
 	case p.Pack != nil:
 		return []batch.Size{{Rows: p.Pack.Size}}, nil
+	case p.Own != nil:
+		rows, classes := p.Own.(ops.Classifier).Size()
+		return slices.Repeat([]batch.Size{{Rows: rows}}, classes), nil
 	case p.Buckets != nil:
 		rows, err := p.Buckets.Rows(p.Schema)
 		if err != nil {
@@ -64,17 +68,11 @@ func imageIn(s sample.Schema) int {
 // MostBatches bounds the batches that n samples come into: full ones of the smallest
 // kind, and one of each kind that is not full.
 func MostBatches(l *batch.Layout, p fuse.Plan, n int64) int64 {
-	fewest, dropLast, kinds := int64(l.Rows), p.Batch.DropLast, int64(len(l.Forms))
+	fewest, kinds := int64(l.Rows), int64(len(l.Forms))
 	for _, f := range l.Forms {
 		fewest = min(fewest, int64(f.Rows))
 	}
-	switch {
-	case p.Pack != nil: // a row has one sample, at least
-		dropLast = p.Pack.DropLast
-	case p.Buckets != nil:
-		dropLast = p.Buckets.DropLast
-	}
-	if dropLast {
+	if p.DropsLast() { // of a pack, a row has one sample, at least
 		return n / fewest
 	}
 	return min(n, n/fewest+kinds)

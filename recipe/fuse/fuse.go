@@ -128,6 +128,9 @@ func (f *fuser) take(c *chain, s recipe.Step) error {
 	case *recipe.Pack:
 		f.plan.Pack = args
 		f.end(c, s)
+	case recipe.Batcher:
+		f.plan.Own = args
+		f.end(c, s)
 
 	case recipe.FieldStep:
 		c.fields(args, s)
@@ -216,7 +219,7 @@ func (f *fuser) end(c *chain, s recipe.Step) {
 	f.plan.Rows, _ = s.Args.Check(c.schema) // the recipe was checked
 	p := c.last()
 	switch {
-	case f.plan.Batch.Collate != nil:
+	case f.plan.Batch.Collate != nil, f.plan.Own != nil: // which looks at what was made
 		f.plan.Last = Part{Names: []string{s.Name}, Failures: s.Failures}
 	case p == nil || !fills(p, s) || f.separate && !c.unstorable(p):
 		f.plan.Last = Part{Names: []string{s.Name}}

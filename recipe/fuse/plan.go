@@ -17,10 +17,11 @@ type Plan struct {
 	Rows    sample.Schema // of the rows of batches, or of batches that are made whole
 	Last    Part          // puts samples into batches, with the steps on an image or the function of Python before it, if it has Images or a Step
 
-	// How they come into batches: by Batch, where neither of the others is there.
+	// How they come into batches: by Batch, where none of the others is there.
 	Batch   recipe.Batch
 	Buckets *recipe.BucketBatch
 	Pack    *recipe.Pack
+	Own     recipe.Batcher // of a program
 
 	Single bool // nothing makes batches: each sample is given out by itself, as if it were a batch of one
 }
@@ -149,6 +150,22 @@ func (f Flow) Merges() (all []*Merge) {
 		all = append(all, f.Batches.Samples.Merges()...)
 	}
 	return all
+}
+
+// Gathers tells whether samples come into batches by what they are.
+func (p *Plan) Gathers() bool { return p.Buckets != nil || p.Pack != nil || p.Own != nil }
+
+// DropsLast tells whether batches that are not full when an epoch ends are left out.
+func (p *Plan) DropsLast() bool {
+	switch {
+	case p.Buckets != nil:
+		return p.Buckets.DropLast
+	case p.Pack != nil:
+		return p.Pack.DropLast
+	case p.Own != nil:
+		return p.Own.DropsLast()
+	}
+	return p.Batch.DropLast
 }
 
 // Unbatches tells whether a step of the flow takes the batches apart that it consists of.
