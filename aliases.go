@@ -5,6 +5,7 @@ import (
 
 	"headrace/internal/batch"
 	"headrace/internal/compile"
+	"headrace/internal/gate"
 	"headrace/internal/ops"
 	"headrace/internal/record"
 	"headrace/internal/resume"
@@ -23,6 +24,11 @@ type (
 	// InFlight is told which samples are being worked on by C code. Cell is the number of
 	// the operation among those that run at once.
 	InFlight = ops.InFlight
+
+	// Gate bounds how many operations run at once over all loaders that share it: as many
+	// as the largest of their shares of the usable cores. While any of them looks for the
+	// sample that crashes C code, it is one for all, so that a crash has one suspect.
+	Gate = gate.Gate
 
 	// Stage is what runs as one: it has a line of its own in the statistics, under the
 	// same name.
@@ -47,6 +53,10 @@ type (
 	// ObjectState is what an object of Python that is iterated over has said of itself.
 	ObjectState = source.ObjectState
 )
+
+// NewGate returns a gate for one operation; every loader that is opened widens it to what
+// it needs.
+func NewGate() *Gate { return gate.New() }
 
 // OnError is what happens to a sample that fails.
 type OnError = ops.OnError

@@ -47,7 +47,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 
 	l := &Loader{config: c, options: o, recipe: r}
 	l.live.workers = map[string]int{}
-	l.tracing.elsewhere = o.Announce != nil
+	l.tracing.Elsewhere = o.Announce != nil
 	l.usage = report.OpenUsage(os.DirFS("/"), machine.Here().Cores, l.helpers())
 
 	// What the samples are, and which of them are this rank's.
@@ -98,7 +98,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 		return nil, err
 	}
 	l.compiled, err = compile.Compile(p, compile.Target{
-		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.gate,
+		Env: &l.work, Sources: l.sources, Sections: sections, Lane: l.budget.Lane(), Policies: l.failing(), Gate: l.gate.Stages(),
 		Workers: workers, Readers: readersFor(workers), Prefetch: l.config.Prefetch, InOrder: c.Order == InputOrder,
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func assemble(ctx context.Context, r recipe.Recipe, schema sample.Schema, m mate
 	if err := l.limitSteps(); err != nil {
 		return nil, err
 	}
-	l.replacements = replacementBudget{limit: c.MaxErrors.Limit(l.info.SamplesPerEpoch), own: l.compiled.Replaceable}
+	l.replacements = resume.Replacements{Limit: c.MaxErrors.Limit(l.info.SamplesPerEpoch), Own: l.compiled.Replaceable}
 
 	l.dead, err = report.OpenDeadLetters(string(c.DeadLetters), c.DeadLettersOwn, c.Rank, o.Warn)
 	if err != nil {
@@ -337,7 +337,7 @@ func (l *Loader) half(limit int64) int64 {
 func (l *Loader) useCores() int {
 	share := l.share()
 	l.gate = l.options.Gate
-	l.gate.widen(share) // more workers than cores would only make each sample later, the first ones above all
+	l.gate.Widen(share) // more workers than cores would only make each sample later, the first ones above all
 	if l.config.Workers != nil {
 		return *l.config.Workers
 	}
@@ -348,7 +348,7 @@ func (l *Loader) useCores() int {
 func (l *Loader) makeWork(m materials) (err error) {
 	l.work = ops.Env{
 		Seed:  l.recipe.Seed,
-		Ranks: l.config.mustAgree(), Ledger: l.options.Ledger, Gate: l.gate.gate,
+		Ranks: l.config.mustAgree(), Ledger: l.options.Ledger, Gate: l.gate.Stages(),
 		Memory: record.Memory{Files: scratch.Pool{Brief: true}, Images: scratch.Pool{Brief: true}},
 	}
 	for _, s := range l.sources {

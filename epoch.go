@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"headrace/internal/gate"
+	"headrace/internal/resume"
 	"headrace/pipe"
 )
 
@@ -16,8 +18,8 @@ var ErrShort = errors.New("headrace: the epoch is too short")
 type epoch struct {
 	count        EpochSummary // so far
 	ended        EpochSummary // of the epoch that ended last
-	replacements replacementBudget
-	serial       serial
+	replacements resume.Replacements
+	serial       gate.Serial
 	failure      error // why Next gives no more; nil: the run knows
 }
 
@@ -50,7 +52,7 @@ func (l *Loader) wrapped(epoch int) (n int64) {
 func (l *Loader) endEpoch() {
 	l.ended = l.count
 	l.count = EpochSummary{Epoch: l.ended.Epoch + 1, Wrapped: l.wrapped(l.ended.Epoch + 1)}
-	l.replacements.begin(State{})
+	l.replacements.Begin(State{})
 	l.ended.Last = l.config.epochsFrom(l.count.Epoch) == 0
 }
 
@@ -79,7 +81,7 @@ func (l *Loader) full() bool {
 // ahead, and the next one begins.
 func (l *Loader) cut() error {
 	l.endEpoch()
-	until := l.serial.until
+	until := l.serial.Until
 	l.Stop()
 	if err := l.Start(State{Epoch: l.count.Epoch, Quarantine: l.work.Quarantine}, until); err != nil {
 		return err
@@ -108,7 +110,7 @@ func (l *Loader) before() (s State) {
 func (l *Loader) tellReplaced(b *Batch, before State) error {
 	all := b.Replaced()
 	for _, lost := range all {
-		if over, limit := l.replacements.spend(lost.Stage); over {
+		if over, limit := l.replacements.Spend(lost.Stage); over {
 			b.Release()
 			return l.overspent(lost, limit, before)
 		}
@@ -123,7 +125,7 @@ func (l *Loader) tellReplaced(b *Batch, before State) error {
 // overspent ends the run at a state.
 func (l *Loader) overspent(last *Lost, limit int, at State) error {
 	l.Stop()
-	l.replacements.begin(at)
+	l.replacements.Begin(at)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.place = at

@@ -135,7 +135,7 @@ type assembly struct {
 
 // watched are files and numbers that are kept beside a run.
 type watched struct {
-	tracing tracing
+	tracing report.Tracing
 	usage   *report.Usage
 	dead    report.DeadLetters
 }
@@ -199,7 +199,7 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		s.Begin(from.Epoch, from.Sources[s.Name].Done, from.Sources[s.Name].Object)
 	}
 	l.count, l.failure = l.countFrom(from), nil
-	l.replacements.begin(from)
+	l.replacements.Begin(from)
 	l.work.Begin(from.Epoch, from.Quarantine, l.options.InFlight)
 
 	l.mu.Lock()
@@ -210,16 +210,16 @@ func (l *Loader) Start(from State, serialUntil *Until) error {
 		return nil // Next says so
 	}
 
-	l.serial.begin(l.gate, serialUntil)
+	l.serial.Begin(l.gate, serialUntil)
 	run, err := pipe.Start(context.Background(), l.compiled.Flow, pipe.Config{
 		Resume:   l.extent.Resume(from),
 		Epochs:   left,
 		Failures: ops.RunPolicy(l.config.OnError, l.config.MaxErrors, l.info.SamplesPerEpoch),
-		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.hooks()),
+		Hooks:    pipe.Tee(pipe.Hooks{Lost: l.lost}, l.tracing.Hooks()),
 		Stall:    l.stall(),
 	})
 	if err != nil {
-		l.serial.end()
+		l.serial.End()
 		return fmt.Errorf("headrace: %w", err)
 	}
 
@@ -272,8 +272,8 @@ func (l *Loader) Next(ctx context.Context) (*Batch, error) {
 		return nil, l.judged(err)
 	}
 
-	if l.serial.until != nil {
-		l.serial.reached(l.State())
+	if l.serial.Until != nil {
+		l.serial.Reached(l.State())
 	}
 	return b, err
 }
@@ -376,7 +376,7 @@ func (l *Loader) State() State {
 	}
 
 	s.Replaced = l.count.Replaced
-	l.replacements.note(s.Errors)
+	l.replacements.Note(s.Errors)
 	if l.compiled.Drops {
 		s.Dropped = s.Yielded() - l.count.Samples // what is finished and was in no batch
 		if !l.compiled.Makes {
@@ -411,7 +411,7 @@ func (l *Loader) Stop() {
 	l.place = l.at(run.State())
 	l.total = l.total.Plus(run.Stats())
 	l.run = nil
-	l.serial.end()
+	l.serial.End()
 }
 
 // Finish stops the run for good, and completes the files that the loader writes: a trace
@@ -420,7 +420,7 @@ func (l *Loader) Stop() {
 func (l *Loader) Finish() error {
 	l.Stop()
 	l.dead.Close()
-	return l.tracing.close()
+	return l.tracing.Close()
 }
 
 // Close stops the run and lets go of all memory that no batch holds. Batches sent stay

@@ -1,15 +1,10 @@
 package headrace
 
 import (
-	"errors"
-	"fmt"
 	"io"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"headrace/internal/machine"
-	"headrace/internal/record"
+	"headrace/internal/report"
 	"headrace/pipe"
 	"headrace/stats"
 )
@@ -24,107 +19,25 @@ import (
 // from stop, or from [Loader.Finish] and [Loader.Close] where these end the trace;
 // batches do not depend on it.
 func (l *Loader) Trace(w io.Writer) (stop func() (stats.TraceSummary, error), err error) {
-	t := &l.tracing
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return nil, errors.New("headrace: the loader is closed")
-	}
-	if t.now.Load() != nil {
-		return nil, ErrTracing
-	}
-	trace := stats.NewTrace(w, stats.TraceOptions{Name: nameItem, Gauges: l.gauges})
-	for _, s := range t.stages {
-		trace.Stage(s)
-	}
-	t.now.Store(trace)
-	return func() (stats.TraceSummary, error) {
-		t.now.CompareAndSwap(trace, nil)
-		return trace.Close()
-	}, nil
+	return l.tracing.Begin(w, l.gauges)
 }
 
 // ErrTracing is the error of a second trace at a time.
-var ErrTracing = errors.New("headrace: a trace is being written already; stop that first")
-
-// tracing is where a loader's trace comes and goes.
-type tracing struct {
-	now       atomic.Pointer[stats.Trace] // nil: there is none
-	elsewhere bool                        // the consumer is, and tells of its waits itself
-
-	mu     sync.Mutex
-	stages []pipe.StageInfo // guarded by mu: of the last run
-	closed bool             // guarded by mu
-}
-
-// hooks are for each run of the loader.
-func (t *tracing) hooks() pipe.Hooks {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stages = nil
-	return pipe.Hooks{Stage: t.stage, Span: t.span}
-}
-
-func (t *tracing) stage(s pipe.StageInfo) func(pipe.StageStats) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.stages = append(t.stages, s)
-	if trace := t.now.Load(); trace != nil {
-		trace.Stage(s)
-	}
-	return nil
-}
-
-func (t *tracing) span(s pipe.Span) {
-	if t.elsewhere && s.Stage == "" && s.Kind != pipe.HandOver {
-		return
-	}
-	if trace := t.now.Load(); trace != nil {
-		trace.Span(s)
-	}
-}
+var ErrTracing = report.ErrTracing
 
 // TraceWait shows in a trace, if there is one, that a consumer elsewhere has waited for
 // batches.
 func (l *Loader) TraceWait(began time.Time, took time.Duration) {
-	if trace := l.tracing.now.Load(); trace != nil {
+	if trace := l.tracing.Now(); trace != nil {
 		trace.Span(pipe.Span{Stage: stats.LoopTrack, Kind: pipe.Starved, Begin: began, Took: took})
 	}
 }
 
 // TraceProgram shows in a trace, if there is one, what the program has told of itself.
 func (l *Loader) TraceProgram(events []stats.ProgramEvent) {
-	if trace := l.tracing.now.Load(); trace != nil {
+	if trace := l.tracing.Now(); trace != nil {
 		trace.Program(events)
 	}
-}
-
-// close ends a trace that nobody has stopped. Its error is then for who closes the
-// loader.
-func (t *tracing) close() error {
-	t.mu.Lock()
-	t.closed = true
-	trace := t.now.Swap(nil)
-	t.mu.Unlock()
-	if trace == nil {
-		return nil
-	}
-	if _, err := trace.Close(); err != nil {
-		return fmt.Errorf("headrace: the trace cannot be written: %w", machine.Unwritten(err))
-	}
-	return nil
-}
-
-func nameItem(v any) (key string, index int64) {
-	switch v := v.(type) {
-	case []*record.Record: // of a batch the first
-		return nameItem(v[0])
-	case *record.Record:
-		if v != nil {
-			return v.Key, v.ID.Index
-		}
-	}
-	return "", -1
 }
 
 // gauges are what is ready in each queue, and the bytes that are held.

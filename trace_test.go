@@ -13,6 +13,7 @@ import (
 
 	"headrace/internal/leak"
 	"headrace/internal/phototest"
+	"headrace/internal/report"
 	"headrace/pipe"
 	"headrace/stats"
 )
@@ -146,8 +147,8 @@ func TestTraceEndsWithTheLoader(t *testing.T) {
 }
 
 func BenchmarkTracedSpan(b *testing.B) {
-	var off tracing
-	span := off.hooks().Span
+	var off report.Tracing
+	span := off.Hooks().Span
 	for b.Loop() {
 		span(pipe.Span{Stage: "decode", Items: 1})
 	}

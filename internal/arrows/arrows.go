@@ -255,6 +255,10 @@ var arrows = []arrow{
 	{"extern/internal/links", "extern/internal/shared", "pickles lie in the heap"},
 	{"extern/internal/links", "sample", "identities, schemas"},
 
+	{"internal/gate", "internal/resume", "places up to which samples are tried one at a time"},
+	{"internal/gate", "pipe", "the gate of stages"},
+
+	{".", "internal/gate", "loaders that share cores, and take turns after a crash"},
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
 	{".", "internal/compile", "a plan becomes a pipeline"},

@@ -1,9 +1,11 @@
-package headrace
+// Package gate bounds how many operations run at once over several loaders.
+package gate
 
 import (
 	"context"
 	"sync"
 
+	"headrace/internal/resume"
 	"headrace/pipe"
 )
 
@@ -18,9 +20,9 @@ type Gate struct {
 	serial int // guarded by mu: loaders that do
 }
 
-// NewGate returns a gate for one operation; every loader that is opened widens it to what
-// it needs.
-func NewGate() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
+// New returns a gate for one operation; every loader that is opened widens it to what it
+// needs.
+func New() *Gate { return &Gate{gate: pipe.NewGate(1), limit: 1} }
 
 // Do runs an operation that belongs to no loader when it is its turn, beside those of all
 // loaders that share the gate, with a number from 0 that no other has meanwhile. Where
@@ -30,11 +32,11 @@ func (g *Gate) Do(ctx context.Context, operation func(permit int)) error {
 	return g.gate.Do(ctx, operation)
 }
 
-// Widen lets n operations run at once, where it were fewer, for those who use Do.
-func (g *Gate) Widen(n int) { g.widen(n) }
+// Stages is what the stages of a loader are given.
+func (g *Gate) Stages() *pipe.Gate { return g.gate }
 
-// widen lets n operations run at once, where it were fewer.
-func (g *Gate) widen(n int) {
+// Widen lets n operations run at once, where it were fewer.
+func (g *Gate) Widen(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.limit = max(g.limit, n)
@@ -66,30 +68,32 @@ func (g *Gate) apply() {
 	}
 }
 
-// serial keeps the gate at one operation until a place is passed: after a crash with
+// Serial keeps a gate at one operation until a place is passed: after a crash with
 // several suspects, the next crash has one.
-type serial struct {
+type Serial struct {
 	gate  *Gate
-	until *Until // nil: nothing is asked for
+	Until *resume.Until // nil: nothing is asked for
 }
 
-func (s *serial) begin(gate *Gate, until *Until) {
+// Begin asks for it, unless there is no place.
+func (s *Serial) Begin(gate *Gate, until *resume.Until) {
 	if until != nil {
-		s.gate, s.until = gate, until
+		s.gate, s.Until = gate, until
 		gate.hold()
 	}
 }
 
-// reached opens the gate again once all before the place is finished.
-func (s *serial) reached(at State) {
-	if s.until != nil && s.until.Passed(at) {
-		s.end()
+// Reached opens the gate again once all before the place is finished.
+func (s *Serial) Reached(at resume.State) {
+	if s.Until != nil && s.Until.Passed(at) {
+		s.End()
 	}
 }
 
-func (s *serial) end() {
-	if s.until != nil {
+// End opens the gate again.
+func (s *Serial) End() {
+	if s.Until != nil {
 		s.gate.release()
-		s.until = nil
+		s.Until = nil
 	}
 }

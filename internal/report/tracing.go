@@ -1,0 +1,108 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"headrace/internal/machine"
+	"headrace/internal/record"
+	"headrace/pipe"
+	"headrace/stats"
+)
+
+// Tracing is where a loader's trace comes and goes.
+type Tracing struct {
+	Elsewhere bool // the consumer is, and tells of its waits itself
+
+	now atomic.Pointer[stats.Trace] // nil: there is none
+
+	mu     sync.Mutex
+	stages []pipe.StageInfo // guarded by mu: of the last run
+	closed bool             // guarded by mu
+}
+
+// Now is the trace that is written; nil: there is none.
+func (t *Tracing) Now() *stats.Trace { return t.now.Load() }
+
+// Begin begins one.
+func (t *Tracing) Begin(w io.Writer, gauges func() []stats.Gauge) (stop func() (stats.TraceSummary, error), err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, errors.New("headrace: the loader is closed")
+	}
+	if t.now.Load() != nil {
+		return nil, ErrTracing
+	}
+
+	trace := stats.NewTrace(w, stats.TraceOptions{Name: nameItem, Gauges: gauges})
+	for _, s := range t.stages {
+		trace.Stage(s)
+	}
+	t.now.Store(trace)
+	return func() (stats.TraceSummary, error) {
+		t.now.CompareAndSwap(trace, nil)
+		return trace.Close()
+	}, nil
+}
+
+// ErrTracing is the error of a second trace at a time.
+var ErrTracing = errors.New("headrace: a trace is being written already; stop that first")
+
+// Hooks are for each run of the loader.
+func (t *Tracing) Hooks() pipe.Hooks {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stages = nil
+	return pipe.Hooks{Stage: t.stage, Span: t.span}
+}
+
+func (t *Tracing) stage(s pipe.StageInfo) func(pipe.StageStats) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stages = append(t.stages, s)
+	if trace := t.now.Load(); trace != nil {
+		trace.Stage(s)
+	}
+	return nil
+}
+
+func (t *Tracing) span(s pipe.Span) {
+	if t.Elsewhere && s.Stage == "" && s.Kind != pipe.HandOver {
+		return
+	}
+	if trace := t.now.Load(); trace != nil {
+		trace.Span(s)
+	}
+}
+
+// Close ends a trace that nobody has stopped. Its error is then for who closes the
+// loader.
+func (t *Tracing) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	trace := t.now.Swap(nil)
+	t.mu.Unlock()
+	if trace == nil {
+		return nil
+	}
+	if _, err := trace.Close(); err != nil {
+		return fmt.Errorf("headrace: the trace cannot be written: %w", machine.Unwritten(err))
+	}
+	return nil
+}
+
+func nameItem(v any) (key string, index int64) {
+	switch v := v.(type) {
+	case []*record.Record: // of a batch the first
+		return nameItem(v[0])
+	case *record.Record:
+		if v != nil {
+			return v.Key, v.ID.Index
+		}
+	}
+	return "", -1
+}
