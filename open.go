@@ -29,7 +29,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	if err := errors.Join(err, c.Check()); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(checkIterated(r, c.withDefaults()), checkAggregates(r, c.withDefaults())); err != nil {
+	if err := errors.Join(checkIterated(r, c.withDefaults()), checkAggregates(r, c.withDefaults()), checkPlaces(r, o)); err != nil {
 		return nil, err
 	}
 
@@ -62,29 +62,35 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 	return l, err
 }
 
-// threadsOf is how many threads the steps of a recipe call functions in, at most.
-func threadsOf(r recipe.Recipe, each int) (all int) {
+// threadsOf is how many threads the steps of a recipe call functions in, at most, by
+// where these are.
+func threadsOf(r recipe.Recipe, each int) map[string]int {
+	all := map[string]int{}
 	for _, s := range r.All() {
-		var p recipe.Python
-		switch args := s.Args.(type) {
-		case *recipe.Map:
-			p = args.Python
-		case *recipe.Filter:
-			p = args.Python
-		case *recipe.Batch:
-			if args.Collate != nil {
-				p = recipe.Python{Where: args.Collate.Where, Workers: args.Collate.Workers}
-			}
-		}
-		switch {
-		case p.Where != "thread":
-		case p.Workers != nil:
-			all += *p.Workers
-		default:
-			all += each
+		p := pythonOf(s.Args)
+		if p.Workers != nil {
+			all[p.Where] += *p.Workers
+		} else {
+			all[p.Where] += each
 		}
 	}
 	return all
+}
+
+// pythonOf are the arguments of a step whose function workers call, unless they are a
+// stream's.
+func pythonOf(args recipe.Args) recipe.Python {
+	switch args := args.(type) {
+	case *recipe.Map:
+		return args.Python
+	case *recipe.Filter:
+		return args.Python
+	case *recipe.Batch:
+		if args.Collate != nil {
+			return args.Collate.Python
+		}
+	}
+	return recipe.Python{}
 }
 
 // first makes the first batch of a recipe for a survey, with one worker, as one rank: of

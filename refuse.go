@@ -52,6 +52,23 @@ func checkIterated(r recipe.Recipe, c Config) error {
 	return nil
 }
 
+// checkPlaces refuses functions that the program calls, where there is no program.
+func checkPlaces(r recipe.Recipe, o Options) error {
+	if o.Look || o.Python != nil && o.Python.Program != nil {
+		return nil
+	}
+	for _, s := range r.All() {
+		where := pythonOf(s.Args).Where
+		if args, ok := s.Args.(*recipe.FlatMap); ok {
+			where = args.Where
+		}
+		if where == recipe.Here {
+			return fmt.Errorf("%w: %s: where=%q is for functions of a Python program, and no such program opens this recipe: open it with headrace.load(), or use \"process\" or \"thread\"", ErrConfig, s.Name, where)
+		}
+	}
+	return nil
+}
+
 // checkAggregates refuses what would have samples made again that were made of several.
 func checkAggregates(r recipe.Recipe, c Config) error {
 	name, step := replacedBehind(r.Steps, "")

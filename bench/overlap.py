@@ -44,7 +44,7 @@ def overlapped(loader: hr.Loader) -> float:
 
 def main() -> None:
     samples = hr.source([{"n": i} for i in range(4 * BATCHES)])
-    for where in ("process", "thread"):
+    for where in ("process", "thread", "here"):
         pipeline = samples.batch(4).map(model, workers=1, where=where).map(store, workers=1, where=where)
         shares = []
         for _ in range(ROUNDS):

@@ -13,6 +13,10 @@ import (
 // ErrClosed is what calls get once the pool is closed.
 var ErrClosed = errors.New("extern: the pool is closed")
 
+var errGone = errors.New("the program has left")
+
+var errUnstoppable = errors.New("time_limit: nobody can stop a thread of your program; use an async function, whose call is cancelled, or where=\"process\"")
+
 // CallError is an exception that the function raised, or what is wrong with its result. The worker lives on.
 type CallError struct {
 	Where     string `json:"where"`     // the user's own line: "augment (train.py:12)"

@@ -1,6 +1,7 @@
 package extern
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"headrace/extern/internal/message"
@@ -265,6 +266,8 @@ func (l *lane) bury(cause error) {
 	for i, j := range l.jobs[first:] {
 		i += first
 		switch {
+		case proc.workers.python.Own() != nil: // its function may be in work still, and nobody else can call it
+			q.complete(j, cmp.Or(j.ctx.Err(), j.err, cause))
 		case errors.Is(cause, wire.ErrProtocol) && (i == max(reported, guilty) || l.pack.single):
 			q.complete(j, fmt.Errorf("extern: the worker of %s (process %d) was ended for what it sent: %w", p.o.Stage, proc.PID, cause))
 		case j.err != nil: // who reads a stream had enough

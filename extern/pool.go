@@ -289,6 +289,13 @@ func (p *Pool) do(ctx context.Context, c *Call, yield func([]Value) error) error
 			j.forget()
 			return ctx.Err()
 		}
+		if own := p.o.Interpreter.Own(); own != nil {
+			select { // nobody can stop it, and the next run needs its thread
+			case <-j.done:
+				return j.err
+			case <-own.Leaves():
+			}
+		}
 		timer := time.AfterFunc(patience, func() { q.running(j, (*process).Kill) })
 		<-j.done
 		timer.Stop()

@@ -1,7 +1,7 @@
 package extern
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,7 +50,7 @@ func (k *keeper) keep() {
 			return
 		}
 
-		proc, err := w.startPatiently(k)
+		proc, err := w.start(k)
 		if err != nil {
 			<-starts
 			if w.ended(k) {
@@ -69,6 +69,10 @@ func (k *keeper) keep() {
 		}
 
 		p := proc.lastPool()
+		if w.python.Own() != nil { // who has ended was the program, or its threads cannot work
+			w.queue.fail(&StartError{Stage: p.o.Stage, Cause: cmp.Or(proc.Refusal(), errGone)})
+			return
+		}
 		w.mu.Lock()
 		w.lost = &LostError{Stage: p.o.Stage, Ending: proc.Ending(), Last: proc.Words()}
 		w.mu.Unlock()
@@ -81,24 +85,6 @@ func (k *keeper) keep() {
 		case <-time.After(wait):
 		}
 	}
-}
-
-// startPatiently starts a process, and waits a while where the machine lacks what that takes.
-func (w *Workers) startPatiently(k *keeper) (proc *process, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		select {
-		case <-k.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	err = machine.Patiently(ctx, func() error {
-		proc, err = w.start(k)
-		return err
-	})
-	return proc, err
 }
 
 func (k *keeper) begun() { k.started.Do(func() { close(k.ready) }) }
@@ -174,7 +160,7 @@ func (proc *process) lastPool() *Pool {
 // start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
 	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.Start(child.Options{Python: w.python, Heap: w.heap.File, Lanes: k.lanes, Tell: proc.tell})
+	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Heap: w.heap.File, Lanes: k.lanes, Tell: proc.tell})
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +341,11 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 		if has.all && p.o.Exact {
 			proc.workers.beside(p)
 		}
-		if p.o.Limit > 0 {
+		switch own := proc.workers.python.Own() != nil; {
+		case own && p.o.Limit > 0 && !has.all:
+			has.err = &StartError{Stage: p.o.Stage, Cause: errUnstoppable}
+		case own: // the program cancels coroutines, and nobody stops the rest
+		case p.o.Limit > 0:
 			proc.watchers.Go(func() { proc.watch(p, has.all) })
 		}
 	case wire.KindError:

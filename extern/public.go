@@ -4,6 +4,7 @@ import (
 	"headrace/extern/internal/child"
 	"headrace/extern/internal/links"
 	"headrace/extern/internal/shared"
+	"headrace/wire"
 )
 
 // Heap is memory that the engine shares with its worker processes.
@@ -20,6 +21,12 @@ type Interpreter = child.Interpreter
 
 // Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
 func Default() *Interpreter { return child.Default() }
+
+// Program is the program that opened the recipe, whose threads may call functions.
+type Program = child.Program
+
+// NewProgram returns the program at the other end of a connection.
+func NewProgram(conn *wire.Conn) *Program { return child.NewProgram(conn) }
 
 // Line is something that a worker has said.
 type Line = child.Line

@@ -182,12 +182,12 @@ func (w *Workers) retire(n int) {
 	}
 }
 
-// pidsFor are the processes that may call a pool's function.
+// pidsFor are the processes that may call a pool's function. The program is none of them.
 func (w *Workers) pidsFor(p *Pool) (all []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, k := range w.keepers {
-		if proc := k.process.Load(); proc != nil && (w.threads || i < p.line.wanted) {
+		if proc := k.process.Load(); proc != nil && proc.PID != 0 && (w.threads || i < p.line.wanted) {
 			all = append(all, proc.PID)
 		}
 	}

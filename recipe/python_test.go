@@ -98,7 +98,7 @@ func TestWhatFunctionsOfPythonRefuse(t *testing.T) {
 		`{"route":{"by":"label","branches":[{"steps":[{"aggregate":{"function":"m:C"}}]}]}}`: `step "aggregate" (#3): gathers samples inside of "route", whose other branches go on meanwhile: takes its place before it, or behind it`,
 		`{"flat_map":{"function":"m:"}}`:                                                     `step "flat_map" (#2): function is "m:": takes "module:name", such as "transforms:augment"`,
 		`{"map":{"function":"m:f","where":"main"}}`:                                          `step "map" (#2): where is "main": that is for the last steps, behind batch, which the Python package carries out by itself`,
-		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? takes "process" or "thread"
+		`{"map":{"function":"m:f","where":"threads","workers":0,"seed":["random","nunpy","random"]}}`: `step "map" (#2): where is "threads": did you mean "thread"? takes "process", "thread" or "here"
 step "map" (#2): workers is 0: takes a number from 1 to 256
 step "map" (#2): seed[1] is "nunpy": did you mean "numpy"? takes "random", "numpy" or "torch"
 step "map" (#2): seed[2] is "random", as another of them is`,

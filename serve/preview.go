@@ -75,7 +75,7 @@ func (s *session) read(open wire.Open) (r recipe.Recipe, c headrace.Config, o he
 	if c, err = headrace.ParseConfig(open.Config); err != nil {
 		return r, c, o, coded(wire.CodeRecipe, err)
 	}
-	python, err := interpreter(open.Python)
+	python, err := interpreter(open.Python, s.program)
 	if err != nil {
 		return r, c, o, fmt.Errorf("%w: python: %w", wire.ErrProtocol, err)
 	}

@@ -15,16 +15,16 @@ func ReadInterpreter(text []byte) (*extern.Interpreter, error) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		return nil, err
 	}
-	return interpreter(&p)
+	return interpreter(&p, nil)
 }
 
 // interpreter is what OPEN says of Python; nil: nothing.
-func interpreter(p *wire.Python) (*extern.Interpreter, error) {
+func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, error) {
 	if p == nil {
 		return nil, nil
 	}
 
-	i := &extern.Interpreter{Functions: p.Functions}
+	i := &extern.Interpreter{Functions: p.Functions, Program: program}
 	var err error
 	text := func(p wire.Path) string {
 		var path recipe.Path

@@ -13,6 +13,7 @@ import (
 
 	"headrace"
 	"headrace/arena"
+	"headrace/extern"
 	"headrace/internal/version"
 	"headrace/media"
 	"headrace/recipe"
@@ -36,6 +37,7 @@ type session struct {
 	asked   time.Time // when the client began to wait; its zero value: it does not
 	tracing tracing
 	logbook *logbook
+	program *extern.Program // whose threads call functions; nil: it calls none
 }
 
 // session serves one connection until it ends, and leaves nothing behind.
@@ -54,6 +56,9 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 	writing.Go(func() { s.logbook.run(ctx) })
 
 	err := s.serve(ctx)
+	if s.program != nil {
+		defer s.program.Close()
+	}
 	if s.loader != nil {
 		s.pump.stop()
 		s.loader.Close()
@@ -72,7 +77,7 @@ func (e *engine) session(ctx context.Context, conn *wire.Conn, number uint32) {
 }
 
 func (s *session) serve(ctx context.Context) error {
-	f, err := s.conn.Receive()
+	f, err := s.first()
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -107,6 +112,20 @@ func (s *session) serve(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// first returns the frame that says what the session is for. HERE may come before it.
+func (s *session) first() (wire.Frame, error) {
+	f, err := s.conn.Receive()
+	if err != nil || f.Kind != wire.KindHere {
+		return f, err
+	}
+	program, err := wire.FromDescriptor(f.Descriptor)
+	if err != nil {
+		return f, err
+	}
+	s.program = extern.NewProgram(program)
+	return s.conn.Receive()
 }
 
 func (s *session) open(ctx context.Context, f wire.Frame) error {

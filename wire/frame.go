@@ -34,6 +34,7 @@ const (
 	KindTask    Kind = 12
 	KindShare   Kind = 13
 	KindPreview Kind = 14
+	KindHere    Kind = 15
 
 	KindOpened     Kind = 17
 	KindSegment    Kind = 18
@@ -67,7 +68,7 @@ var kindNames = map[Kind]string{
 	KindOpened: "OPENED", KindSegment: "SEGMENT", KindBatch: "BATCH", KindEpoch: "EPOCH", KindError: "ERROR", KindLost: "LOST",
 	KindIO: "IO", KindTask: "TASK", KindShare: "SHARE", KindDone: "DONE",
 	KindSetup: "SETUP", KindReady: "READY", KindPack: "PACK", KindResults: "RESULTS", KindRoom: "ROOM", KindPull: "PULL",
-	KindPreview: "PREVIEW", KindPreviewed: "PREVIEWED",
+	KindPreview: "PREVIEW", KindHere: "HERE", KindPreviewed: "PREVIEWED",
 	KindNote: "NOTE", KindStatistics: "STATS", KindClosed: "CLOSED", KindLog: "LOG",
 }
 
@@ -82,7 +83,7 @@ func (k Kind) String() string {
 // descriptors is how many descriptors a frame of this kind brings.
 func (k Kind) descriptors() int {
 	switch k {
-	case KindSession, KindSegment, KindIO, KindShare:
+	case KindSession, KindSegment, KindIO, KindShare, KindHere:
 		return 1
 	}
 	return 0

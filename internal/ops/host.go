@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,12 +24,12 @@ type Host struct {
 	probes  bool // nothing runs but for a first sample: each has one worker
 	idle    bool // nothing runs at all
 	Calls   []*Function
-	Threads int // that all steps together will want
+	Threads map[string]int // that all steps together will want, by where they are
 	trials  trials
 
 	mu     sync.Mutex
 	pools  []*extern.Pool             // guarded by mu
-	shared map[bool]*extern.Workers   // guarded by mu: processes, and the threads of one, for steps that share them
+	shared map[string]*extern.Workers // guarded by mu: of steps that share them, by where they are
 	alone  map[string]*extern.Workers // guarded by mu: of steps that share none, by their names
 	beside []string                   // guarded by mu: steps whose functions were found to be async
 	closed bool                       // guarded by mu
@@ -74,7 +75,10 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	if p.Workers != nil && !h.probes {
 		workers = *p.Workers
 	}
-	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, p.Where == "thread"
+	o.Stage, o.Function, o.Interpreter, o.Heap, o.Workers, o.Threads = name, p.Function, h.python, h.Heap, workers, place(p) != "process"
+	if p.Where == recipe.Here {
+		o.Interpreter = h.python.Here()
+	}
 	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy || o.Copy, h.log
 	if o.Kind == extern.Chain { // each of its functions says that itself
 		o.Function, o.Positional = "", false
@@ -111,18 +115,21 @@ func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.shared[o.Threads] == nil {
+	if h.shared[place(p)] == nil {
 		if h.shared == nil {
-			h.shared = map[bool]*extern.Workers{}
+			h.shared = map[string]*extern.Workers{}
 		}
-		w := extern.NewWorkers(h.python, h.Heap, o.Threads, h.log)
+		w := extern.NewWorkers(o.Interpreter, h.Heap, o.Threads, h.log)
 		if o.Threads {
-			w.Expect(h.Threads)
+			w.Expect(h.Threads[place(p)])
 		}
-		h.shared[o.Threads] = w
+		h.shared[place(p)] = w
 	}
-	return h.shared[o.Threads]
+	return h.shared[place(p)]
 }
+
+// place is where a step's function is called. Sources do not say.
+func place(p *recipe.Python) string { return cmp.Or(p.Where, "process") }
 
 // keepsAlone are the workers of a step that shares none, which are those that it had when it was tried.
 func (h *Host) keepsAlone(name string, o extern.Options) *extern.Workers {
@@ -133,7 +140,7 @@ func (h *Host) keepsAlone(name string, o extern.Options) *extern.Workers {
 		if h.alone == nil {
 			h.alone = map[string]*extern.Workers{}
 		}
-		w = extern.NewWorkers(h.python, h.Heap, o.Threads, h.log)
+		w = extern.NewWorkers(o.Interpreter, h.Heap, o.Threads, h.log)
 		h.alone[name] = w
 	}
 	return w

@@ -219,7 +219,7 @@ def writes(image, out):
         (lambda: IMAGES.map(two, fields=[]), r"map: fields is \[\]: takes the name of a field, or several names"),
         (lambda: IMAGES.map(two, fields=["a", "a"]), r"map: fields is \['a', 'a'\]: takes the name of a field, or several names"),
         (lambda: IMAGES.map(two, fields=["a", 3]), r"map: fields is \['a', 3\]: takes the name of a field, or several names"),
-        (lambda: IMAGES.map(functions.same, where="gpu"), "map: where is 'gpu': takes 'process' or 'thread' or 'main'"),
+        (lambda: IMAGES.map(functions.same, where="gpu"), "map: where is 'gpu': takes 'process' or 'thread' or 'here' or 'main'"),
         (lambda: IMAGES.filter(functions.same, where="main"), "filter: where is 'main': takes 'process' or 'thread'"),
         (lambda: IMAGES.map(functions.same, seed="jax"), "map: seed is 'jax': takes names of 'random', 'numpy', 'torch'"),
         (lambda: IMAGES.map(functions.same, workers=2.5), "workers is 2.5: takes a whole number"),

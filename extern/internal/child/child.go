@@ -19,13 +19,15 @@ type Child struct {
 	PID   int
 	Lanes []*wire.Conn // this end of each of its connections
 
-	cmd     *exec.Cmd
-	stack   *os.File   // where Python writes the stacks of its threads
-	pipes   []*os.File // what it prints, and what it logs
-	readers sync.WaitGroup
-	words   words
-	tell    func(Line)
-	kills   int64 // processes that the kernel had ended for lack of memory before this one started
+	cmd      *exec.Cmd
+	together *wire.Conn // of threads of the program, which are no process; nil: it is one
+	refusal  error      // why the program has begun none; after exited
+	stack    *os.File   // where Python writes the stacks of its threads
+	pipes    []*os.File // what it prints, and what it logs
+	readers  sync.WaitGroup
+	words    words
+	tell     func(Line)
+	kills    int64 // processes that the kernel had ended for lack of memory before this one started
 
 	killing sync.Once
 	exited  chan struct{}      // closed when the process is gone, and all it has said was read
@@ -44,6 +46,10 @@ type Options struct {
 // Start starts a process. It has these descriptors beside the standard ones: 3 the heap, 4
 // where it writes its stacks, 5 its log, and from 6 on its lanes.
 func (s *Starter) Start(o Options) (*Child, error) {
+	if o.Python.program != nil {
+		return o.Python.program.start(o)
+	}
+
 	c := &Child{tell: o.Tell, exited: make(chan struct{})}
 	c.kills, _ = machine.MemoryKills()
 
@@ -128,13 +134,24 @@ func (c *Child) wait() {
 	close(c.exited)
 }
 
-// Kill ends the process. It may be called again, and by many.
+// Kill ends the process. Of threads of the program it ends the connections, and does not
+// wait for what they do. It may be called again, and by many.
 func (c *Child) Kill() {
-	c.killing.Do(func() { c.cmd.Process.Kill() })
+	c.killing.Do(func() {
+		if c.together != nil {
+			c.let()
+			return
+		}
+		c.cmd.Process.Kill()
+	})
 }
 
 // Exited is closed when the process is gone, and all it has said was read.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
+
+// Refusal is why a program has not begun the threads that it was asked for; nil: it has, or
+// this is a process.
+func (c *Child) Refusal() error { return c.refusal }
 
 // Words are the last lines that it has written to standard error so far.
 func (c *Child) Words() string { return c.words.String() }
@@ -169,6 +186,10 @@ func (c *Child) Close() {
 	}
 	if c.stack != nil {
 		c.stack.Close()
+	}
+	if c.together != nil {
+		c.together.Close()
+		c.together.CloseDescriptors()
 	}
 	for _, lane := range c.Lanes {
 		lane.Close()

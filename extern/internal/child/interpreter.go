@@ -16,7 +16,17 @@ type Interpreter struct {
 	Path        []string          // sys.path; nil: as the interpreter makes it
 	Environment []string          // "NAME=value"; nil: that of the engine
 	Functions   map[string][]byte // pickles of callables by their names; others are imported
+
+	Program *Program // that opened the recipe, and whose threads may call functions; nil: it calls none
+	program *Program // the workers are threads of it
 }
+
+// Here returns the program itself as an interpreter: its workers are threads there, which
+// know the functions.
+func (i *Interpreter) Here() *Interpreter { return &Interpreter{program: i.Program} }
+
+// Own is the program whose threads the workers are; nil: they are in other processes.
+func (i *Interpreter) Own() *Program { return i.program }
 
 // Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
 func Default() *Interpreter {

@@ -1,6 +1,11 @@
 package child
 
-import "runtime"
+import (
+	"context"
+	"runtime"
+
+	"headrace/internal/machine"
+)
 
 // Starter starts processes from one thread that lives as long as it does: the kernel ends a
 // child when the thread that has started it ends (PR_SET_PDEATHSIG).
@@ -20,6 +25,25 @@ func (s *Starter) Open() {
 
 // Close ends the thread, and with it what it has started.
 func (s *Starter) Close() { close(s.work) }
+
+// StartPatiently is Start, which waits a while where the machine lacks what that takes,
+// until stop is closed.
+func (s *Starter) StartPatiently(stop <-chan struct{}, o Options) (c *Child, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err = machine.Patiently(ctx, func() error {
+		c, err = s.Start(o)
+		return err
+	})
+	return c, err
+}
 
 func (s *Starter) do(f func() error) (err error) {
 	done := make(chan struct{})

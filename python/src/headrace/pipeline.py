@@ -23,7 +23,7 @@ from ._recipe.arguments import (
     size_of,
     when_of,
 )
-from ._recipe.functions import Function, Names, batched, has_functions, importable, is_main, spelled
+from ._recipe.functions import Function, Names, batched, has_functions, importable, is_main, places, spelled
 from ._report.tracebacks import all_briefly, briefly
 from .errors import RecipeError
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     Branch = Callable[["Pipeline"], "Pipeline"]
     Some = str | Iterable[str]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
-    Where = Literal["process", "thread"]
+    Where = Literal["process", "thread", "here"]
 
 __all__ = ["Pipeline", "files", "load", "merge", "source"]
 
@@ -256,7 +256,7 @@ class Pipeline:
                 text = (
                     f'headrace: {op}: where="main" is for functions of batches, which come last: put it behind batch, bucket_batch or pack'
                 )
-                raise RecipeError(f'{text}; a function of samples has where="process" or "thread"')
+                raise RecipeError(f'{text}; a function of samples has where="process", "thread" or "here"')
         elif is_main(before):
             raise RecipeError(f'headrace: {op}: comes behind map with where="main", which is done when the engine is done with a batch')
         return Pipeline(self._seed, (*self._steps, {op: given}), self._format, self._defaults)
@@ -301,7 +301,7 @@ class Pipeline:
         *,
         fields: Some | None = None,
         workers: int | None = None,
-        where: Literal["process", "thread"] = "process",
+        where: Where = "process",
     ) -> Pipeline:
         """Give each sample to one of several branches, and go on with what comes out of any of them.
 
@@ -704,7 +704,7 @@ class Pipeline:
         to: Some | None = None,
         gives: Any = None,
         workers: int | None = None,
-        where: Literal["process", "thread", "main"] = "process",
+        where: Literal["process", "thread", "here", "main"] = "process",
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
@@ -737,8 +737,10 @@ class Pipeline:
                 the first sample is tried when the loader is made.
             workers: how many samples are worked on at once; by default as many as `loader(workers=…)` says.
             where: `"process"`: in worker processes, each with one sample at a time. `"thread"`: in threads of one worker process, for
-                functions that let go of the GIL. `"main"`: in this process, when the loop asks for a batch, of which the function gets all
-                fields and returns anything: behind `batch` only, and at the end.
+                functions that let go of the GIL. `"here"`: in threads of this program, by default one, for functions that need its objects,
+                such as a model or a lock; they cost the loop the GIL, and `time_limit` cannot stop them. `"main"`: in the loop's own
+                thread when it asks for a batch, of which the function gets all fields and returns anything: behind `batch` only, and at
+                the end.
             seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
             copy: True gives copies of arrays, which may be kept when the function has returned.
         """
@@ -898,7 +900,7 @@ class Pipeline:
             gives: with `collate`, the fields of the batch, as for `map`, with their whole shapes; by default the first batch is tried when
                 the loader is made, which tells dtypes and numbers of axes.
             workers: with `collate`, how many batches are worked on at once; by default as many as `loader(workers=…)` says.
-            where: with `collate`, `"process"` or `"thread"`, as for `map`.
+            where: with `collate`, `"process"`, `"thread"` or `"here"`, as for `map`.
             seed: with `collate`, as for `map`, before each batch.
             copy: with `collate`, as for `map`.
         """
@@ -1162,19 +1164,25 @@ class Pipeline:
 
         names = Names()
         recipe = self._described(names)
-        python = None
+        python = here = None
         if has_functions(recipe["steps"]):
             from ._recipe.interpreter import interpreter
 
+            called = list(places(recipe["steps"]))
+            sent = {name for name, where in called if where != "here"}
             try:
-                python = interpreter(names.functions)
+                python = interpreter({name: function for name, function in names.functions.items() if name in sent})
+                if any(where == "here" for _, where in called):
+                    from ._worker.here import Here
+
+                    here = Here({name: function.value for name, function in names.functions.items()})
             except BaseException:
                 connection.close()
                 raise
-        session = Session(connection, recipe, config, state, None, replay, python)
+        session = Session(connection, recipe, config, state, None, replay, python, here=here.connect() if here is not None else None)
         from ._loader.loader import Loader
 
-        return Loader(session, self, recipe, config, python)
+        return Loader(session, self, recipe, config, python, here)
 
     def __repr__(self) -> str:
         from ._report import draw

@@ -17,6 +17,7 @@ from .slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import _socket
     from typing import Any
 
     from .._batch.cuda import Pins
@@ -50,7 +51,9 @@ class Session:
         replay: int | None = None,
         python: dict[str, Any] | None = None,
         preview: dict[str, Any] | None = None,
+        here: _socket.socket | None = None,
     ) -> None:
+        """`here` is the engine's end of a connection to threads of this program, which call functions."""
         self.connection = connection
         self.channel = connection.channel
         self.stream = 1
@@ -67,9 +70,19 @@ class Session:
         self._asked = 0  # for statistics
         opening = {"recipe": recipe, "config": config, "state": state, "serial_until": serial_until, "replay": replay}
         self._has_workers = python is not None
+        if here is not None:
+            self._send_here(here)
         if python is not None:
             opening["python"] = python
         self._send_json(frames.OPEN if preview is None else frames.PREVIEW, {**opening, **(preview or {})})
+
+    def _send_here(self, here: _socket.socket) -> None:
+        try:
+            self.channel.send_descriptor(frames.HERE, here.fileno())
+        except OSError:
+            pass  # the engine has just died, which the next frame will find out
+        finally:
+            here.close()
 
     def opened(self) -> dict[str, Any]:
         """Wait for OPENED."""

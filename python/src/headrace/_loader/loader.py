@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .._client.session import Session
+    from .._worker.here import Here
     from ..pipeline import Pipeline
     from .batch_steps import MainSteps
     from .preview import Preview
@@ -62,15 +63,23 @@ class Loader:
     """
 
     def __init__(
-        self, session: Session, pipeline: Pipeline, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None
+        self,
+        session: Session,
+        pipeline: Pipeline,
+        recipe: dict[str, Any],
+        config: dict[str, Any],
+        python: dict[str, Any] | None,
+        here: Here | None,
     ) -> None:
         self._pipeline, format, main = pipeline, pipeline._format, [step for step in pipeline._steps if is_main(step)]
         arrays.load(format)
-        self._run = Run(session, recipe, config, python)
+        self._run = Run(session, recipe, config, python, here)
         try:
             self._batches = Batches(self._run, format, _main_steps(main, pipeline._seed, config["rank"]))
         except BaseException:
             session.drop()
+            if here is not None:
+                here.close()
             raise
         self.errors = self._run.errors
         self._loop: Loop | None = None  # of `get`, where no other loop was under way
@@ -257,6 +266,8 @@ class Loader:
         if run.inside and session is not None:  # another thread is in next(), or this is called from a signal handler there
             run.refused = LoaderClosed
             session.channel.interrupt()  # next() finds the end, and does the rest
+            if run.here is not None and run.here.is_calling():
+                return  # the other thread waits for this one
         with run.lock:
             try:
                 if not run.inside:
@@ -361,6 +372,8 @@ class Loader:
         from .profile import profile
 
         run.check()
+        if run.here is not None:
+            raise RecipeError('headrace: profile runs in a process of its own, which lacks what steps with where="here" use')
         return profile(notation.write(run.recipe, self._settings(), "json"), run.python, items, workers, fuse)
 
     def trace(self, path: str | os.PathLike[str]) -> Trace:
@@ -417,7 +430,7 @@ class Loader:
 
         run.check()
         epoch = run.frontier.epoch if epoch is None else epoch
-        return preview(run.recipe, run.config, run.python, n, epoch, columns, tile)
+        return preview(run.recipe, run.config, run.python, n, epoch, columns, tile, run.here)
 
     def __repr__(self) -> str:
         from .shown import text

@@ -15,6 +15,7 @@ from .._report.draw import visible
 from ..errors import RecipeError, WrongValue, write_file
 
 if TYPE_CHECKING:
+    from .._worker.here import Here
     from ..pipeline import Path
 
 _LENGTH = Struct("<I")
@@ -102,6 +103,7 @@ def preview(
     epoch: int,
     columns: int | None,
     tile: int | None,
+    here: Here | None,
 ) -> Preview:
     """Have the first samples of an epoch drawn, by an engine of its own: what happens there does not touch any loader."""
     asked: dict[str, Any] = {"samples": integer("n", n), "epoch": integer("epoch", epoch)}
@@ -115,7 +117,8 @@ def preview(
     if asked["epoch"] < 0:
         raise RecipeError(f"headrace: preview(epoch={epoch!r}): epochs count from 0")
     asked["title"] = f"the first {asked['samples']:,} samples of epoch {asked['epoch']}"
-    session = Session(manager.connect(alone=True), recipe, config, python=python, preview=asked)
+    own = here.connect(again=False) if here is not None else None
+    session = Session(manager.connect(alone=True), recipe, config, python=python, preview=asked, here=own)
     try:
         payload = session.previewed()
     except Gone:

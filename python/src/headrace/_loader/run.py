@@ -20,6 +20,7 @@ from .lost import Errors
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .._worker.here import Here
     from .frontier import Place
     from .loop import Hand
 
@@ -29,11 +30,19 @@ T = TypeVar("T")
 class Run:
     """One run, over all its epochs. The lock is for whoever changes it."""
 
-    def __init__(self, session: Session, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None) -> None:
-        self.recipe, self.config, self.python = recipe, config, python
+    def __init__(
+        self, session: Session, recipe: dict[str, Any], config: dict[str, Any], python: dict[str, Any] | None, here: Here | None
+    ) -> None:
+        """`here` has functions that threads of this program call."""
+        self.recipe, self.config, self.python, self.here = recipe, config, python, here
         self.lock = RLock()
         self.clock = Clock()
-        self.opened = self.open(session)
+        try:
+            self.opened = self.open(session)
+        except BaseException:
+            if here is not None:
+                here.close()
+            raise
         self.session: Session | None = session
         self.identity = Identity(self.opened["state"], _makes(recipe["steps"]))
         self.frontier = Frontier(self.opened["state"]["epoch"])
@@ -107,7 +116,8 @@ class Run:
         self.recovery.passed(record["epoch"], record["sources"])
         serial_until = self.recovery.serial_until()
         connection = manager.connect(alone=serial_until is not None)
-        session = Session(connection, self.recipe, self.config, record, serial_until, None, self.python)
+        here = self.here.connect() if self.here is not None else None
+        session = Session(connection, self.recipe, self.config, record, serial_until, None, self.python, here=here)
         self.open(session)
         self.session = session
         self.clock.reset()
@@ -146,6 +156,16 @@ class Run:
 
     def finish(self) -> None:
         """End the session in good order, and tell of what became known then, once all is let go of: a warning may be an exception."""
+        if self.here is None:
+            self._finish()
+            return
+        self.here.leave()
+        try:
+            self._finish()
+        finally:
+            self.here.close()
+
+    def _finish(self) -> None:
         session, self.session = self.session, None
         if session is None:
             return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-_PLACES = ("process", "thread", "main")
+_PLACES = ("process", "thread", "here", "main")
 _SEEDED = ("random", "numpy", "torch")
 _KINDS = {str: "text", bytes: "bytes", object: "object", dict: "object", list: "object", tuple: "object"}
 
@@ -40,6 +40,9 @@ def function_arguments(
     places = _PLACES if op == "map" else _PLACES[:-1]
     if where not in places:
         raise RecipeError(f"headrace: {op}: where is {where!r}: takes {' or '.join(map(repr, places))}")
+    if where == "here" and _seeds(op, "seed", seed):
+        text = f'headrace: {op}: seed={seed!r} with where="here" would seed the generators that your program uses, too'
+        raise RecipeError(f"{text}: give the function an argument rng instead")
     if where == "main":
         _check_main(op, function, gives=gives, workers=workers, seed=seed, copy=copy or None)
     _check_calls(op, function, names)

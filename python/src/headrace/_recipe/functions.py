@@ -152,6 +152,19 @@ def is_main(step: dict[str, Any]) -> bool:
     return bool(step.get("map") and step["map"].get("where") == "main")
 
 
+def places(chain: Iterable[dict[str, Any]]) -> Iterable[tuple[str, str]]:
+    """The names of functions in a list of steps, with where they are called."""
+    for step in chain:
+        args = step[operation(step)] or {}
+        for inside in (args, args.get("collate") or {}):
+            if "function" in inside:
+                yield inside["function"], inside.get("where") or "process"
+        if args.get("keys"):
+            yield args["keys"], "process"
+        for steps in (*args.get("of", ()), *(branch["steps"] for branch in args.get("branches", ()))):
+            yield from places(steps)
+
+
 def has_functions(chain: Iterable[dict[str, Any]]) -> bool:
     """Whether a list of steps has any that workers do."""
     for step in chain:

@@ -9,6 +9,7 @@ import sys
 from struct import Struct
 
 from .._client.frames import HEADER_FRAME
+from .errors import Ended
 from .frames import PULL, RESULTS, ROOM
 
 TYPE_CHECKING = False
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
 
 _ROOM = Struct("<QQQ")
 _DESCRIPTORS = _socket.CMSG_SPACE(16 * 4)
-
-
-class Ended(Exception):
-    """The engine has closed the connection."""
 
 
 class Connection:
@@ -35,6 +32,7 @@ class Connection:
         self.descriptors: list[int] = []
         self.credit = 0  # samples of a stream that the engine takes
         self.stopped = False  # it takes no more of this pack
+        self.at_end: list[Any] = []  # what is called when the thread ends that it is of, if the process goes on then
 
     def receive(self) -> tuple[int, memoryview]:
         """The next frame. Its payload is valid until the next call."""
@@ -73,13 +71,13 @@ class Connection:
         length = sum(map(len, parts))
         header = HEADER_FRAME.pack(length, kind, 0, 0, self.out_seq)
         self.out_seq = self.out_seq + 1 & 0xFFFFFFFF
-        sent = self.socket.sendmsg((header, *parts))
+        sent = self.socket.sendmsg((header, *parts), (), _socket.MSG_NOSIGNAL)
         if sent < 16 + length:
             for part in (header, *parts):
                 if sent >= len(part):
                     sent -= len(part)
                     continue
-                self.socket.sendall(memoryview(part)[sent:])
+                self.socket.sendall(memoryview(part)[sent:], _socket.MSG_NOSIGNAL)
                 sent = 0
 
     # What a lane asks of it.
@@ -115,7 +113,7 @@ class Connection:
             except BlockingIOError:
                 return False
             if not data:
-                os._exit(0)
+                self._leave(0)
         self._answer()
         return True
 
@@ -130,14 +128,14 @@ class Connection:
         header = self._exactly(16)
         length, kind, _, _, seq = HEADER_FRAME.unpack(header)
         if seq != self.in_seq:
-            os._exit(1)
+            self._leave(1)
         self.in_seq = seq + 1 & 0xFFFFFFFF
         payload = self._exactly(length)
         if kind == PULL:
             self.credit += 1
             self.stopped = self.stopped or payload[0] != 0
         elif kind != ROOM:
-            os._exit(1)
+            self._leave(1)
         return kind, payload
 
     def _exactly(self, size: int) -> bytes:
@@ -151,6 +149,10 @@ class Connection:
         while len(have) < size:
             more = self.socket.recv(size - len(have))
             if not more:
-                os._exit(0)  # the engine has ended; there is nobody to tell
+                self._leave(0)  # the engine has ended; there is nobody to tell
             have += more
         return have
+
+    def _leave(self, code: int) -> None:
+        """End the process, for which there is nothing more to do."""
+        os._exit(code)

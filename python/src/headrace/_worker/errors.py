@@ -16,6 +16,10 @@ _MOST = 64 << 10  # characters of a message
 _USED_UP = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}  # no sample is to blame for it
 
 
+class Ended(Exception):
+    """The engine has closed the connection."""
+
+
 class Misfit(Exception):
     """A result that is not what the step gives."""
 
@@ -120,6 +124,17 @@ def where_is(function: Any) -> str:
         return getattr(function, "__qualname__", type(function).__qualname__)
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
     return f"{name.rpartition('<locals>.')[2]} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+
+
+def place_of(frame: Any) -> str:
+    """The user's function that a thread is in, whose innermost frame this is; empty: none."""
+    found = ""
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_OURS) and os.path.basename(code.co_filename) != "threading.py":
+            found = f"{code.co_name} ({os.path.basename(code.co_filename)}:{frame.f_lineno})"
+        frame = frame.f_back
+    return found
 
 
 def code_of_call(function: Any) -> Any:

@@ -30,6 +30,45 @@ def event_loop() -> Any:
     return _loops[thread]
 
 
+def cancel(thread: int | None) -> None:
+    """Cancel what a thread's event loop runs."""
+    loop = _loops.get(thread or 0)
+    if loop is None:
+        return
+    try:
+        loop.call_soon_threadsafe(_cancel_tasks, loop)
+    except RuntimeError:
+        pass  # it is closed
+
+
+def _cancel_tasks(loop: Any) -> list[Any]:
+    import asyncio
+
+    tasks = list(asyncio.all_tasks(loop))
+    for task in tasks:
+        task.cancel()
+    return tasks
+
+
+def close() -> None:
+    """End the event loop of this thread, if it has one, since the thread ends."""
+    import threading
+
+    loop = _loops.pop(threading.get_ident(), None)
+    if loop is None:
+        return
+    import asyncio
+
+    try:
+        tasks = _cancel_tasks(loop)
+        if tasks:
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
 def iterate(result: Any) -> Iterator[Any]:
     """An iterator over what may be asynchronous."""
     if hasattr(result, "__aiter__"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SEGMENT, ERROR = 18, 21  # kinds of frames
+SESSION, SEGMENT, ERROR = 2, 18, 21  # kinds of frames
 SETUP, READY, PACK, RESULTS, ROOM, PULL = range(33, 39)
 
 # Flags of PACK.

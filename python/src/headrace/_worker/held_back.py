@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from time import sleep
 
+from .errors import Ended
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +32,7 @@ class HeldBack:
         self._held = threading.Event()  # something is ready that was not sent
         self._calls = 0  # of the iterator
         self._started = False
+        self._over = False
 
     def hold(self) -> None:
         """Something is ready, and the engine does not take it now."""
@@ -37,6 +40,7 @@ class HeldBack:
             self._held.set()
             if not self._started:
                 self._started = True
+                self._engine.at_end.append(self._end)
                 threading.Thread(target=self._watch, name="headrace-held-back", daemon=True).start()
 
     def sent(self) -> None:
@@ -52,10 +56,24 @@ class HeldBack:
     def __exit__(self, *_: object) -> None:
         self._turn.acquire()
 
+    def _end(self) -> None:
+        """Have the second thread end with the stream's own, which calls this."""
+        self._over = True
+        self._held.set()
+        self._turn.release()
+
     def _watch(self) -> None:
+        try:
+            self._send_held()
+        except (Ended, OSError):
+            pass  # so does the stream's own thread
+
+    def _send_held(self) -> None:
         engine = self._engine
         while True:
             self._held.wait()
+            if self._over:
+                return
             calls = self._calls
             sleep(_SHORT)
             if calls != self._calls:

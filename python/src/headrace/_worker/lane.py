@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
         credit: int  # samples of a stream that it takes
         stopped: bool  # it takes no more of this pack
+        at_end: list[Any]  # what is called when it has no more packs, and the process goes on
 
         def begin(self, credit: int) -> None:
             """Begin with a pack."""
@@ -115,6 +116,11 @@ class Lane:
         if view is None or view.obj is not self.spaces[number]:
             view = self._views[number] = memoryview(self.spaces[number])
         return view
+
+    def let_go(self) -> None:
+        """Let go of memory."""
+        for view in self._views.values():
+            view.release()
 
     def working(self, item: int) -> int:
         """Note which sample is in work now, and since when."""

@@ -9,7 +9,8 @@ import sys
 from itertools import chain
 
 from . import errors, log
-from .connection import Connection, Ended
+from .connection import Connection
+from .errors import Ended
 from .frames import ERROR, PACK, PULL, READY, SEGMENT, SETUP
 
 TYPE_CHECKING = False
@@ -131,6 +132,18 @@ class Process:
         for thread in threads:
             thread.join()
 
+    def give_up(self) -> None:
+        """End at once."""
+        os._exit(1)
+
+    def failed(self, connection: Connection, e: BaseException) -> None:
+        """Tell of a mistake of ours, not of the user's function, and end."""
+        try:
+            connection.send(ERROR, json.dumps(errors.describe(e)).encode())
+        finally:
+            sys.stderr.write(errors.describe(e)["traceback"])
+            os._exit(1)
+
     def end(self) -> None:
         """Let the user's objects end."""
         closed: set[int] = set()
@@ -174,14 +187,20 @@ class Thread:
         except (Ended, BrokenPipeError, ConnectionResetError):
             pass
         except SystemExit:
-            os._exit(1)
+            self.process.give_up()
         except BaseException as e:
-            # A mistake of ours, not of the user's function.
+            self.process.failed(connection, e)
+
+    def let_go(self) -> None:
+        """Unmap memory, where the process goes on."""
+        self.cell.release()
+        for lane in self.lanes.values():
+            lane.let_go()
+        for space in self.spaces.values():
             try:
-                connection.send(ERROR, json.dumps(errors.describe(e)).encode())
-            finally:
-                sys.stderr.write(errors.describe(e)["traceback"])
-                os._exit(1)
+                space.close()
+            except BufferError:
+                pass  # something lies there that the user's function has kept
 
     def lane(self, function: int) -> Lane:
         """What this thread works with for a function."""

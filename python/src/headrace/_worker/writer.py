@@ -8,7 +8,7 @@ from array import array
 import numpy as np
 
 from .columns import Arrays, column
-from .errors import describe
+from .errors import Ended, describe
 from .frames import ALL_ARRAYS, DONE, DROPPED, FAILED, LAST, OFFSET, WITH_FIELDS
 from .types import as_array, infer
 
@@ -109,6 +109,8 @@ class Writer:
 
     def fail(self, item: int, e: BaseException, key: str = "", step: str = "") -> None:
         """Add a sample that has failed, with its name where that is known here, and of a chain the step that it has failed in."""
+        if isinstance(e, Ended):
+            raise e  # nobody wants the others of the pack
         self.status.append(FAILED)
         self.failures.append({"item": item, **describe(e, self.function), "key": key, "step": step})
         for c in self.columns:

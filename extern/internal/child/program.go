@@ -1,0 +1,122 @@
+package child
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"headrace/wire"
+)
+
+// Program is the program that opened the recipe. Threads of its own call functions that
+// need its objects.
+type Program struct {
+	conn     *wire.Conn
+	starting sync.Mutex
+	leaves   chan struct{}
+}
+
+// NewProgram returns the program at the other end of a connection, which HERE brought.
+func NewProgram(conn *wire.Conn) *Program {
+	p := &Program{conn: conn, leaves: make(chan struct{})}
+	go func() {
+		defer close(p.leaves)
+		conn.Receive() // it says nothing: this is the end
+	}()
+	return p
+}
+
+// Leaves is closed when the program closes its loader, or has ended.
+func (p *Program) Leaves() <-chan struct{} { return p.leaves }
+
+// Close ends the connection. Threads that were begun have their own.
+func (p *Program) Close() {
+	p.conn.Shutdown()
+	<-p.leaves
+	p.conn.Close()
+	p.conn.CloseDescriptors()
+}
+
+// start has the program begin threads. They have a connection together, on which each is
+// given its lane, and whose end is theirs.
+func (p *Program) start(o Options) (*Child, error) {
+	c := &Child{tell: o.Tell, exited: make(chan struct{})}
+	together, theirs, err := pair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	c.together = together
+
+	err = together.Send(wire.KindSegment, 0, wire.AppendSegment(nil, wire.Segment{ID: 1, Slots: 1}), int(o.Heap.Fd()))
+	for i := 0; i < o.Lanes && err == nil; i++ {
+		err = c.addLane()
+	}
+	if err == nil {
+		err = together.CloseWrite()
+	}
+	if err == nil {
+		p.starting.Lock()
+		err = p.conn.Send(wire.KindSession, 0, nil, int(theirs.Fd()))
+		p.starting.Unlock()
+	}
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("extern: threads of the program: %w", err)
+	}
+
+	go c.outlive()
+	return c, nil
+}
+
+func (c *Child) addLane() error {
+	lane, theirs, err := pair()
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	c.Lanes = append(c.Lanes, lane)
+	return c.together.Send(wire.KindSession, 0, nil, int(theirs.Fd()))
+}
+
+// pair returns a connection, and the end of it that is given away.
+func pair() (*wire.Conn, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("extern: socketpair: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "lane")
+	conn, err := wire.FromDescriptor(fds[0])
+	if err != nil {
+		theirs.Close()
+	}
+	return conn, theirs, err
+}
+
+// outlive notices the end of the program's threads.
+func (c *Child) outlive() {
+	var told struct{ Message string }
+	if f, err := c.together.Receive(); err == nil && f.Kind == wire.KindError {
+		json.Unmarshal(f.Payload, &told)
+	}
+	c.killing.Do(func() {
+		if told.Message != "" {
+			c.refusal = errors.New(told.Message)
+		}
+		c.let()
+	})
+}
+
+// let ends the connections of the program's threads. A function that one of them is in
+// goes on, and nobody hears of its result.
+func (c *Child) let() {
+	for _, lane := range c.Lanes {
+		lane.Shutdown()
+	}
+	c.together.Shutdown()
+	close(c.exited)
+}

@@ -1,0 +1,351 @@
+"""Functions of steps with `where="here"`, which threads of this program call.
+
+For the engine these threads are one more process of workers: they speak as `process` does, over connections of their own. They are not
+theirs to end, though, and nobody can stop a function that one of them is in.
+"""
+
+from __future__ import annotations
+
+import _socket
+import atexit
+import json
+import mmap
+import os
+import sys
+import threading
+import warnings
+import weakref
+from time import monotonic
+
+from .._client import fork
+from .._report.tracebacks import outside
+from ..errors import HeadraceWarning
+from . import event_loop
+from .connection import Connection
+from .errors import Ended, describe, place_of
+from .frames import ERROR, SEGMENT, SESSION, SETUP
+from .process import Process, Thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_GRACE = 5.0  # seconds that `close` waits for functions to return
+
+
+class Here:
+    """The functions of one loader that are called here, and the threads that call them."""
+
+    def __init__(self, functions: Mapping[str, Any]) -> None:
+        """`functions` are by their names in the recipe. Others are imported."""
+        self._objects = Objects(functions)
+        self._listener: Listener | None = None
+        self._open = True
+        fork.share(self)
+        _all.add(self)
+
+    def connect(self, again: bool = True) -> _socket.socket:
+        """The engine's end of a connection by which it asks for threads.
+
+        With `again`, these begin when those that an engine before has asked for have ended.
+        """
+        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        before = self._listener if again else None
+        listener = Listener(ours.detach(), self._objects, before)
+        if again:
+            self._listener = listener
+        return theirs
+
+    def is_calling(self) -> bool:
+        """Whether this thread is one of those that call functions."""
+        thread = threading.current_thread()
+        return self._listener is not None and any(thread in group.threads for group in self._listener.groups)
+
+    def leave(self) -> None:
+        """Tell the engine not to wait for functions that are called now."""
+        if self._listener is not None:
+            self._listener.connection.shut()
+
+    def close(self, grace: float = _GRACE) -> None:
+        """End the threads. A function that does not return in time is left behind, with a warning. May be called again."""
+        if not self._open:
+            return
+        self._open = False
+        until = monotonic() + grace
+        self.leave()
+        busy = self._listener.end(until) if self._listener is not None else []
+        if not busy:
+            self._objects.close()
+            return
+        what = ", ".join(sorted(set(busy)))
+        warnings.warn(
+            f"headrace: {what} did not return within {grace:g} seconds after the loader was closed, and nobody can stop a thread of this"
+            " program: it goes on until it returns",
+            HeadraceWarning,
+            stacklevel=outside(),
+        )
+
+    def __del__(self, ends: Any = sys.is_finalizing) -> None:
+        if not ends() and self._open:
+            self.leave()
+
+    def after_fork(self) -> None:
+        """In the child: the threads are the parent's."""
+        self._open = False
+        if self._listener is not None:
+            self._listener.after_fork()
+
+
+_all: weakref.WeakSet[Here] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    """Let threads end before the interpreter does: what they call may not bear that."""
+    for here in list(_all):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HeadraceWarning)  # the program has said that it ends
+            here.close()
+
+
+atexit.register(_at_exit)
+
+
+class Objects:
+    """What the functions are, and the objects that were made of classes: one of each for all threads."""
+
+    def __init__(self, functions: Mapping[str, Any]) -> None:
+        self.functions = dict(functions)
+        self.loaded: dict[tuple[str, str], Any] = {}
+        self.lock = threading.RLock()
+        self.made: list[Any] = []
+
+    def load(self, step: str, name: str) -> Any:
+        """The function of a step."""
+        from .lookup import load
+
+        with self.lock:
+            if (step, name) not in self.loaded:
+                found = self.functions[name] if name in self.functions else load(name, None)
+                if isinstance(found, type):
+                    found = found()
+                    self.made.append(found)
+                self.loaded[step, name] = found
+            return self.loaded[step, name]
+
+    def close(self) -> None:
+        """Let the objects end that were made of classes."""
+        made, self.made = self.made, []
+        for one in made:
+            if callable(getattr(one, "close", None)):
+                one.close()
+
+
+class Listener:
+    """Waits for the engine to ask for threads, and begins them."""
+
+    def __init__(self, fd: int, objects: Objects, before: Listener | None) -> None:
+        """It begins when the threads of `before` have ended."""
+        self.connection = OwnConnection(fd)
+        self.groups: list[Group] = []
+        self._objects = objects
+        self.thread = threading.Thread(target=self._listen, args=(before,), name="headrace-here", daemon=True)
+        self.thread.start()
+
+    def _listen(self, before: Listener | None) -> None:
+        if before is not None:
+            before.thread.join()
+        connection = self.connection
+        try:
+            while True:
+                kind, _ = connection.receive()
+                if kind == SESSION and connection.descriptors:
+                    self.groups.append(Group(connection.descriptors.pop(0), self._objects))
+        except (Ended, OSError, SystemExit):
+            pass
+        finally:
+            connection.close()
+            for group in self.groups:
+                group.join()
+
+    def end(self, until: float) -> list[str]:
+        """End the threads, and say what they were in that have not ended by then."""
+        for group in list(self.groups):
+            group.shut()
+        if any(threading.current_thread() in group.threads for group in self.groups):
+            return []  # a function closes the loader that calls it
+        while self.thread.is_alive() and (left := until - monotonic()) > 0:
+            self.thread.join(min(left, 0.1))
+            for group in list(self.groups):
+                group.shut()  # of one that had just begun
+        return [place for group in self.groups for place in group.busy()] if self.thread.is_alive() else []
+
+    def after_fork(self) -> None:
+        """In the child: let go of the parent's connections."""
+        for connection in (self.connection, *(own for group in self.groups for own in (group.together, *group.connections))):
+            connection.socket.close()
+
+
+class Group(Process):
+    """Threads that the engine takes for one process: one for each lane."""
+
+    def __init__(self, fd: int, objects: Objects) -> None:
+        """`fd` is a connection of all of them, by which the engine gives each its own, and whose end is theirs."""
+        self.together = OwnConnection(fd)
+        self.connections: list[Any] = []
+        self.loaded = {}
+        self.callees = {}
+        self._objects = objects
+        self.threads: list[threading.Thread] = []
+        try:
+            self._start(self._run, "headrace-here-1")
+        except RuntimeError as error:  # there may be no more threads
+            self._refuse(error)
+            self.together.close()
+
+    def _start(self, target: Any, name: str, *given: Any) -> None:
+        thread = threading.Thread(target=target, args=given, name=name, daemon=True)
+        self.threads.append(thread)
+        try:
+            thread.start()
+        except RuntimeError:
+            self.threads.remove(thread)
+            raise
+
+    def _refuse(self, error: BaseException) -> None:
+        try:
+            self.together.send(ERROR, json.dumps({"message": f"{type(error).__name__}: {error}"}).encode())
+        except Ended:
+            pass
+
+    def _run(self) -> None:
+        try:
+            self.begin([])
+            self.serve()
+        except (Ended, SystemExit):
+            pass
+        except BaseException as error:
+            self._refuse(error)
+        finally:
+            self.shut()
+            for thread in self.threads[1:]:
+                thread.join()
+            for connection in (*self.connections, self.together):
+                connection.close()
+            self.callees.clear()
+            self.heap = None  # type: ignore[assignment]
+
+    def begin(self, own: list[str]) -> None:
+        """Take the lanes, and be set up with a first function."""
+        heap = -1
+        together = self.together
+        try:
+            while True:
+                kind, _ = together.receive()
+                if not together.descriptors:
+                    raise OSError("this program has all the descriptors it may have: raise the limit (ulimit -n)")
+                fd = together.descriptors.pop(0)
+                if kind == SEGMENT:
+                    heap = fd
+                else:
+                    self.connections.append(OwnConnection(fd))
+        except Ended:
+            pass  # these are all
+        try:
+            first = self.connections[0]
+            kind, payload = first.receive()
+            if kind != SETUP:
+                raise SystemExit(1)
+            setup = json.loads(bytes(payload))
+            self.heap = mmap.mmap(heap, setup["heap"])
+            self.heap.madvise(getattr(mmap, "MADV_DONTDUMP", 16))
+        finally:
+            if heap >= 0:
+                os.close(heap)
+        self.cells = setup["cells"]
+        self.install(first, setup)
+
+    def _loaded(self, setup: dict[str, Any]) -> Any:
+        return self._objects.load(setup.get("step") or setup["stage"], setup["function"])
+
+    def _settle(self) -> None:
+        """Nothing is done to a program that is not ours."""
+
+    def serve(self) -> None:
+        """Have each lane served by a thread."""
+        first, *others = [Thread(self, connection, cell) for connection, cell in zip(self.connections, self.cells)]
+        for i, other in enumerate(others, 2):
+            self._start(self._serve, f"headrace-here-{i}", other)
+        self._serve(first)
+
+    def _serve(self, lane: Thread) -> None:
+        try:
+            lane.serve()
+        finally:
+            for end in lane.connection.at_end:
+                end()
+            event_loop.close()
+            lane.let_go()
+
+    def give_up(self) -> None:
+        """Have all threads end."""
+        self.shut()
+
+    def failed(self, connection: Any, error: BaseException) -> None:
+        """Tell of a mistake of ours."""
+        if not connection.left:
+            try:
+                connection.send(ERROR, json.dumps(describe(error)).encode())
+            except Ended:
+                pass
+            self.shut()
+
+    def shut(self) -> None:
+        """Have threads end that wait for the engine, and the others when their function returns. Coroutines are cancelled."""
+        for connection in (self.together, *self.connections):
+            connection.shut()
+        for thread in self.threads:
+            event_loop.cancel(thread.ident)
+
+    def join(self) -> None:
+        """Wait for the end of the threads."""
+        for thread in self.threads[:1]:
+            thread.join()
+
+    def busy(self) -> list[str]:
+        """Where the functions are that threads are in."""
+        frames = sys._current_frames()
+        places = [place_of(frames.get(thread.ident or 0)) for thread in self.threads if thread.is_alive()]
+        return list(filter(None, places))
+
+
+class OwnConnection(Connection):
+    """A connection whose end is no reason to end the process."""
+
+    left = False  # by this side
+
+    def send(self, kind: int, *parts: Any) -> None:
+        """Send a frame whose payload is in parts."""
+        try:
+            super().send(kind, *parts)
+        except OSError:
+            raise Ended from None
+
+    def _leave(self, code: int) -> Any:
+        raise Ended
+
+    def shut(self) -> None:
+        """End it, for both sides. May be called again, and by any thread."""
+        self.left = True
+        try:
+            self.socket.shutdown(_socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.shut()
+        self.socket.close()
+        for fd in self.descriptors:
+            os.close(fd)
+        self.descriptors = []

@@ -1,0 +1,511 @@
+"""Steps with `where="here"`: threads of this program call the functions."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from conftest import SOURCES
+
+LONG = 60  # seconds: what takes so long hangs
+
+
+def numbers(count=40):
+    return hr.source([{"n": i} for i in range(count)])
+
+
+def all_of(pipeline, **options):
+    with pipeline.loader(epochs=1, **options) as loader:
+        return [n for batch in loader for n in np.asarray(batch["n"]).tolist()]
+
+
+def own_threads():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("headrace")]
+
+
+def ends(condition):
+    """Whether something comes true."""
+    until = time.monotonic() + LONG
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.01)
+    return condition()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def uvloop_has_its_pipe():
+    try:
+        import uvloop
+    except ImportError:
+        return
+    uvloop.new_event_loop().close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    gc.collect()
+    fds = len(os.listdir("/proc/self/fd"))
+    yield
+    gc.collect()
+    assert ends(lambda: not own_threads()), own_threads()
+    assert ends(lambda: len(os.listdir("/proc/self/fd")) <= fds)
+
+
+class Unpicklable:
+    """A function with what no other process could have."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.calls = []
+        self.running = self.most = 0
+
+    def __call__(self, n):
+        with self.lock:
+            self.calls.append((n, os.getpid()))
+            self.running += 1
+            self.most = max(self.most, self.running)
+        time.sleep(0.002 * (n % 5))
+        with self.lock:
+            self.running -= 1
+        return 3 * n
+
+
+@pytest.mark.parametrize("workers", [None, 1, 4])
+def test_functions_have_the_programs_objects(workers):
+    called = Unpicklable()
+    assert all_of(numbers().map(called, fields="n", workers=workers, where="here").batch(8)) == [3 * n for n in range(40)]
+    assert sorted(called.calls) == [(n, os.getpid()) for n in range(40)], "once for each sample, also without gives"
+    assert called.most <= (workers or 1)
+    if workers == 4:
+        assert called.most > 1
+
+
+def triple(sample):
+    return {"n": 3 * sample["n"], "image": np.full((3, 5), sample["n"], np.float32)}
+
+
+def odd(n):
+    return n % 2 == 1
+
+
+def twice(sample):
+    yield sample
+    yield {**sample, "n": -sample["n"]}
+
+
+TRIPLE = {"n": "int64", "image": ("float32", (3, 5))}
+
+PIPELINES = {
+    "map": lambda where: numbers().map(triple, where=where).batch(8),
+    "filter": lambda where: numbers().filter(odd, fields="n", where=where).batch(8),
+    "flat_map": lambda where: numbers().flat_map(twice, where=where).batch(8),
+    "chain": lambda where: numbers().map(triple, where=where).filter(odd, fields="n", where=where).batch(8),
+    "behind batch": lambda where: numbers().batch(8).map(lambda b: {"n": b["n"] + 1, "sum": b["n"].sum(keepdims=True)}, where=where),
+    "before unbatch": lambda where: numbers().batch(8).map(lambda b: {"n": b["n"][::-1]}, where=where).unbatch().batch(4),
+    "no batch": lambda where: numbers().map(triple, where=where),
+    "collate": lambda where: numbers().batch(8, collate=lambda s: {"n": np.array([one["n"] for one in s])}, where=where),
+    "async": lambda where: numbers().map(slow_triple, workers=4, where=where).batch(8),
+    "merge": lambda where: hr.merge([numbers().map(triple, where=where, gives=TRIPLE)] * 2).batch(8),
+}
+
+
+async def slow_triple(sample):
+    await asyncio.sleep(0.001 * (sample["n"] % 3))
+    return triple(sample)
+
+
+def plain(value):
+    return {name: np.asarray(field).tolist() for name, field in value.items()}
+
+
+@pytest.mark.parametrize("shape", PIPELINES)
+def test_results_are_those_of_processes(shape):
+    results = []
+    for where in ("process", "here"):
+        with PIPELINES[shape](where).loader(epochs=1) as loader:
+            results.append([plain(batch) for batch in loader])
+    assert results[0] == results[1]
+
+
+def test_a_model_and_a_store_overlap_each_other_and_the_loop():
+    """While the loop holds a batch, each is called only to wait for the other."""
+    turn = threading.Condition()
+    inside = {"model": 0, "store": 0}
+    meetings = []
+    loop_waits = threading.Event()
+
+    def meet(own, other):
+        def step(batch):
+            with turn:
+                inside[own] += 1
+                turn.notify_all()
+                if loop_waits.is_set() and turn.wait_for(lambda: inside[other] or not loop_waits.is_set(), LONG):
+                    meetings.append(own)
+                turn.notify_all()
+                inside[own] -= 1
+            return batch
+
+        return step
+
+    pipeline = numbers(200).batch(1).map(meet("model", "store"), where="here").map(meet("store", "model"), where="here")
+    with pipeline.loader(epochs=1, prefetch=1) as loader:
+        for i, _batch in enumerate(loader):
+            if i == 3:
+                with turn:
+                    loop_waits.set()
+                    assert turn.wait_for(lambda: len(meetings) >= 2, LONG)
+                    loop_waits.clear()
+                    turn.notify_all()
+
+
+def test_one_object_of_a_class_which_is_closed():
+    made, closed = [], []
+
+    class Model:
+        def __init__(self):
+            made.append(threading.current_thread().name)
+
+        def __call__(self, n):
+            assert not closed
+            return n
+
+        def close(self):
+            closed.append(self)
+
+    assert all_of(numbers().map(Model, fields="n", workers=3, where="here").batch(8)) == list(range(40))
+    assert len(made) == 1
+    assert len(closed) == 1
+
+
+def test_arrays_may_be_kept():
+    kept = []
+
+    def keep(sample):
+        kept.append(sample["image"])
+        return sample
+
+    pipeline = numbers().map(triple).map(keep, where="here").batch(8)
+    all_of(pipeline)
+    assert [image[0, 0] for image in kept] == list(range(40))
+
+
+def test_objects_go_from_step_to_step_as_they_are():
+    locks = []
+
+    def opened(sample):
+        locks.append(threading.Lock())
+        return {"n": sample["n"], "lock": locks[-1]}
+
+    def used(sample):
+        assert sample["lock"] is locks[-1]
+        return {"n": sample["n"]}
+
+    assert all_of(numbers().map(opened, where="here").map(used, where="here").batch(8)) == list(range(40))
+
+
+def failing(n):
+    if n == 11:
+        raise LookupError("no eleven")
+    return n
+
+
+def test_an_exception_is_the_samples_failure():
+    pipeline = numbers().map(failing, fields="n", where="here").batch(8)
+    with pytest.raises(hr.SampleError, match=r"failing \(test_here\.py:\d+\): LookupError: no eleven") as caught:
+        all_of(pipeline)
+    assert caught.value.remote_type == "LookupError"
+    assert all_of(pipeline, on_error="skip") == [n for n in range(40) if n != 11]
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, StopIteration, GeneratorExit])
+def test_no_exception_ends_a_thread(raised):
+    def fails(n):
+        if n == 3:
+            raise raised
+        return n
+
+    assert all_of(numbers().map(fails, fields="n", where="here").batch(8), on_error="skip") == [n for n in range(40) if n != 3]
+
+
+def test_a_state_has_what_the_loop_was_given():
+    pipeline = numbers().shuffle().map(Unpicklable(), fields="n", workers=2, where="here").batch(4)
+    whole = all_of(pipeline)
+    with pipeline.loader(epochs=1) as loader:
+        loop = iter(loader)
+        seen = [n for _ in range(3) for n in next(loop)["n"].tolist()]
+        state = loader.state_dict()
+    with pipeline.loader(epochs=1) as loader:
+        loader.load_state_dict(state)
+        assert seen + [n for batch in loader for n in batch["n"].tolist()] == whole
+
+
+def test_break_and_the_next_epoch():
+    called = Unpicklable()
+    with numbers().map(called, fields="n", where="here").batch(4).loader() as loader:
+        for _ in range(3):
+            for i, _batch in enumerate(loader):
+                if i == 2:
+                    break
+        assert next(iter(loader))["n"].tolist() == [0, 3, 6, 9]
+    assert called.most == 1
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_workers_may_change(workers):
+    called = Unpicklable()
+    with numbers(200).map(called, fields="n", workers=2, where="here").batch(4).loader(epochs=1) as loader:
+        loop = iter(loader)
+        seen = next(loop)["n"].tolist()
+        loader.set_workers(workers, next(stage["name"] for stage in loader.stats()["stages"] if "map" in stage["name"]))
+        for batch in loop:
+            seen += batch["n"].tolist()
+    assert seen == [3 * n for n in range(200)]
+
+
+def test_two_loaders_at_once():
+    pipeline = numbers().map(Unpicklable(), fields="n", where="here").batch(8)
+    with pipeline.loader(epochs=1) as one, pipeline.loader(epochs=1) as other:
+        for a, b in zip(one, other):
+            assert a["n"].tolist() == b["n"].tolist()
+
+
+def test_a_loader_that_nobody_has_any_more():
+    loader = numbers().map(Unpicklable(), fields="n", where="here").batch(8).loader()
+    next(iter(loader))
+    del loader
+    assert ends(lambda: not own_threads())
+    all_of(numbers().batch(4))  # what the engine had is let go of when another one starts
+
+
+def test_a_recipe_file_that_a_program_opens(tmp_path):
+    path = tmp_path / "r.yaml"
+    path.write_text("""
+headrace: 1
+steps:
+  - source: {function: "test_here:listed", length: 8}
+  - map: {function: "test_here:whose", where: here, gives: {pid: {dtype: int64}}}
+  - batch: {size: 4}
+""")
+    with hr.load(path).loader(epochs=1) as loader:
+        assert {pid for batch in loader for pid in batch["pid"].tolist()} == {os.getpid()}
+    from headrace._client.program import find_program
+
+    done = subprocess.run([find_program(), "run", str(path)], capture_output=True, text=True, timeout=LONG, check=False)
+    assert done.returncode == 2
+    assert 'where="here" is for functions of a Python program' in done.stderr
+
+
+listed = [{"n": i} for i in range(8)]
+
+
+def whose(sample):
+    return {"pid": os.getpid()}
+
+
+# What is refused.
+
+
+def test_what_is_refused():
+    with pytest.raises(hr.RecipeError, match="would seed the generators that your program uses"):
+        numbers().map(odd, fields="n", where="here", seed="random")
+    with pytest.raises(hr.RecipeError, match="'process' or 'thread' or 'here'"):
+        numbers().filter(odd, fields="n", where="there")
+    with pytest.raises(hr.RecipeError, match="cannot have"):
+        numbers().map(lambda s: s, where="here").batch(4).recipe()
+    with numbers().map(triple, where="here").batch(4).loader() as loader, pytest.raises(hr.RecipeError, match="which lacks what steps"):
+        loader.profile()
+
+
+def test_a_time_limit_of_what_nobody_can_stop():
+    pipeline = numbers().map(triple, where="here").failures(time_limit=1).batch(4)
+    with pytest.raises(hr.HeadraceError, match="nobody can stop a thread of your program"):
+        all_of(pipeline)
+
+
+def test_a_time_limit_cancels_a_coroutine():
+    cancelled = []
+
+    async def slow(n):
+        if n == 5:
+            try:
+                await asyncio.sleep(10 * LONG)
+            except asyncio.CancelledError:
+                cancelled.append(n)
+                raise
+        return n
+
+    pipeline = numbers().map(slow, fields="n", gives="int64", workers=4, where="here").failures(time_limit=1).batch(4)
+    assert all_of(pipeline, on_error="skip") == [n for n in range(40) if n != 5]
+    assert cancelled == [5]
+
+
+# Ends.
+
+
+@pytest.mark.parametrize("how", ["close", "break", "next epoch"])
+def test_a_function_that_hangs(how):
+    """Nobody waits for it for ever, and its thread ends with it."""
+    begun, released = threading.Event(), threading.Event()
+
+    def hangs(n):
+        if n < 8:
+            time.sleep(0.02)  # what has waited for 10 ms is sent before the next call
+        else:
+            begun.set()
+            released.wait(LONG)
+        return n
+
+    pipeline = numbers().map(hangs, fields="n", gives="int64", where="here").batch(4)
+    loader = pipeline.loader()
+    loop = iter(loader)
+    next(loop)
+    assert begun.wait(LONG)
+    if how == "next epoch":  # which waits for the function, since there is one thread
+        threading.Timer(0.5, released.set).start()
+        del loop
+        assert next(iter(loader))["n"].tolist() == [0, 1, 2, 3]
+        loader.close()
+        return
+    if how == "break":
+        del loop
+    began = time.monotonic()
+    with pytest.warns(hr.HeadraceWarning, match=r"hangs \(test_here\.py:\d+\) did not return within 5 seconds"):
+        loader.close()
+    assert time.monotonic() - began < LONG / 2
+    assert own_threads()
+    released.set()
+
+
+def test_a_coroutine_that_hangs_is_cancelled():
+    begun = threading.Event()
+
+    async def hangs(n):
+        if n < 8:
+            await asyncio.sleep(0.02)
+        else:
+            begun.set()
+            await asyncio.sleep(10 * LONG)
+        return n
+
+    with numbers().map(hangs, fields="n", gives="int64", where="here").batch(4).loader() as loader:
+        next(iter(loader))
+        assert begun.wait(LONG)
+
+
+def test_a_function_closes_its_loader():
+    loaders = []
+
+    def closes(n):
+        if n == 5:
+            loaders[0].close()
+        return n
+
+    loaders.append(numbers().map(closes, fields="n", gives="int64", where="here").batch(1).loader(epochs=1))
+    with pytest.raises(hr.LoaderClosed):
+        for _ in loaders[0]:
+            pass
+
+
+def test_a_generator_that_waits_at_the_end():
+    waits = threading.Event()
+
+    def several(sample):
+        yield {"n": sample["n"]}
+        if sample["n"] == 4:
+            waits.wait(1)
+        yield {"n": sample["n"]}
+
+    with numbers().flat_map(several, gives={"n": "int64"}, where="here").batch(2).loader() as loader:
+        for i, _batch in enumerate(loader):
+            if i == 2:
+                break
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_the_engine_dies(on_error):
+    called = Unpicklable()
+    with (
+        numbers(200).map(called, fields="n", where="here").batch(4).loader(epochs=1, on_error=on_error) as loader,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", hr.HeadraceWarning)
+        seen = []
+        try:
+            for i, batch in enumerate(loader):
+                seen += batch["n"].tolist()
+                if i == 3:
+                    os.kill(loader._run.session.connection.engine.pid, signal.SIGKILL)
+        except hr.EngineDied:
+            assert on_error == "raise"
+        else:
+            assert seen == [3 * n for n in range(200)]
+    assert called.most == 1
+
+
+def run_program(text, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        check=False,
+    )
+
+
+PROGRAM = """
+    import os, sys, threading, time
+    import headrace as hr
+
+    lock = threading.Lock()
+    def f(n):
+        with lock:
+            if n < 8:
+                time.sleep(0.02)
+            if n >= 8 and sys.argv[1] == "hangs":
+                time.sleep(1000)
+            if n >= 8 and sys.argv[1] == "slow":
+                time.sleep(0.5)
+        return n
+    loader = hr.source([{"n": i} for i in range(1000)]).map(f, fields="n", gives="int64", where="here").batch(4).loader()
+    loop = iter(loader)
+    next(loop)
+"""
+
+
+@pytest.mark.parametrize("how", ["idle", "slow", "hangs"])
+def test_the_program_ends_without_close(how):
+    done = run_program(PROGRAM + "    print('last')", how)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "last\n", "")
+
+
+def test_the_program_forks():
+    done = run_program(
+        PROGRAM
+        + """
+    child = os.fork()
+    if child == 0:
+        try:
+            next(loop)
+        except hr.ForkedLoader:
+            sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert next(loop)["n"].tolist() == [4, 5, 6, 7]
+    loader.close()
+    print([t.name for t in threading.enumerate()])
+""",
+        "idle",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['MainThread']\n", "")
