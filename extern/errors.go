@@ -13,6 +13,8 @@ import (
 // ErrClosed is what calls get once the pool is closed.
 var ErrClosed = errors.New("extern: the pool is closed")
 
+var errWorker = errors.New("extern: the worker has given up")
+
 var errGone = errors.New("the program has left")
 
 var errUnstoppable = errors.New("time_limit: nobody can stop a thread of your program; use an async function, whose call is cancelled, or where=\"process\"")
@@ -152,3 +154,14 @@ func (e *StartError) Error() string {
 }
 
 func (e *StartError) Unwrap() error { return e.Cause }
+
+// failure is what a sample is told that the process has died under.
+func failure(proc *child.Child, stage string, again bool) error {
+	e := &WorkerError{Stage: stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
+	if status := proc.Status(); !status.Signaled() {
+		e.Exit = status.ExitStatus()
+	} else if e.Signal = status.Signal(); e.Signal == syscall.SIGKILL {
+		e.Memory = proc.OutOfMemory()
+	}
+	return e
+}

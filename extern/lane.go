@@ -5,24 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"headrace/extern/internal/message"
-	"headrace/extern/internal/shared"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"headrace/wire"
 )
 
-// lane is one thread of a worker, with a connection of its own: it has one pack at a time.
+// lane is one thread of a worker, with a connection of its own: it has one pack at a time. Or it is one call in flight of
+// an async function, on the connection of the worker's event loop.
 type lane struct {
 	process  *process
 	keeper   *keeper
-	index    int // in its process
-	conn     *wire.Conn
+	index    int // among the threads of its process, or among the lanes that the event loop has for the pool
+	link     *link
+	stream   uint32
 	function atomic.Pointer[Pool] // that it calls
 	knows    map[*Pool]*knowledge // of those functions that it has called
-	cell     []byte               // in the heap: the number of the pack and of the sample in it that is in work, and since when; of a chain, in which function
-	known    map[uint64]bool
+	cell     cell
 	saved    []byte // in the heap: where the worker copies what it is about to give to a function that may change it
 
 	packNumber atomic.Uint32 // of the pack
@@ -31,53 +30,31 @@ type lane struct {
 	jobs  []*job
 	pack  pack
 	began time.Time // when it was sent
+
+	loop  *loop // nil: it is a thread
+	pool  *Pool // the only one whose function it calls, of a lane of the loop
+	inbox <-chan wire.Frame
 }
 
-const noPack = int64(1) << 32
-
-func newLane(proc *process, k *keeper, conn *wire.Conn) *lane {
-	l := &lane{process: proc, keeper: k, conn: conn, index: len(proc.lanes), cell: proc.workers.heap.Take(shared.Align), known: map[uint64]bool{shared.HeapSpace: true}, knows: map[*Pool]*knowledge{}}
-	clear(l.cell)
+func newLane(proc *process, k *link, index int, c cell) *lane {
+	l := &lane{process: proc, keeper: proc.keeper, link: k, index: index, cell: c, knows: map[*Pool]*knowledge{}}
 	l.reported.Store(noPack)
 	return l
 }
 
 // inWork tells which sample of its pack the lane works on, and since when.
 func (l *lane) inWork() (item int, began time.Duration, ok bool) {
-	what, since := (*atomic.Uint64)(unsafe.Pointer(&l.cell[0])), (*atomic.Uint64)(unsafe.Pointer(&l.cell[8]))
-	for {
-		w := what.Load()
-		s := since.Load()
-		if what.Load() != w {
-			continue
-		}
-		number, at := uint32(w>>32), int64(uint32(w))-1
-		if number != l.packNumber.Load() || at < l.reported.Load() {
-			return 0, 0, false
-		}
-		return int(at), time.Duration(s), true
-	}
+	return l.cell.inWork(l.packNumber.Load(), l.reported.Load())
 }
 
-// knowledge is what a lane knows of a function.
-type knowledge struct {
-	installed
-	pace int // calls that a pack may have: grows while packs come back quickly, so that a worker does not take what others could begin
-}
-
-// number is that of the lane among all of the workers'.
+// number is that of a thread's lane among all of the workers'.
 func (l *lane) number() int { return l.keeper.index + l.index }
 
 // most is how many calls of a function a pack may have.
 func (l *lane) most(p *Pool) int {
 	k := l.knows[p]
-	switch {
-	case k == nil:
+	if k == nil || l.loop != nil {
 		return 1
-	case k.all && p.line.beside:
-		return min(p.line.wanted, message.MostCalls)
-	case k.all:
-		return message.MostCalls
 	}
 	return k.pace
 }
@@ -108,6 +85,11 @@ func (l *lane) serve() {
 				q.complete(j, err)
 			}
 			q.refuse(p, err)
+			continue
+		}
+		if err == nil && k.all && l.loop == nil { // the event loop has lanes for it now
+			l.reported.Store(noPack)
+			q.putBack(l.jobs)
 			continue
 		}
 
@@ -158,24 +140,21 @@ func (l *lane) forgotten(c *Call) error {
 	return w.lost
 }
 
-// packTime is how long a pack should take: long enough that nobody notices how a worker waits between two of them. Results go back before its end.
-const packTime = 20 * time.Millisecond
-
 // exchange sends a pack and receives what comes of it. What was reported is complete even where there is an error.
 func (l *lane) exchange() error {
 	k := &l.pack
 	k.pool().packs.Add(1)
 	k.begin(l.packNumber.Load())
 
-	if err := l.announce(); err != nil {
+	if err := l.link.announce(k.segments, &l.process.workers.spaces); err != nil {
 		return err
 	}
-	if err := l.conn.SendParts(wire.KindPack, 0, k.ints, k.data); err != nil {
+	if err := l.link.conn.SendParts(wire.KindPack, l.stream, k.ints, k.data); err != nil {
 		return err
 	}
 
 	for {
-		f, err := l.conn.Receive()
+		f, err := l.receive()
 		if err != nil {
 			return err
 		}
@@ -200,24 +179,16 @@ func (l *lane) exchange() error {
 	}
 }
 
-var errWorker = errors.New("extern: the worker has given up")
-
-// announce tells the worker of the segments that the pack names and that it does not know.
-func (l *lane) announce() error {
-	for _, number := range l.pack.segments {
-		if l.known[number] {
-			continue
-		}
-		err := l.process.workers.spaces.With(number, func(s shared.Space) error {
-			payload := wire.AppendSegment(nil, wire.Segment{ID: uint32(number), Slots: 1, SlotBytes: uint64(len(s.Memory)), Bytes: uint64(len(s.Memory))})
-			return l.conn.Send(wire.KindSegment, 0, payload, s.FD)
-		})
-		if err != nil {
-			return err
-		}
-		l.known[number] = true
+// receive returns the next frame of the worker's.
+func (l *lane) receive() (wire.Frame, error) {
+	if l.loop == nil {
+		return l.link.conn.Receive()
 	}
-	return nil
+	f, ok := <-l.inbox
+	if !ok {
+		return f, l.loop.streams.failure()
+	}
+	return f, nil
 }
 
 // bury settles what the worker had when it died, or had to be ended for what it sent. The sample that it worked on may be innocent: threads, memory that was spoilt long ago, or somebody else may
@@ -247,7 +218,7 @@ func (l *lane) bury(cause error) {
 	}
 
 	proc.mu.Lock()
-	limited, limitedItem := proc.limited, proc.item
+	limited, limitedItem, alone := proc.limited, proc.item, proc.alone
 	proc.mu.Unlock()
 
 	if l.pack.single {
@@ -275,16 +246,15 @@ func (l *lane) bury(cause error) {
 		case l.pack.began && (p.o.Kind == Aggregate || p.o.Kind == Iterate):
 			// Only who has the object's state can go on.
 			q.complete(j, l.verdict(j, limited))
-		case l.pack.all && guilty >= 0 && len(l.jobs) > 1 && (limited == nil || limited == l):
-			j.suspect = true
-			again = append(again, j)
 		case i != guilty:
 			again = append(again, j)
 		case j.ctx.Err() != nil:
 			q.complete(j, j.ctx.Err())
-		case limited == l && (limitedItem == i || l.pack.single):
+		case limited == l && (limitedItem == i || l.pack.single) && (alone || j.suspect):
 			q.complete(j, l.verdict(j, limited))
 		case limited != nil:
+			// Which coroutine keeps its event loop from going on is not known.
+			j.suspect = j.suspect || limited.loop != nil && limited.loop == l.loop
 			again = append(again, j)
 		case p.o.Kind != Aggregate && !(j.suspect && j.first) && l.pack.restore(i):
 			j.suspect = true
@@ -314,10 +284,5 @@ func (l *lane) verdict(j *job, limited *lane) error {
 	if closed {
 		return ErrClosed
 	}
-	return l.process.failure(l.stageOf(p), j.suspect)
-}
-
-// stageOf names the function of a pool that the lane was in: of a chain, its step.
-func (l *lane) stageOf(p *Pool) string {
-	return p.chain.Step((*atomic.Uint64)(unsafe.Pointer(&l.cell[16])).Load(), p.o.Stage)
+	return failure(l.process.Child, p.chain.Step(l.cell.function(), p.o.Stage), j.suspect)
 }

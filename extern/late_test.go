@@ -158,3 +158,47 @@ func TestAStreamGoesOnInAnotherWorker(t *testing.T) {
 		t.Errorf("%d restarts", n)
 	}
 }
+
+// A call that ends makes room for the next, however long the others take; and there are never more than the workers that are wanted.
+func TestEachCoroutineMakesRoomForTheNext(t *testing.T) {
+	for _, threads := range []bool{false, true} {
+		pool := late(t, extern.Options{Function: "late:first_waits", Workers: 5, Exact: true, Threads: threads})
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		var most int64
+		for i := range int64(200) {
+			all.Go(func() {
+				c := &extern.Call{In: []extern.Value{number(i)}}
+				if err := pool.Call(within(t, time.Minute), c); err != nil {
+					t.Errorf("%d: %v", i, err)
+					return
+				}
+				mu.Lock()
+				most = max(most, toInt(c.Out[0]))
+				mu.Unlock()
+				give(pool, c)
+			})
+		}
+		all.Wait()
+		if most > 5 {
+			t.Errorf("threads %v: %d calls were in flight", threads, most)
+		}
+	}
+}
+
+// A coroutine that blocks its event loop is found among those beside it, which are called again and succeed.
+func TestTheCoroutineThatBlocksIsFound(t *testing.T) {
+	pool := late(t, extern.Options{Function: "late:blocks_async", Workers: 8, Exact: true, Limit: 2 * time.Second})
+	var all sync.WaitGroup
+	for i := range int64(12) {
+		all.Go(func() {
+			c := &extern.Call{In: []extern.Value{number(i)}}
+			err := pool.Call(within(t, time.Minute), c)
+			if limit := (*extern.LimitError)(nil); (i == 5) != errors.As(err, &limit) || i != 5 && err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
+			give(pool, c)
+		})
+	}
+	all.Wait()
+}

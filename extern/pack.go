@@ -13,13 +13,6 @@ import (
 	"headrace/wire"
 )
 
-// What travels how: values of up to so many bytes go with the message, larger ones by the place where they lie.
-const (
-	inlineMost = 4 << 10
-	copyMost   = 16 << 10 // so much is copied into the message where it does not lie in shared memory; more is copied into the heap
-	roomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
-)
-
 // pack is what one worker has at a time, on its way there and back.
 type pack struct {
 	lane     *lane
@@ -41,27 +34,6 @@ type pack struct {
 	safe     bool      // and what it changes can be restored
 	seen     int       // samples that a stream has given, of this worker
 }
-
-// keeping is a value that lies in memory which the worker has too.
-type keeping struct {
-	item int
-	size int
-	own  []byte // of the sample, for which there is a copy; nil: it was lent a copy already
-}
-
-// room is memory for a result. Where it is owned, it was taken from the heap here.
-type room struct {
-	memory []byte
-	own    bool
-}
-
-// grant is memory that the worker has asked for.
-type grant struct {
-	item, field int
-	memory      []byte
-}
-
-func word(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
 
 func (k *pack) pool() *Pool { return k.of }
 
@@ -151,13 +123,6 @@ func (k *pack) begin(number uint32) {
 		binary.LittleEndian.PutUint64(k.ints[8*i:], v)
 	}
 }
-
-// A worker may be ahead of a stream's reader by so many messages with results, and one that it gathers meanwhile, of so many samples at most: _AHEAD in
-// python/src/headrace/_worker/streams.py means the same.
-const (
-	streamCredit = 2
-	aheadSamples = 16
-)
 
 func (k *pack) align(n int) {
 	for len(k.data)%n != 0 {
@@ -313,10 +278,8 @@ func (k *pack) keeper(v keeping) int {
 	return v.item
 }
 
-func aligned(n int) int { return (n + shared.Align - 1) &^ (shared.Align - 1) }
-
 func (k *pack) uses(number uint64) {
-	if number != shared.HeapSpace && !k.lane.known[number] {
+	if number != shared.HeapSpace && k.lane.link.lacks(number) {
 		k.segments = append(k.segments, number)
 	}
 }
@@ -348,9 +311,6 @@ func (k *pack) offer() (offered int) {
 	}
 	return offered
 }
-
-// allArrays is the field of an offer for all of them.
-const allArrays = -1
 
 func (k *pack) offered(item, field int, at uint64, memory []byte, must bool) {
 	k.ints = word(word(word(word(k.ints, uint64(item)), uint64(field)), at), uint64(len(memory)))
@@ -429,7 +389,7 @@ func (k *pack) grant(payload []byte) error {
 		return errors.New("extern: the heap has no room for a result")
 	}
 	k.grants = append(k.grants, grant{int(item), int(field), memory})
-	return k.lane.conn.Send(wire.KindRoom, 0, word(nil, at))
+	return k.lane.link.conn.Send(wire.KindRoom, k.lane.stream, word(nil, at))
 }
 
 // results takes what the worker has sent: it completes calls, or hands a stream's samples on.
@@ -520,12 +480,6 @@ func (k *pack) forfeit(c *Call) {
 	c.Out, c.Same = c.Out[:0], c.Same[:0]
 }
 
-// within tells whether b begins in that memory.
-func within(memory, b []byte) bool {
-	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
-	return len(memory) > 0 && at < uintptr(len(memory))
-}
-
 // output is one value. Text is copied, what came with the message too.
 func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, same int, err error) {
 	p := k.pool()
@@ -614,10 +568,6 @@ func (k *pack) output(r *message.Results, f, i, item int, c *Call) (v Value, sam
 		copy(v.Data, data)
 	}
 	return v, -1, nil
-}
-
-func tooLarge(f sample.Field, bytes, room int) error {
-	return &CallError{Type: "ValueError", Field: f.Name, Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
 }
 
 // note remembers how large a result was.
@@ -727,5 +677,5 @@ func (k *pack) stream(r *message.Results) error {
 			j.err = j.ctx.Err()
 		}
 	}
-	return k.lane.conn.Send(wire.KindPull, 0, word(nil, stop))
+	return k.lane.link.conn.Send(wire.KindPull, k.lane.stream, word(nil, stop))
 }

@@ -8,13 +8,12 @@ import (
 	"headrace/extern/internal/child"
 	"headrace/extern/internal/links"
 	"headrace/extern/internal/message"
+	"headrace/extern/internal/shared"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"headrace/internal/machine"
 	"headrace/wire"
 )
 
@@ -30,11 +29,6 @@ type keeper struct {
 	started sync.Once     // guards that
 	process atomic.Pointer[process]
 }
-
-const (
-	mostBarren = 3
-	backOff    = 100 * time.Millisecond
-)
 
 func (k *keeper) keep() {
 	w := k.workers
@@ -110,18 +104,14 @@ func (w *Workers) died(proc *process, p *Pool) time.Duration {
 	return backOff << w.barren
 }
 
-// starts has an entry for each process that is on its way to its first sample. So many at once as there are cores are soonest ready: if more start together, all are late.
-var starts = make(chan struct{}, max(2, machine.CPUs()))
-
-// startTime is how long others wait for a process that starts; one that takes longer waits itself, for a disk or a network.
-const startTime = time.Second
-
 // process is one worker process. It has a lane for each of its threads.
 type process struct {
 	*child.Child
 	workers *Workers
 	keeper  *keeper
-	lanes   []*lane
+	lanes   []*lane // of its threads
+	loop    *loop
+	looped  map[*line]bool // whose calls are the event loop's; guarded by the queue's lock
 
 	ready   chan struct{}        // closed when lanes work
 	exited  chan struct{}        // closed when it has exited and the queue knows
@@ -136,17 +126,11 @@ type process struct {
 	mu      sync.Mutex
 	limited *lane // whose call has taken too long
 	item    int   // and which of its pack
+	alone   bool  // no other coroutine was in work
 
 	installing sync.Mutex // guards what is below, and is held while the worker loads a function
 	has        map[*Pool]installed
 	watchers   sync.WaitGroup
-}
-
-// installed is what a worker says of a function that it has loaded.
-type installed struct {
-	random bool  // it wants random numbers
-	all    bool  // it works on all samples of a pack at once
-	err    error // it cannot be loaded
 }
 
 // lastPool is the one whose function the process was given last, or else the first that it would have been given.
@@ -159,15 +143,18 @@ func (proc *process) lastPool() *Pool {
 
 // start starts a process.
 func (w *Workers) start(k *keeper) (*process, error) {
-	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, ready: make(chan struct{}), exited: make(chan struct{})}
-	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Heap: w.heap.File, Lanes: k.lanes, Tell: proc.tell})
+	proc := &process{workers: w, keeper: k, has: map[*Pool]installed{}, looped: map[*line]bool{}, ready: make(chan struct{}), exited: make(chan struct{})}
+	started, err := w.starter.StartPatiently(k.stop, child.Options{Python: w.python, Heap: w.heap.File, Lanes: k.lanes + 1, Tell: proc.tell})
 	if err != nil {
 		return nil, err
 	}
 	proc.Child = started
-	for _, conn := range started.Lanes {
-		proc.lanes = append(proc.lanes, newLane(proc, k, conn))
+	for i, conn := range started.Lanes[:k.lanes] {
+		cell := w.heap.Take(shared.Align)
+		clear(cell)
+		proc.lanes = append(proc.lanes, newLane(proc, newLink(conn), i, cell))
 	}
+	proc.loop = &loop{process: proc, lanes: map[uint32]*lane{}, streams: streams{link: newLink(started.Lanes[k.lanes]), most: mostLanes}}
 	return proc, nil
 }
 
@@ -256,12 +243,14 @@ func (proc *process) run() {
 		for _, l := range proc.lanes {
 			lanes.Go(l.serve)
 		}
+		proc.loop.start()
 		close(proc.ready)
 		keeper.begun()
 		lanes.Wait()
+		proc.loop.wait()
 
-		for _, l := range proc.lanes {
-			l.conn.CloseWrite() // after which the worker ends by itself
+		for _, conn := range proc.Lanes {
+			conn.CloseWrite() // after which the worker ends by itself
 		}
 		select {
 		case <-proc.exited:
@@ -319,10 +308,10 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	if err != nil {
 		return installed{}, &StartError{Stage: p.o.Stage, Cause: err}
 	}
-	if err := l.conn.Send(wire.KindSetup, 0, message); err != nil {
+	if err := l.link.conn.Send(wire.KindSetup, 0, message); err != nil {
 		return installed{}, err
 	}
-	f, err := l.conn.Receive()
+	f, err := l.link.conn.Receive()
 	if err != nil {
 		return installed{}, err
 	}
@@ -338,8 +327,13 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 			return has, fmt.Errorf("%w: READY: %w", wire.ErrProtocol, err)
 		}
 		has.random, has.all = r.Random, r.Concurrent
-		if has.all && p.o.Exact {
-			proc.workers.beside(p)
+		if has.all {
+			if p.o.Exact {
+				proc.workers.beside(p)
+			}
+			if err := proc.loop.spread(p, has); err != nil {
+				return has, err
+			}
 		}
 		switch own := proc.workers.python.Own() != nil; {
 		case own && p.o.Limit > 0 && !has.all:
@@ -361,12 +355,25 @@ func (proc *process) install(l *lane, p *Pool) (installed, error) {
 	return has, has.err
 }
 
+// widen has as many calls of an async function run beside each other as are wanted now.
+func (proc *process) widen(p *Pool) {
+	proc.installing.Lock()
+	has := proc.has[p]
+	proc.installing.Unlock()
+	if has.all && has.err == nil {
+		proc.loop.spread(p, has) // where that fails, the process ends
+	}
+}
+
 // wait has the queue know when the process has ended.
 func (proc *process) wait() {
 	<-proc.Exited()
 	q := &proc.workers.queue
 	q.update(func() {
 		proc.gone = true
+		for l := range proc.looped {
+			l.loops--
+		}
 		q.freshen(proc.keeper)
 	})
 	close(proc.exited)
@@ -387,7 +394,11 @@ func (proc *process) watch(p *Pool, coroutines bool) {
 		case <-ticker.C:
 		}
 		now := monotonic()
-		for _, l := range proc.lanes {
+		lanes := proc.lanes
+		if coroutines {
+			lanes = proc.loop.of(p)
+		}
+		for _, l := range lanes {
 			if item, began, ok := l.inWork(); ok && now-began > limit && l.function.Load() == p {
 				proc.expire(l, item)
 				return
@@ -400,20 +411,10 @@ func (proc *process) watch(p *Pool, coroutines bool) {
 func (proc *process) expire(l *lane, item int) {
 	proc.mu.Lock()
 	proc.limited, proc.item = l, item
+	proc.alone = l.loop == nil || l.loop.inWork() == 1
 	proc.mu.Unlock()
 	proc.AskStack()
 	proc.Kill()
-}
-
-// failure is what a sample is told that the process has died under.
-func (proc *process) failure(stage string, again bool) error {
-	e := &WorkerError{Stage: stage, PID: proc.PID, Again: again, Last: proc.Words(), Stack: proc.Stack()}
-	if status := proc.Status(); !status.Signaled() {
-		e.Exit = status.ExitStatus()
-	} else if e.Signal = status.Signal(); e.Signal == syscall.SIGKILL {
-		e.Memory = proc.OutOfMemory()
-	}
-	return e
 }
 
 func (proc *process) close() {
@@ -422,4 +423,5 @@ func (proc *process) close() {
 		proc.workers.heap.Give(l.cell)
 		proc.workers.heap.Give(l.saved)
 	}
+	proc.loop.close()
 }

@@ -23,14 +23,6 @@ type job struct {
 	given   int      // of a stream: how many samples were handed on
 }
 
-type place uint8
-
-const (
-	waiting place = iota
-	running
-	finished
-)
-
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
 
 // forget makes the job ready for another call. Nobody else has it any more.
@@ -57,9 +49,11 @@ type queue struct {
 type line struct {
 	waiting []*job // from head on
 	head    int
-	wanted  int  // how many workers
-	beside  bool // one worker runs so many calls beside each other instead
-	first   int  // lanes that call the function, up to end
+	wanted  int       // how many workers
+	beside  bool      // one worker runs so many calls beside each other instead
+	loops   int       // processes whose event loops have lanes for it
+	calls   sync.Cond // that one of those lanes has something to do
+	first   int       // lanes that call the function, up to end
 	end     int
 	err     error // why no more is called; nil: the queue's
 }
@@ -71,10 +65,6 @@ func (q *queue) why(l *line) error {
 	}
 	return l.err
 }
-
-const (
-	packBytes = 256 << 10 // of small values
-)
 
 func (q *queue) init() {
 	q.some.L = &q.mu
@@ -92,15 +82,27 @@ func (q *queue) put(j *job) {
 	q.last++
 	j.number = q.last
 	l.waiting = append(l.waiting, j)
-	q.wake()
+	q.wake(l)
 }
 
-// wake has somebody look at what waits. A lane beside a trial looks and must leave it, so then all do.
-func (q *queue) wake() {
-	if q.trials > 0 || len(q.suspects) > 0 || q.uneven {
+// wake has somebody look at what waits in a line. A lane beside a trial looks and must leave it, so then all do.
+func (q *queue) wake(l *line) {
+	switch {
+	case q.trials > 0 || len(q.suspects) > 0:
+		q.wakeAll()
+	case l.loops > 0:
+		l.calls.Signal()
+	case q.uneven:
 		q.some.Broadcast()
-	} else {
+	default:
 		q.some.Signal()
+	}
+}
+
+func (q *queue) wakeAll() {
+	q.some.Broadcast()
+	for _, l := range q.lines {
+		l.calls.Broadcast()
 	}
 }
 
@@ -117,7 +119,7 @@ func (q *queue) spoil(k *keeper) {
 	if k.fresh {
 		k.fresh = false
 		q.fresh--
-		q.some.Broadcast()
+		q.wakeAll()
 	}
 }
 
@@ -145,7 +147,7 @@ func (q *queue) putBack(again []*job) {
 	q.suspects = append(suspects, q.suspects...)
 	l.waiting = append(kept, l.waiting[l.head:]...)
 	l.head = 0
-	q.some.Broadcast()
+	q.wakeAll()
 }
 
 // withdraw takes a job out that no worker has; it reports whether that was so.
@@ -182,7 +184,7 @@ func (q *queue) update(f func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	f()
-	q.some.Broadcast()
+	q.wakeAll()
 }
 
 // take waits for jobs of a pool whose function the lane calls, the one that has waited longest, and appends a fair share of them to into, at most so many as are
@@ -200,21 +202,28 @@ func (q *queue) take(into []*job, lane *lane) []*job {
 		if p.gone || k.retired || p.renewed || q.err != nil {
 			return into
 		}
+		if lane.pool != nil && q.why(&lane.pool.line) != nil {
+			return into
+		}
+		news := &q.some
 		if p.trial == nil {
-			if len(q.suspects) > 0 && k.fresh {
+			if len(q.suspects) > 0 && k.fresh && lane.mayTry(q.suspects[0].pool) {
 				return append(into, q.try(p))
 			}
 			if len(q.suspects) > 0 && q.fresh == 0 && !k.retired {
 				p.renewed = true
 				q.freshen(k)
-				q.some.Broadcast()
+				q.wakeAll()
 				return into
 			}
-			if l = q.oldest(lane.number()); l != nil {
+			if l = q.oldest(lane); l != nil {
 				break
 			}
+			if lane.pool != nil && lane.mayCall(&lane.pool.line) {
+				news = &lane.pool.line.calls
+			}
 		}
-		q.some.Wait()
+		news.Wait()
 	}
 
 	q.spoil(k)
@@ -244,25 +253,38 @@ func (q *queue) take(into []*job, lane *lane) []*job {
 	if l.head == len(l.waiting) {
 		l.waiting, l.head = l.waiting[:0], 0
 	}
-	if q.waits() {
-		q.wake() // there is something for another one
+	if i := slices.IndexFunc(q.lines, func(l *line) bool { return l.loops == 0 && l.head < len(l.waiting) }); i >= 0 {
+		q.wake(q.lines[i]) // there is something for another one
 	}
 	return into
 }
 
 // oldest is the line whose first job has waited longest, of those that a lane calls the functions of. The caller holds mu.
-func (q *queue) oldest(lane int) (oldest *line) {
+func (q *queue) oldest(lane *lane) (oldest *line) {
 	for _, l := range q.lines {
-		if l.head < len(l.waiting) && l.first <= lane && lane < l.end && (oldest == nil || l.waiting[l.head].number < oldest.waiting[oldest.head].number) {
+		if l.head < len(l.waiting) && (oldest == nil || l.waiting[l.head].number < oldest.waiting[oldest.head].number) && lane.mayCall(l) {
 			oldest = l
 		}
 	}
 	return oldest
 }
 
-// waits tells whether anything waits. The caller holds mu.
-func (q *queue) waits() bool {
-	return slices.ContainsFunc(q.lines, func(l *line) bool { return l.head < len(l.waiting) })
+// mayCall tells whether calls of a line are the lane's: those of async functions are the event loop's, once it has the
+// function. The queue's lock is held.
+func (l *lane) mayCall(of *line) bool {
+	k := l.keeper
+	if l.loop == nil {
+		return of.first <= l.number() && l.number() < of.end && !l.process.looped[of]
+	}
+	return of == &l.pool.line && l.index < of.abreast() && (k.workers.threads || of.first <= k.index && k.index < of.end)
+}
+
+// mayTry tells the same of a suspect, which any process may have. The queue's lock is held.
+func (l *lane) mayTry(of *Pool) bool {
+	if l.loop == nil {
+		return !l.process.looped[&of.line]
+	}
+	return of == l.pool && l.index == 0
 }
 
 // try begins with a suspect. The caller holds mu.
@@ -280,7 +302,7 @@ func (q *queue) endTrial(j *job) {
 	if p := j.process; p != nil && p.trial == j {
 		p.trial = nil
 		q.trials--
-		q.some.Broadcast()
+		q.wakeAll()
 	}
 	j.process = nil
 }
@@ -312,7 +334,7 @@ func (q *queue) fail(err error) {
 		j.finish(q.err)
 	}
 	q.suspects = nil
-	q.some.Broadcast()
+	q.wakeAll()
 }
 
 // refuse ends what waits of one pool, and all of it that comes.
@@ -330,7 +352,7 @@ func (q *queue) refuse(p *Pool, err error) {
 		j.finish(p.line.err) // after which it may stand for another call already
 		return true
 	})
-	q.some.Broadcast()
+	q.wakeAll()
 }
 
 func (q *queue) empty(l *line, err error) {

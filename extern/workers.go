@@ -52,6 +52,7 @@ func (w *Workers) add(p *Pool) {
 	w.count++
 	w.pools = append(w.pools, p)
 	w.queue.update(func() {
+		p.line.calls.L = &w.queue.mu
 		p.line.wanted, p.line.beside = p.o.Workers, p.o.Beside
 		w.queue.lines = append(w.queue.lines, &p.line)
 	})
@@ -79,9 +80,12 @@ func (w *Workers) set(p *Pool, n int) {
 	w.employ()
 	keepers, patient := slices.Clone(w.keepers), w.patient
 	w.mu.Unlock()
-	if patient {
-		for _, k := range keepers {
+	for _, k := range keepers {
+		if patient {
 			<-k.ready
+		}
+		if proc := k.process.Load(); proc != nil {
+			proc.widen(p)
 		}
 	}
 }

@@ -79,3 +79,28 @@ def thread_kills(sample):
         threading.Thread(target=lambda: (time.sleep(0.05), die())).start()
     time.sleep(0.01)
     return sample
+
+
+flying = set()
+seen = set()
+
+
+async def first_waits(sample):
+    """Gives how many calls there are at once. The first one is there until 150 others have been."""
+    n = sample["x"]
+    first = not seen
+    seen.add(n)
+    flying.add(n)
+    now = len(flying)
+    while first and len(seen) < 151:
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.001)
+    flying.remove(n)
+    return {"x": now}
+
+
+async def blocks_async(sample):
+    await asyncio.sleep(0.05)
+    if sample["x"] == 5:
+        time.sleep(3600)
+    return sample

@@ -18,7 +18,7 @@ const mostTangled = 1900
 // a tangle smaller takes the allowance down with it, and at last away. Nobody adds a
 // line.
 var allowances = map[string]int{
-	"extern": 2500, // 2,467 of 2,655
+	"extern": 2500, // 2,498 of 3,177
 }
 
 // slack is how far an allowance may lie above its package. Without it, each line that

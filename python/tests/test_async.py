@@ -8,6 +8,7 @@ import os
 import time
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -113,3 +114,126 @@ def test_what_a_coroutine_does_with_its_own_timeouts_is_its_own(tmp_path):
     pipeline = hr.source(SAMPLES[:2]).map(impatient, fields="n", gives=int).failures(time_limit=60)
     with pytest.raises(hr.SampleError, match="TimeoutError"), pipeline.batch(1).loader(epochs=1) as loader:
         list(loader)
+
+
+class InFlight:
+    """Sleeps, and writes how many calls of it there were at once."""
+
+    def __init__(self, path, most):
+        self.path, self.most = path, most
+        self.now = self.top = 0
+
+    async def __call__(self, n):
+        self.now += 1
+        self.top = max(self.top, self.now)
+        await asyncio.sleep(0.001 * (n % 7))
+        self.now -= 1
+        return n
+
+    async def close(self):
+        await asyncio.sleep(0)
+        self.path.write_text(str(self.top))
+
+
+@pytest.mark.parametrize("where", ["process", "thread"])
+def test_never_more_calls_in_flight_than_were_asked_for(tmp_path, where):
+    """And not fewer, though calls take unlike long: each one that ends makes room for the next."""
+    function = InFlight(tmp_path / "top", 24)
+    pipeline = hr.source([{"n": n} for n in range(600)]).map(function, fields="n", gives=int, workers=24, where=where)
+    with pipeline.batch(50).loader(epochs=1) as loader:
+        assert [int(n) for batch in loader for n in batch["n"]] == list(range(600))
+    assert (tmp_path / "top").read_text() == "24"
+
+
+@pytest.mark.parametrize("workers", [None, 8])
+@pytest.mark.parametrize("chained", [False, True], ids=["alone", "chain"])
+def test_a_slow_call_holds_nobody_back(tmp_path, workers, chained):
+    """It ends when all the others were handed on: it waits for a file that is written then."""
+    go = tmp_path / "go"
+
+    async def fetch(n):
+        while n == 3 and not go.exists():
+            await asyncio.sleep(0.01)
+        return n
+
+    async def same(n):
+        return n
+
+    pipeline = hr.source([{"n": n} for n in range(300)])
+    if chained:
+        pipeline = pipeline.map(same, fields="n", gives=int, workers=workers)
+    pipeline = pipeline.map(fetch, fields="n", gives=int, workers=workers)
+    got = []
+    with pipeline.batch(1).loader(epochs=1, order="completion") as loader:
+        for batch in loader:
+            got.append(int(batch["n"][0]))
+            if len(got) == 290:  # the last ones may be on their way
+                go.write_text("")
+    assert sorted(got) == list(range(300))
+    assert got.index(3) >= 290
+
+
+@pytest.mark.parametrize("size", [100, 40_000])
+def test_results_of_calls_beside_each_other_are_their_own(size):
+    """Small ones travel with messages, large ones in memory of the engine's, some of which has to be asked for."""
+
+    gives = {"x": ("int64", (size,)), "name": str, "drawn": int}
+
+    async def draw(n, rng):
+        await asyncio.sleep(0.001 * (n * 37 % 11))
+        drawn = rng.integers(0, 1 << 30)
+        return np.full(size, n), f"name {n}" * (1 + n % 3 * size // 50), int(drawn)
+
+    def drawn(workers):
+        pipeline = hr.source([{"n": n} for n in range(120)]).map(draw, fields="n", to=("x", "name", "drawn"), gives=gives, workers=workers)
+        with pipeline.batch(1).loader(epochs=1) as loader:
+            numbers = []
+            for n, batch in enumerate(loader):
+                (x,) = batch["x"]
+                assert (x == n).all()
+                assert batch["name"][0] == f"name {n}" * (1 + n % 3 * size // 50)
+                numbers.append(int(batch["drawn"][0]))
+            return numbers
+
+    numbers = drawn(1)
+    assert len(set(numbers)) == 120
+    assert drawn(16) == numbers
+
+
+async def fills(n, out):
+    await asyncio.sleep(0.001 * (n * 37 % 11))
+    out[...] = n
+    return out
+
+
+@pytest.mark.parametrize("chained", [False, True], ids=["alone", "chain"])
+def test_each_call_has_memory_of_its_own_for_its_result(chained):
+    pipeline = hr.source([{"n": n} for n in range(100)])
+    if chained:
+        pipeline = pipeline.map(waits_a_little, fields="n", gives=int, workers=16)
+    pipeline = pipeline.map(fills, fields="n", to="x", gives={"x": ("int64", (2000,))}, workers=16)
+    with pipeline.batch(10).loader(epochs=1) as loader:
+        rows = [row for batch in loader for row in batch["x"].copy()]
+    assert [set(row.tolist()) for row in rows] == [{n} for n in range(100)]
+
+
+async def waits_a_little(n):
+    await asyncio.sleep(0.001 * (n % 5))
+    return n
+
+
+def test_more_calls_in_flight_while_a_loop_runs():
+    """`set_workers` widens what one event loop does at once."""
+    seen = []
+
+    async def together(n):
+        seen.append(n)
+        if n >= 40:
+            while len(seen) < 40 + 24:
+                await asyncio.sleep(0.005)
+        return n
+
+    pipeline = hr.source([{"n": n} for n in range(64)]).map(together, fields="n", gives=int, workers=4)
+    with pipeline.batch(4).loader(epochs=1, prefetch=1) as loader:
+        loader.set_workers(24, stage="map")
+        assert [int(n) for batch in loader for n in batch["n"]] == list(range(64))

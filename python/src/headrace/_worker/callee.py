@@ -77,11 +77,13 @@ class Callee:
         return bool(arrays)
 
     def close(self, closed: set[int]) -> None:
-        """Have the user's object end, unless that is among those that have."""
+        """Have the user's object end, unless that is among those that have. An async `close` is waited for."""
         close = getattr(self.object, "close", None)
         if callable(close) and not isinstance(self.object, type) and id(self.object) not in closed:
             closed.add(id(self.object))
-            close()
+            result = close()
+            if hasattr(result, "__await__"):
+                event_loop().run_until_complete(result)
 
     def _maker(self, load: Callable[[], Any]) -> Callable[[], Any]:
         """What makes another object, as if nobody had used this one."""

@@ -25,7 +25,7 @@ def runner(callee: Callee, lane: Lane) -> Callable[[Task], None]:
         from .collate import collate
 
         return collate(callee, lane)
-    if callee.concurrent:
+    if lane.start is not None:
         from .coroutines import coroutines
 
         return coroutines(callee, lane)

@@ -14,7 +14,6 @@ from . import log
 from .callee import Callee
 from .columns import checker
 from .errors import Misfit
-from .event_loop import event_loop
 from .frames import OWN_SHARED
 from .reader import Packed
 from .results import is_bare, values_of_result
@@ -260,7 +259,7 @@ class Run:
 
 def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
     """Sample by sample, each through all functions; or coroutines beside each other."""
-    if callee.concurrent:
+    if lane.start is not None:
         return coroutines(callee, lane)
     writer, cell = lane.writer, lane.cell
     it = Run(callee, lane)
@@ -322,66 +321,62 @@ def chain(callee: Chain, lane: Lane) -> Callable[[Task], None]:
 
 
 def coroutines(callee: Chain, lane: Lane) -> Callable[[Task], None]:
-    """The samples of a pack beside each other; results go in their order."""
+    """Begins one sample's way through all functions. What is left of it goes when it is done."""
+    from .in_flight import Call
     from .overdue import within  # asyncio takes long to import
 
-    writer = lane.writer
+    assert lane.start is not None
+    start, writer = lane.start, lane.writer
     it = Run(callee, lane)
-    names, width, counts = it.names, it.width, writer.counts
+    names = it.names
+    counts = [0] * (2 * len(it.links))
     limit = callee.setup["limit"]
 
-    async def call(item: int, row: Any, random: list[int] | None) -> tuple[Any, BaseException | None, Link | None, int]:
+    async def run(own: Call, row: Any, random: list[int] | None) -> None:
         state: Sample | None = dict(zip(names, row))
         link: Link | None = None
-        start = monotonic_ns()
+        begun = monotonic_ns()
 
         async def through() -> None:
             nonlocal state, link
             for at, link in enumerate(it.links):
                 assert state is not None
+                own.cell[2] = at
                 began = monotonic_ns()
-                counts[2 * at] += 1
                 try:
                     log.speak(link.step)
-                    result = link.function(*link.arguments(state), **link.keywords(random, width * item + 2 * at, item))
+                    own.resume()
+                    result = link.function(*link.arguments(state), **link.keywords(random, 2 * at, 0))
                     if link.callee.is_async:
                         result = await result
                     state = link.accept(state, result)
                 finally:
+                    counts[2 * at] += 1
                     counts[2 * at + 1] += monotonic_ns() - began
                 if state is None:
                     break
 
+        failed = None
         try:
-            await within(limit, through())
-            return state, None, None, monotonic_ns() - start
+            await (within(limit, through()) if limit else through())
         except BaseException as e:
-            return None, e, link, monotonic_ns() - start
-
-    async def gather(task: Task) -> None:
-        rows = list(zip(*task.columns)) if task.columns else [()] * task.items
-        loop = event_loop()
-        sent = lane.working(0)
-        calls = [loop.create_task(call(item, row, task.random)) for item, row in enumerate(rows)]
-        for item, row in enumerate(rows):
-            lane.cell[0] = lane.tag + item + 1  # since when is the same for all
-            state, failed, link, took = await calls[item]
-            now = monotonic_ns()
-            if writer.status and (now - sent > SEND_AFTER or writer.end > FULL):
-                writer.send(False)
-                sent = now
-            try:
-                if failed is not None:
-                    raise failed
-                link = None
-                it.add(item, state, row)
-            except BaseException as e:
-                it.fail(item, e, link)
-            writer.took(took)
+            failed = e
+        took = monotonic_ns() - begun
+        own.resume()
+        writer.counts[:], counts[:] = counts, [0] * len(counts)
+        try:
+            if failed is not None:
+                raise failed
+            link = None
+            it.add(0, state, row)
+        except BaseException as e:
+            it.fail(0, e, link)
+        writer.took(took)
         writer.send(True)
 
-    def run(task: Task) -> None:
-        lane.cell[2] = len(it.links)  # several at once
-        event_loop().run_until_complete(gather(task))
+    def begin(task: Task) -> None:
+        row = next(zip(*task.columns)) if task.columns else ()
+        lane.working(0)
+        start(run(Call(lane), row, task.random))
 
-    return run
+    return begin

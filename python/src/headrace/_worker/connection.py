@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import mmap
 import os
 import select
 import sys
@@ -29,6 +30,7 @@ class Connection:
         self.have = 0  # bytes of it that have come
         self.used = 0  # and of these those of the frame that was returned last
         self.in_seq = self.out_seq = 0
+        self.stream = 0
         self.descriptors: list[int] = []
         self.credit = 0  # samples of a stream that the engine takes
         self.stopped = False  # it takes no more of this pack
@@ -42,7 +44,7 @@ class Connection:
                 self.buffer[:left] = self.buffer[self.used : self.have]
             self.have, self.used = left, 0
         self._fill(16)
-        length, kind, _, _, seq = HEADER_FRAME.unpack_from(self.buffer, 0)
+        length, kind, _, self.stream, seq = HEADER_FRAME.unpack_from(self.buffer, 0)
         if seq != self.in_seq:
             raise SystemExit(1)
         self.in_seq = seq + 1 & 0xFFFFFFFF
@@ -69,7 +71,7 @@ class Connection:
     def send(self, kind: int, *parts: Any) -> None:
         """Send a frame whose payload is in parts."""
         length = sum(map(len, parts))
-        header = HEADER_FRAME.pack(length, kind, 0, 0, self.out_seq)
+        header = HEADER_FRAME.pack(length, kind, 0, self.stream, self.out_seq)
         self.out_seq = self.out_seq + 1 & 0xFFFFFFFF
         sent = self.socket.sendmsg((header, *parts), (), _socket.MSG_NOSIGNAL)
         if sent < 16 + length:
@@ -79,6 +81,15 @@ class Connection:
                     continue
                 self.socket.sendall(memoryview(part)[sent:], _socket.MSG_NOSIGNAL)
                 sent = 0
+
+    def map(self, spaces: dict[int, Any], payload: memoryview) -> None:
+        """Map memory that results may be written into, of which SEGMENT tells."""
+        number, size = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[16:24], "little")
+        fd = self.descriptors.pop(0)
+        try:
+            spaces[number] = mmap.mmap(fd, size)
+        finally:
+            os.close(fd)
 
     # What a lane asks of it.
 
@@ -93,11 +104,15 @@ class Connection:
 
     def room(self, item: int, field: int, size: int) -> int:
         """Ask the engine for memory, and tell where it is."""
-        self.send(ROOM, _ROOM.pack(item, field, size))
+        self.ask(item, field, size)
         while True:
             kind, payload = self._answer()
             if kind == ROOM:
                 return int.from_bytes(payload, "little")
+
+    def ask(self, item: int, field: int, size: int) -> None:
+        """Ask the engine for memory, and do not wait for the answer."""
+        self.send(ROOM, _ROOM.pack(item, field, size))
 
     def pull(self) -> bool:
         """Wait until the engine has taken what it has; false: it wants no more."""
@@ -156,3 +171,12 @@ class Connection:
     def _leave(self, code: int) -> None:
         """End the process, for which there is nothing more to do."""
         os._exit(code)
+
+
+def unmap(spaces: dict[int, Any]) -> None:
+    """Let go of memory that results were written into."""
+    for space in spaces.values():
+        try:
+            space.close()
+        except BufferError:
+            pass  # something lies there that the user's function has kept

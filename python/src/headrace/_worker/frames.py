@@ -8,6 +8,7 @@ SETUP, READY, PACK, RESULTS, ROOM, PULL = range(33, 39)
 # Flags of PACK.
 WITH_RANDOM, WITH_INDEX, AS_STREAM, AS_FLUSH, WITH_STATE, OWN_SHARED, AS_FRESH = 1, 2, 4, 8, 16, 32, 64
 PACK_HEAD = 8  # words
+FUNCTION = 7 * 8  # where in PACK the number of the function is
 
 # How a column lies there.
 GENERAL, ROWS, ALL_SAME, SHARED = 0, 1, 2, 4

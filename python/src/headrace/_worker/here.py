@@ -21,6 +21,7 @@ from .._client import fork
 from .._report.tracebacks import outside
 from ..errors import HeadraceWarning
 from . import event_loop
+from .beside import Beside, Streams
 from .connection import Connection
 from .errors import Ended, describe, place_of
 from .frames import ERROR, SEGMENT, SESSION, SETUP
@@ -251,6 +252,8 @@ class Group(Process):
                     self.connections.append(OwnConnection(fd))
         except Ended:
             pass  # these are all
+        self.connections[-1] = streams = OwnStreams(self.connections[-1].socket.detach())
+        self.beside = Beside(self, streams)
         try:
             first = self.connections[0]
             kind, payload = first.receive()
@@ -277,6 +280,13 @@ class Group(Process):
         for i, other in enumerate(others, 2):
             self._start(self._serve, f"headrace-here-{i}", other)
         self._serve(first)
+
+    def start_thread(self, target: Any, name: str) -> None:
+        self._start(target, f"{name}-here")
+
+    def loop_ends(self) -> None:
+        event_loop.close()
+        self.beside.let_go()
 
     def _serve(self, lane: Thread) -> None:
         try:
@@ -349,3 +359,13 @@ class OwnConnection(Connection):
         for fd in self.descriptors:
             os.close(fd)
         self.descriptors = []
+
+
+class OwnStreams(OwnConnection, Streams):
+    """The same, of the event loop."""
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError:
+            raise Ended from None

@@ -12,6 +12,7 @@ from .writer import Writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Protocol
 
     from .callee import Callee
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         credit: int  # samples of a stream that it takes
         stopped: bool  # it takes no more of this pack
         at_end: list[Any]  # what is called when it has no more packs, and the process goes on
+        stream: int  # of what is sent, where several packs are in work
 
         def begin(self, credit: int) -> None:
             """Begin with a pack."""
@@ -49,9 +51,12 @@ class Lane:
         spaces: memory by number, which samples lie in and results may be written into.
     """
 
-    def __init__(self, callee: Callee, engine: Engine, spaces: dict[int, Any], cell: memoryview) -> None:
-        """`cell` is where the engine reads what is in work."""
+    def __init__(
+        self, callee: Callee, engine: Engine, spaces: dict[int, Any], cell: memoryview, start: Callable[[Any], None] | None = None
+    ) -> None:
+        """`cell` is where the engine reads what is in work. `start` has a coroutine run beside others."""
         self.engine = engine
+        self.start = start
         self.stage = callee.stage
         self.whole = callee.collate  # the samples of a pack are given to the function together
         self.keys = callee.keys

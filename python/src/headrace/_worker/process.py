@@ -9,12 +9,14 @@ import sys
 from itertools import chain
 
 from . import errors, log
-from .connection import Connection
+from .beside import Beside, Streams
+from .connection import Connection, unmap
 from .errors import Ended
-from .frames import ERROR, PACK, PULL, READY, SEGMENT, SETUP
+from .frames import ERROR, FUNCTION, PACK, PULL, READY, SEGMENT, SETUP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .callee import Callee
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 HEAP, STACK, LOG, FIRST_LANE = 3, 4, 5, 6  # descriptors
 STACK_SIGNAL = 50
 FRAME = 16  # bytes of a frame's header
-_FUNCTION = 7 * 8  # where in PACK the number of the function is
 
 
 class Process:
@@ -32,7 +33,10 @@ class Process:
     def __init__(self, lanes: int) -> None:
         for fd in range(HEAP, FIRST_LANE + lanes):
             os.set_inheritable(fd, False)
-        self.connections = [Connection(FIRST_LANE + i) for i in range(lanes)]
+        self.connections = [Connection(FIRST_LANE + i) for i in range(lanes - 1)]
+        self.beside = Beside(self, Streams(FIRST_LANE + lanes - 1))
+        self.threads: list[Any] = []  # besides the first one
+        self.closed: set[int] = set()
         self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
 
@@ -67,6 +71,8 @@ class Process:
             connection.send(ERROR, json.dumps(errors.describe(e)).encode())
             return
         self.callees[setup["number"]] = callee
+        if callee.concurrent:
+            self.beside.begin()
         connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
 
     def _callee(self, setup: dict[str, Any]) -> Any:
@@ -121,16 +127,33 @@ class Process:
     def serve(self) -> None:
         """Do what the engine asks for until it has had enough: one lane in this thread, each other one in a thread of its own."""
         first, *others = [Thread(self, connection, cell) for connection, cell in zip(self.connections, self.cells)]
-        threads = []
-        if others:
-            import threading
-
-            threads = [threading.Thread(target=other.serve, name=f"headrace-{i}", daemon=True) for i, other in enumerate(others, 2)]
-        for thread in threads:
-            thread.start()
+        for i, other in enumerate(others, 2):
+            self.start_thread(other.serve, f"headrace-{i}")
         first.serve()
-        for thread in threads:
+        for thread in self.threads:
             thread.join()
+
+    def start_thread(self, target: Callable[[], None], name: str) -> None:
+        """Start one more thread."""
+        import threading
+
+        thread = threading.Thread(target=target, name=name, daemon=True)
+        thread.start()
+        self.threads.append(thread)
+
+    def guarded(self, connection: Connection, work: Callable[[], Any]) -> bool:
+        """Do something that sends and receives; false: the engine has closed the connection. What goes wrong ends the process."""
+        try:
+            work()
+        except (Ended, BrokenPipeError, ConnectionResetError):
+            return False
+        except SystemExit:
+            self.give_up()
+            return False
+        except BaseException as e:
+            self.failed(connection, e)
+            return False
+        return True
 
     def give_up(self) -> None:
         """End at once."""
@@ -146,11 +169,18 @@ class Process:
 
     def end(self) -> None:
         """Let the user's objects end."""
-        closed: set[int] = set()
-        for callee in chain.from_iterable(callee.callees for callee in self.callees.values()):
+        self.close(lambda _: True)
+
+    def loop_ends(self) -> None:
+        """Let objects of async functions end where they have worked."""
+        self.close(lambda callee: callee.concurrent)
+
+    def close(self, which: Callable[[Any], bool]) -> None:
+        """Let objects of functions end, but for those that have."""
+        for callee in chain.from_iterable(callee.callees for callee in self.callees.values() if which(callee)):
             with log.speaking_for(callee.stage):
                 try:
-                    callee.close(closed)
+                    callee.close(self.closed)
                 except Exception as e:
                     import logging
 
@@ -170,37 +200,29 @@ class Thread:
 
     def serve(self) -> None:
         """Do what the engine asks for until it has had enough."""
+        self.process.guarded(self.connection, self._take_all)
+
+    def _take_all(self) -> None:
         connection = self.connection
-        try:
-            while True:
-                kind, payload = connection.receive()
-                if kind == PACK:
-                    function = int.from_bytes(payload[_FUNCTION : _FUNCTION + 8], "little")
-                    lane = self.lanes.get(function) or self.lane(function)
-                    lane.work(connection.buffer, FRAME, FRAME + len(payload))
-                elif kind == SEGMENT:
-                    _map(connection, self.spaces, payload)
-                elif kind == SETUP:
-                    self.process.install(connection, json.loads(bytes(payload)))
-                elif kind != PULL:  # a stream's last ones come after its end
-                    raise SystemExit(1)
-        except (Ended, BrokenPipeError, ConnectionResetError):
-            pass
-        except SystemExit:
-            self.process.give_up()
-        except BaseException as e:
-            self.process.failed(connection, e)
+        while True:
+            kind, payload = connection.receive()
+            if kind == PACK:
+                function = int.from_bytes(payload[FUNCTION : FUNCTION + 8], "little")
+                lane = self.lanes.get(function) or self.lane(function)
+                lane.work(connection.buffer, FRAME, FRAME + len(payload))
+            elif kind == SEGMENT:
+                connection.map(self.spaces, payload)
+            elif kind == SETUP:
+                self.process.install(connection, json.loads(bytes(payload)))
+            elif kind != PULL:  # a stream's last ones come after its end
+                raise SystemExit(1)
 
     def let_go(self) -> None:
         """Unmap memory, where the process goes on."""
         self.cell.release()
         for lane in self.lanes.values():
             lane.let_go()
-        for space in self.spaces.values():
-            try:
-                space.close()
-            except BufferError:
-                pass  # something lies there that the user's function has kept
+        unmap(self.spaces)
 
     def lane(self, function: int) -> Lane:
         """What this thread works with for a function."""
@@ -208,13 +230,3 @@ class Thread:
 
         lane = self.lanes[function] = Lane(self.process.callees[function], self.connection, self.spaces, self.cell)
         return lane
-
-
-def _map(connection: Connection, spaces: dict[int, Any], payload: memoryview) -> None:
-    """Map memory that results may be written into."""
-    number, size = int.from_bytes(payload[:4], "little"), int.from_bytes(payload[16:24], "little")
-    fd = connection.descriptors.pop(0)
-    try:
-        spaces[number] = mmap.mmap(fd, size)
-    finally:
-        os.close(fd)

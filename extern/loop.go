@@ -1,0 +1,168 @@
+package extern
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"headrace/extern/internal/message"
+	"headrace/wire"
+)
+
+// loop is the event loop of a worker. It has a connection of its own, on which each call in flight has a lane: a stream of
+// the connection. So there are exactly as many calls in flight as there are lanes that may call the function.
+type loop struct {
+	process *process
+	streams streams
+	serving sync.WaitGroup
+
+	mu    sync.Mutex       // guards what is below
+	cells []byte           // in the heap, one for each lane; nil: there was no lane yet
+	lanes map[uint32]*lane // by stream
+	begun bool             // lanes work
+	ended bool             // there come no more lanes
+}
+
+// spread has calls of a pool run beside each other, as many as the pool wants.
+func (lp *loop) spread(p *Pool, has installed) error {
+	q := &lp.process.workers.queue
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	if lp.ended {
+		return nil
+	}
+	if err := lp.open(); err != nil {
+		return err
+	}
+
+	there := 0
+	for _, l := range lp.lanes {
+		if l.pool == p {
+			there++
+		}
+	}
+	n := 0
+	q.update(func() { n = p.line.abreast() })
+	for there < n && lp.add(p, has, there) != nil {
+		there++
+	}
+	if err := lp.streams.failure(); err != nil {
+		return err
+	}
+	if there == 0 {
+		return &StartError{Stage: p.o.Stage, Cause: fmt.Errorf("more than %d calls of async functions would run beside each other in a process", mostLanes)}
+	}
+
+	q.update(func() {
+		if !lp.process.gone && !lp.process.looped[&p.line] {
+			lp.process.looped[&p.line] = true
+			p.line.loops++
+		}
+	})
+	return nil
+}
+
+// open tells the worker where the cells of the lanes are. The caller holds mu.
+func (lp *loop) open() error {
+	if lp.cells != nil {
+		return nil
+	}
+	heap := lp.process.workers.heap
+	cells := heap.Take(mostLanes * cellBytes)
+	at, ok := heap.Offset(cells)
+	if !ok {
+		heap.Give(cells)
+		return errors.New("extern: the heap has no room")
+	}
+	if err := lp.streams.conn.Send(wire.KindRoom, 0, word(nil, uint64(at))); err != nil {
+		heap.Give(cells)
+		return err
+	}
+	lp.cells = cells
+	lp.process.watchers.Go(func() {
+		if err := lp.streams.read(); errors.Is(err, wire.ErrProtocol) {
+			lp.process.Kill()
+		}
+	})
+	return nil
+}
+
+// add makes the pool's lane of that number; nil: there are too many. The caller holds mu.
+func (lp *loop) add(p *Pool, has installed, number int) *lane {
+	stream, inbox := lp.streams.open()
+	if stream == 0 {
+		return nil
+	}
+	cell := cell(lp.cells[stream*cellBytes:][:cellBytes])
+	clear(cell)
+	l := newLane(lp.process, lp.streams.link, number, cell)
+	l.loop, l.pool, l.stream, l.inbox = lp, p, stream, inbox
+	l.knows[p] = &knowledge{installed: has, pace: 1}
+	lp.lanes[stream] = l
+	if lp.begun {
+		lp.begin(l)
+	}
+	return l
+}
+
+func (lp *loop) begin(l *lane) {
+	lp.serving.Go(func() {
+		l.serve()
+		lp.mu.Lock()
+		delete(lp.lanes, l.stream)
+		lp.mu.Unlock()
+		lp.streams.free(l.stream)
+	})
+}
+
+// start has lanes work: those that there are, and those to come.
+func (lp *loop) start() {
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	lp.begun = true
+	for _, l := range lp.lanes {
+		lp.begin(l)
+	}
+}
+
+// wait waits until all lanes have ended, and has no more of them begin.
+func (lp *loop) wait() {
+	lp.mu.Lock()
+	lp.ended = true
+	lp.mu.Unlock()
+	lp.serving.Wait()
+}
+
+// of are the lanes of a pool.
+func (lp *loop) of(p *Pool) (all []*lane) {
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	for _, l := range lp.lanes {
+		if l.pool == p {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// inWork is how many calls the worker has begun and not ended.
+func (lp *loop) inWork() (n int) {
+	lp.mu.Lock()
+	defer lp.mu.Unlock()
+	for _, l := range lp.lanes {
+		if _, _, ok := l.inWork(); ok {
+			n++
+		}
+	}
+	return n
+}
+
+func (lp *loop) close() { lp.process.workers.heap.Give(lp.cells) }
+
+// abreast is how many calls of an async function run beside each other in one worker.
+func (l *line) abreast() int {
+	if l.beside {
+		return l.wanted
+	}
+	return message.MostCalls
+}

@@ -1,0 +1,59 @@
+package extern
+
+import (
+	"encoding/binary"
+	"fmt"
+	"headrace/extern/internal/shared"
+	"headrace/sample"
+	"unsafe"
+)
+
+// What travels how: values of up to so many bytes go with the message, larger ones by the place where they lie.
+const (
+	inlineMost = 4 << 10
+	copyMost   = 16 << 10 // so much is copied into the message where it does not lie in shared memory; more is copied into the heap
+	roomLeast  = 16 << 10 // results beyond it are written into memory that was reserved
+)
+
+// keeping is a value that lies in memory which the worker has too.
+type keeping struct {
+	item int
+	size int
+	own  []byte // of the sample, for which there is a copy; nil: it was lent a copy already
+}
+
+// room is memory for a result. Where it is owned, it was taken from the heap here.
+type room struct {
+	memory []byte
+	own    bool
+}
+
+// grant is memory that the worker has asked for.
+type grant struct {
+	item, field int
+	memory      []byte
+}
+
+func word(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
+
+// A worker may be ahead of a stream's reader by so many messages with results, and one that it gathers meanwhile, of so many samples at most: _AHEAD in
+// python/src/headrace/_worker/streams.py means the same.
+const (
+	streamCredit = 2
+	aheadSamples = 16
+)
+
+func aligned(n int) int { return (n + shared.Align - 1) &^ (shared.Align - 1) }
+
+// allArrays is the field of an offer for all of them.
+const allArrays = -1
+
+// within tells whether b begins in that memory.
+func within(memory, b []byte) bool {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+	return len(memory) > 0 && at < uintptr(len(memory))
+}
+
+func tooLarge(f sample.Field, bytes, room int) error {
+	return &CallError{Type: "ValueError", Field: f.Name, Message: fmt.Sprintf("field %q has %d bytes, and there is room for %d", f.Name, bytes, room)}
+}

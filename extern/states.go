@@ -1,0 +1,23 @@
+package extern
+
+// knowledge is what a lane knows of a function.
+type knowledge struct {
+	installed
+	pace int // calls that a pack may have: grows while packs come back quickly, so that a worker does not take what others could begin
+}
+
+// installed is what a worker says of a function that it has loaded.
+type installed struct {
+	random bool  // it wants random numbers
+	all    bool  // its calls run beside each other
+	err    error // it cannot be loaded
+}
+
+// place is where a job is.
+type place uint8
+
+const (
+	waiting place = iota
+	running
+	finished
+)
