@@ -42,6 +42,7 @@ func Open(ctx context.Context, r recipe.Recipe, c Config, o Options) (*Loader, e
 		if m.host, err = ops.NewHost(o.Python, o.withDefaults().Log, false, 1, true); err != nil {
 			return nil, err
 		}
+		m.host.Processes = shareOf(c.withDefaults())
 		m.host.Threads = threadsOf(r, shareOf(c.withDefaults()))
 		s := survey.Survey{Host: m.host, Rank: c.Rank, World: c.WorldSize, Separate: c.Fuse != nil && !*c.Fuse, First: m.first}
 		if r, err = s.Complete(ctx, r); err == nil {

@@ -2,7 +2,9 @@ package headrace
 
 import (
 	"fmt"
+	"strings"
 
+	"headrace/extern"
 	"headrace/internal/compile"
 	"headrace/internal/ops"
 	"headrace/recipe"
@@ -52,17 +54,24 @@ func checkIterated(r recipe.Recipe, c Config) error {
 	return nil
 }
 
-// checkPlaces refuses functions that the program calls, where there is no program.
+// checkPlaces refuses functions that the program calls, or workers that it describes, where
+// there is no program.
 func checkPlaces(r recipe.Recipe, o Options) error {
-	if o.Look || o.Python != nil && o.Python.Program != nil {
-		return nil
+	program, sets := false, map[string]extern.Set{}
+	if o.Python != nil {
+		program, sets = o.Python.Program != nil, o.Python.Sets
 	}
 	for _, s := range r.All() {
 		where := pythonOf(s.Args).Where
 		if args, ok := s.Args.(*recipe.FlatMap); ok {
 			where = args.Where
 		}
-		if where == recipe.Here {
+		if name, named := strings.CutPrefix(where, recipe.SetPrefix); named {
+			if _, ok := sets[name]; !ok {
+				return fmt.Errorf("%w: %s: where=%q names workers that no program has described: use \"process\" or \"thread\"", ErrConfig, s.Name, where)
+			}
+		}
+		if where == recipe.Here && !program && !o.Look {
 			return fmt.Errorf("%w: %s: where=%q is for functions of a Python program, and no such program opens this recipe: open it with headrace.load(), or use \"process\" or \"thread\"", ErrConfig, s.Name, where)
 		}
 	}

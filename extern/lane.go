@@ -48,7 +48,7 @@ func (l *lane) inWork() (item int, began time.Duration, ok bool) {
 }
 
 // number is that of a thread's lane among all of the workers'.
-func (l *lane) number() int { return l.keeper.index + l.index }
+func (l *lane) number() int { return l.keeper.index*l.keeper.lanes + l.index }
 
 // most is how many calls of a function a pack may have.
 func (l *lane) most(p *Pool) int {

@@ -47,16 +47,17 @@ type Options struct {
 
 // Pool is a function that workers call.
 type Pool struct {
-	given   Options // to Open
-	o       Options // with all that they leave open
-	heap    *Heap
-	pickle  []byte // in the heap; nil: the function is imported
-	keys    []byte // the same, of what Options.Keys names
-	workers *Workers
-	number  int  // among the pools of its workers
-	own     bool // the workers are its own
-	line    line
-	chain   links.Chain
+	given       Options // to Open
+	o           Options // with all that they leave open
+	heap        *Heap
+	pickle      []byte // in the heap; nil: the function is imported
+	keys        []byte // the same, of what Options.Keys names
+	initializer []byte // the same, of what the interpreter has called first
+	workers     *Workers
+	number      int  // among the pools of its workers
+	own         bool // the workers are its own
+	line        line
+	chain       links.Chain
 
 	time                                      atomic.Int64 // ns that calls took
 	calls, packs, bytesIn, bytesOut, restarts atomic.Int64
@@ -105,7 +106,7 @@ func Open(o Options) (*Pool, error) {
 	o.Workers = max(1, o.Workers)
 	p := &Pool{given: given, o: o, heap: o.Heap, workers: o.On, largest: make([]atomic.Int64, len(o.Gives))}
 	p.chain = links.New(o.Chain, p.pickled)
-	p.pickle, p.keys = p.pickled(o.Function), p.pickled(o.Keys)
+	p.pickle, p.keys, p.initializer = p.pickled(o.Function), p.pickled(o.Keys), p.pickled(o.Interpreter.Initializer)
 	if p.workers == nil {
 		p.workers, p.own = NewWorkers(o.Interpreter, o.Heap, o.Threads, o.Log), true
 	}
@@ -216,21 +217,6 @@ func (p *Pool) Beside() bool {
 	return p.line.beside
 }
 
-// Made counts a call whose results are those of one that was made before, by other pools of the same functions.
-func (p *Pool) Made(c *Call, of []LinkStats) {
-	p.calls.Add(1)
-	p.time.Add(int64(c.Took))
-	p.chain.Add(of)
-}
-
-// Links are the functions of a chain with their counts; of another pool there is one.
-func (p *Pool) Links() []LinkStats {
-	if p.chain == nil {
-		return []LinkStats{{Step: p.o.Stage, Calls: p.calls.Load(), Time: time.Duration(p.time.Load())}}
-	}
-	return p.chain.Stats()
-}
-
 // check refuses values that are not what the pool's options say.
 func (p *Pool) check(c *Call) error {
 	if c.Flush {
@@ -288,17 +274,6 @@ func (p *Pool) SetWorkers(n int) {
 // Await has SetWorkers wait from now on until all workers have started: for who measures what they
 // do then.
 func (p *Pool) Await() { p.workers.await() }
-
-// Stage is the name that it was opened with.
-func (p *Pool) Stage() string { return p.o.Stage }
-
-// Stats returns the counts.
-func (p *Pool) Stats() Stats {
-	return Stats{
-		Calls: p.calls.Load(), Packs: p.packs.Load(), BytesIn: p.bytesIn.Load(), BytesOut: p.bytesOut.Load(), Restarts: p.restarts.Load(),
-		PIDs: p.workers.pidsFor(p),
-	}
-}
 
 // Close ends what waits to be called: it fails with [ErrClosed]. Workers of the pool's own end, too: each finishes the sample
 // that it has, has its close() called, and is killed if that takes long. It may be called again, and returns when

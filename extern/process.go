@@ -174,9 +174,11 @@ func (proc *process) setup(p *Pool) ([]byte, error) {
 	s := message.Setup{Number: p.number, Stage: o.Stage, Function: o.Function, Keys: o.Keys, Kind: string(o.Kind), Heap: int64(len(p.heap.Memory)), In: message.FieldsOf(o.In), Rows: o.Rows, Positional: o.Positional, To: o.To,
 		Gives: message.FieldsOf(o.Gives), Seed: o.Seed, Copy: o.Copy || o.Threads, States: o.States, Rank: o.Rank, World: o.World, InlineMost: roomLeast, PackCalls: message.MostCalls, Exact: o.Exact, Limit: o.Limit.Seconds()}
 
-	var errs [3]error
+	s.Initializer = p.o.Interpreter.Initializer
+	var errs [4]error
 	s.Pickle, errs[0] = links.Place(p.heap, p.pickle)
 	s.KeysPickle, errs[1] = links.Place(p.heap, p.keys)
+	s.InitializerPickle, errs[3] = links.Place(p.heap, p.initializer)
 	s.Chain, errs[2] = p.chain.Setup(p.heap)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err

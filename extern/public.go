@@ -22,6 +22,9 @@ type Interpreter = child.Interpreter
 // Default is the interpreter that $HEADRACE_PYTHON names, else python3 on PATH.
 func Default() *Interpreter { return child.Default() }
 
+// Set says what processes of a set of workers are, which steps may share.
+type Set = child.Set
+
 // Program is the program that opened the recipe, whose threads may call functions.
 type Program = child.Program
 

@@ -276,7 +276,12 @@ func (l *lane) mayCall(of *line) bool {
 	if l.loop == nil {
 		return of.first <= l.number() && l.number() < of.end && !l.process.looped[of]
 	}
-	return of == &l.pool.line && l.index < of.abreast() && (k.workers.threads || of.first <= k.index && k.index < of.end)
+	return of == &l.pool.line && l.index < of.abreast() && k.calls(of)
+}
+
+// calls tells whether a line's calls may be made in the keeper's process.
+func (k *keeper) calls(of *line) bool {
+	return k.workers.threads && k.workers.fixed == 0 || of.first/k.lanes <= k.index && k.index <= (of.end-1)/k.lanes
 }
 
 // mayTry tells the same of a suspect, which any process may have. The queue's lock is held.

@@ -12,6 +12,8 @@ type Workers struct {
 	python  *Interpreter
 	heap    *Heap
 	threads bool // of one process
+	fixed   int  // processes, however many the pools want; 0: as many as that
+	each    int  // fixed: lanes of one
 	log     func(Line)
 
 	spaces  shared.Spaces
@@ -44,6 +46,9 @@ func NewWorkers(python *Interpreter, heap *Heap, threads bool, log func(Line)) *
 	return w
 }
 
+// Fix has there be so many processes, of so many threads each, which the pools share.
+func (w *Workers) Fix(processes, threads int) { w.fixed, w.each = processes, threads }
+
 // add has a pool's function called by these workers.
 func (w *Workers) add(p *Pool) {
 	w.mu.Lock()
@@ -65,7 +70,7 @@ func (w *Workers) remove(p *Pool) {
 	defer w.mu.Unlock()
 	if i := slices.Index(w.pools, p); i >= 0 {
 		w.pools = slices.Delete(w.pools, i, i+1)
-		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys)...) // a process may be loading it
+		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys, p.initializer)...) // a process may be loading it
 		w.queue.update(func() {
 			w.queue.lines = slices.DeleteFunc(w.queue.lines, func(l *line) bool { return l == &p.line })
 		})
@@ -130,7 +135,7 @@ func (w *Workers) employ() {
 	if w.closed {
 		return
 	}
-	total := 0
+	total, next := w.fixed*w.each, 0
 	w.queue.update(func() {
 		for _, p := range w.pools {
 			l := &p.line
@@ -139,16 +144,22 @@ func (w *Workers) employ() {
 			if l.beside {
 				lanes = 1
 			}
-			if w.threads {
+			switch {
+			case w.fixed > 0: // those that are to have fewer have different ones
+				if lanes = min(lanes, total); next+lanes > total {
+					next = 0
+				}
+				l.first, next = next, next+lanes
+			case w.threads:
 				l.first = total
 				total += l.wanted // lanes that nobody uses cost less than another process
-			} else {
+			default:
 				total = max(total, lanes)
 			}
 			l.end = l.first + lanes
 		}
 		most := max(total, w.least) // lanes that there are, or will be
-		if w.threads && len(w.keepers) > 0 {
+		if w.fixed == 0 && w.threads && len(w.keepers) > 0 {
 			most = max(most, w.keepers[0].lanes)
 		}
 		w.queue.uneven = slices.ContainsFunc(w.pools, func(p *Pool) bool { return p.line.first > 0 || p.line.end < most })
@@ -156,6 +167,10 @@ func (w *Workers) employ() {
 
 	switch {
 	case !w.begun:
+	case w.fixed > 0:
+		for len(w.keepers) < w.fixed {
+			w.engage(w.each)
+		}
 	case !w.threads:
 		w.retire(total)
 		for len(w.keepers) < total {
@@ -191,7 +206,7 @@ func (w *Workers) pidsFor(p *Pool) (all []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, k := range w.keepers {
-		if proc := k.process.Load(); proc != nil && proc.PID != 0 && (w.threads || i < p.line.wanted) {
+		if proc := k.process.Load(); proc != nil && proc.PID != 0 && (w.threads || w.fixed > 0 || i < p.line.wanted) {
 			all = append(all, proc.PID)
 		}
 	}
@@ -209,7 +224,7 @@ func (w *Workers) Close() error {
 	w.closed = true
 	w.retire(0)
 	for _, p := range w.pools {
-		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys)...)
+		w.pickles = append(w.pickles, append(p.chain.Pickles(), p.pickle, p.keys, p.initializer)...)
 	}
 	pickles := w.pickles
 	w.mu.Unlock()

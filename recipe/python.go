@@ -51,6 +51,10 @@ func (p *Python) Takes(in sample.Schema) sample.Schema {
 	return all
 }
 
+// SetPrefix is what the name of a set of workers begins with, which the program that opens
+// the recipe describes.
+const SetPrefix = "set:"
+
 // Here is where a function is called by threads of the program that opens the recipe.
 const Here = "here"
 
@@ -103,6 +107,9 @@ func checkCallable(argument, name string) error {
 func checkWhere(where string) error {
 	if where == "main" {
 		return Wrong("where", `is "main": that is for the last steps, behind batch, which the Python package carries out by itself`)
+	}
+	if strings.HasPrefix(where, SetPrefix) {
+		return nil
 	}
 	return argument.OneOf("where", cmp.Or(where, "process"), []string{"process", "thread", Here})
 }

@@ -49,6 +49,16 @@ func interpreter(p *wire.Python, program *extern.Program) (*extern.Interpreter, 
 		i.Environment = append(i.Environment, name+"="+text(value))
 	}
 	slices.Sort(i.Environment)
+	for name, s := range p.Sets {
+		set := extern.Set{Processes: s.Processes, Threads: s.Threads, Initializer: s.Initializer, Environment: map[string]string{}}
+		for name, value := range s.Environment {
+			set.Environment[name] = text(value)
+		}
+		if i.Sets == nil {
+			i.Sets = map[string]extern.Set{}
+		}
+		i.Sets[name] = set
+	}
 	return i, err
 }
 

@@ -31,12 +31,21 @@ type Open struct {
 
 // Python says which interpreter calls the functions of a recipe, and what it finds there.
 type Python struct {
-	Executable  Path              `json:"executable"`
-	Arguments   []Path            `json:"arguments"`   // of the interpreter
-	Directory   Path              `json:"directory"`   // in which it runs; nil: the engine's
-	Path        []Path            `json:"path"`        // sys.path; nil: the interpreter's own
-	Environment map[string]Path   `json:"environment"` // nil: the engine's
-	Functions   map[string][]byte `json:"functions"`   // by their names in the recipe, pickles of those that are not imported
+	Executable  Path                 `json:"executable"`
+	Arguments   []Path               `json:"arguments"`   // of the interpreter
+	Directory   Path                 `json:"directory"`   // in which it runs; nil: the engine's
+	Path        []Path               `json:"path"`        // sys.path; nil: the interpreter's own
+	Environment map[string]Path      `json:"environment"` // nil: the engine's
+	Functions   map[string][]byte    `json:"functions"`   // by their names in the recipe, pickles of those that are not imported
+	Sets        map[string]PythonSet `json:"sets"`        // of workers that steps name
+}
+
+// PythonSet says what processes of a set of workers are.
+type PythonSet struct {
+	Processes   int             `json:"processes"` // 0: as many as there are cores to use
+	Threads     int             `json:"threads"`
+	Initializer string          `json:"initializer"` // among Functions; empty: none
+	Environment map[string]Path `json:"environment"` // besides that of the others
 }
 
 // Log is what a function of Python has logged, warned or printed.

@@ -17,15 +17,16 @@ import (
 // Host has the workers of a loader's functions of Python, and the memory that they share
 // with the engine.
 type Host struct {
-	Heap    *extern.Heap
-	python  *extern.Interpreter
-	log     func(extern.Line)
-	workers int  // of a step that does not say how many
-	probes  bool // nothing runs but for a first sample: each has one worker
-	idle    bool // nothing runs at all
-	Calls   []*Function
-	Threads map[string]int // that all steps together will want, by where they are
-	trials  trials
+	Heap      *extern.Heap
+	python    *extern.Interpreter
+	log       func(extern.Line)
+	workers   int  // of a step that does not say how many
+	probes    bool // nothing runs but for a first sample: each has one worker
+	idle      bool // nothing runs at all
+	Calls     []*Function
+	Threads   map[string]int // that all steps together will want, by where they are
+	Processes int            // of a set of workers that does not say how many
+	trials    trials
 
 	mu     sync.Mutex
 	pools  []*extern.Pool             // guarded by mu
@@ -42,6 +43,7 @@ func NewHost(python *extern.Interpreter, log func(extern.Line), idle bool, worke
 		return nil, fmt.Errorf("headrace: %w", err)
 	}
 	h := &Host{Heap: memory, python: python, log: log, workers: workers, probes: probes, idle: idle}
+	h.Processes = workers
 	if probes {
 		h.workers = 1
 	}
@@ -79,6 +81,13 @@ func (h *Host) Open(name string, p *recipe.Python, o extern.Options, f *recipe.F
 	if p.Where == recipe.Here {
 		o.Interpreter = h.python.Here()
 	}
+	set, ofSet := h.setOf(p)
+	if ofSet {
+		o.Interpreter, o.Threads = h.python.Of(set), set.Threads > 1
+		if most := set.Processes * set.Threads; !h.probes && (p.Workers == nil || *p.Workers > most) {
+			workers = most
+		}
+	}
 	o.Positional, o.Seed, o.Copy, o.Log = p.Fields != nil, p.Seed, p.Copy || o.Copy, h.log
 	if o.Kind == extern.Chain { // each of its functions says that itself
 		o.Function, o.Positional = "", false
@@ -110,7 +119,8 @@ func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 	}
 	// Threads share generators that are seeded for each sample. A number of processes is
 	// that of objects of the function's own, too.
-	if o.Threads && len(o.Seed) > 0 || !o.Threads && p.Workers != nil {
+	set, ofSet := h.setOf(p)
+	if !ofSet && (o.Threads && len(o.Seed) > 0 || !o.Threads && p.Workers != nil) {
 		return nil
 	}
 	h.mu.Lock()
@@ -120,12 +130,27 @@ func (h *Host) share(p *recipe.Python, o extern.Options) *extern.Workers {
 			h.shared = map[string]*extern.Workers{}
 		}
 		w := extern.NewWorkers(o.Interpreter, h.Heap, o.Threads, h.log)
-		if o.Threads {
+		switch {
+		case ofSet:
+			w.Fix(set.Processes, set.Threads)
+		case o.Threads:
 			w.Expect(h.Threads[place(p)])
 		}
 		h.shared[place(p)] = w
 	}
 	return h.shared[place(p)]
+}
+
+// setOf is the set of workers that a step names, if it names one.
+func (h *Host) setOf(p *recipe.Python) (extern.Set, bool) {
+	name, named := strings.CutPrefix(p.Where, recipe.SetPrefix)
+	if !named {
+		return extern.Set{}, false
+	}
+	set := h.python.Sets[name] // there is one: the recipe was checked
+	set.Processes = cmp.Or(set.Processes, h.Processes)
+	set.Threads = max(1, set.Threads)
+	return set, true
 }
 
 // place is where a step's function is called. Sources do not say.

@@ -17,6 +17,9 @@ type Interpreter struct {
 	Environment []string          // "NAME=value"; nil: that of the engine
 	Functions   map[string][]byte // pickles of callables by their names; others are imported
 
+	Initializer string         // a function that each process calls before it loads others; empty: none
+	Sets        map[string]Set // of workers, by the names that steps call them
+
 	Program *Program // that opened the recipe, and whose threads may call functions; nil: it calls none
 	program *Program // the workers are threads of it
 }
@@ -24,6 +27,33 @@ type Interpreter struct {
 // Here returns the program itself as an interpreter: its workers are threads there, which
 // know the functions.
 func (i *Interpreter) Here() *Interpreter { return &Interpreter{program: i.Program} }
+
+// Set says what processes of a set of workers are, which steps may share.
+type Set struct {
+	Processes   int // 0: as many as a step has that does not say how many
+	Threads     int // of each
+	Initializer string
+	Environment map[string]string // besides the interpreter's
+}
+
+// Of returns the interpreter as it is for a set of workers.
+func (i *Interpreter) Of(s Set) *Interpreter {
+	own := *i
+	own.Initializer = s.Initializer
+	if own.Environment == nil {
+		own.Environment = os.Environ()
+	}
+	own.Environment = slices.DeleteFunc(slices.Clone(own.Environment), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		_, replaced := s.Environment[name]
+		return replaced
+	})
+	for name, value := range s.Environment {
+		own.Environment = append(own.Environment, name+"="+value)
+	}
+	slices.Sort(own.Environment)
+	return &own
+}
 
 // Own is the program whose threads the workers are; nil: they are in other processes.
 func (i *Interpreter) Own() *Program { return i.program }

@@ -2,30 +2,32 @@ package message
 
 // Setup tells a worker of a function. The first one is the first message of all.
 type Setup struct {
-	Number     int         `json:"number"` // that packs name it by
-	Stage      string      `json:"stage"`
-	Function   string      `json:"function"`
-	Kind       string      `json:"kind"`
-	Heap       int64       `json:"heap"`
-	Pickle     *[2]int     `json:"pickle"` // where it lies in the heap, and its length
-	Keys       string      `json:"keys"`   // empty: samples have no names
-	KeysPickle *[2]int     `json:"keys_pickle"`
-	Cells      []int64     `json:"cells"` // by lane
-	In         []Field     `json:"in"`
-	Rows       bool        `json:"rows"` // samples are batches
-	Positional bool        `json:"positional"`
-	To         []string    `json:"to"`
-	Gives      []Field     `json:"gives"` // null: to be found out
-	Seed       []string    `json:"seed"`
-	Copy       bool        `json:"copy"`
-	States     bool        `json:"states"`
-	Rank       int         `json:"rank"`
-	World      int         `json:"world"`
-	InlineMost int         `json:"inline_most"` // bytes of a result that travels with the message
-	PackCalls  int         `json:"pack_calls"`
-	Chain      []SetupLink `json:"chain"` // functions that are called one after the other
-	Exact      bool        `json:"exact"` // so many workers, or coroutines, are wanted
-	Limit      float64     `json:"limit"` // seconds that a call may take; 0: any number
+	Number            int         `json:"number"` // that packs name it by
+	Stage             string      `json:"stage"`
+	Function          string      `json:"function"`
+	Kind              string      `json:"kind"`
+	Heap              int64       `json:"heap"`
+	Pickle            *[2]int     `json:"pickle"` // where it lies in the heap, and its length
+	Keys              string      `json:"keys"`   // empty: samples have no names
+	KeysPickle        *[2]int     `json:"keys_pickle"`
+	Cells             []int64     `json:"cells"` // by lane
+	In                []Field     `json:"in"`
+	Rows              bool        `json:"rows"` // samples are batches
+	Positional        bool        `json:"positional"`
+	To                []string    `json:"to"`
+	Gives             []Field     `json:"gives"` // null: to be found out
+	Seed              []string    `json:"seed"`
+	Copy              bool        `json:"copy"`
+	States            bool        `json:"states"`
+	Rank              int         `json:"rank"`
+	World             int         `json:"world"`
+	InlineMost        int         `json:"inline_most"` // bytes of a result that travels with the message
+	PackCalls         int         `json:"pack_calls"`
+	Chain             []SetupLink `json:"chain"`       // functions that are called one after the other
+	Initializer       string      `json:"initializer"` // called once in a process, before its first function is loaded; empty: none
+	InitializerPickle *[2]int     `json:"initializer_pickle"`
+	Exact             bool        `json:"exact"` // so many workers, or coroutines, are wanted
+	Limit             float64     `json:"limit"` // seconds that a call may take; 0: any number
 }
 
 // SetupLink tells a worker of a link.

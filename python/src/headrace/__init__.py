@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ._loader.replay import Replayed, replay
     from ._loader.stats import Stats
     from ._loader.trace import Trace
+    from ._recipe.workers import Workers
 
     __version__: str
 
@@ -104,6 +105,7 @@ __all__ = [
     "Trace",
     "Trial",
     "VersionInfo",
+    "Workers",
     "WrongType",
     "WrongValue",
     "__version__",
@@ -135,6 +137,7 @@ _LATER = {
     "Texts": "_batch.text",
     "Trace": "_loader.trace",
     "Trial": "_loader.profile",
+    "Workers": "_recipe.workers",
     "VersionInfo": "_client.version",
     "__version__": "_client.version",
     "counter": "_loader.events",

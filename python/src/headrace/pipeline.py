@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from ._batch.format import Format
     from ._loader.loader import Loader
+    from ._recipe.workers import Workers
 
     Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
     Size = int | tuple[int, int] | list[int]
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     Branch = Callable[["Pipeline"], "Pipeline"]
     Some = str | Iterable[str]
     Seeds = Iterable[Literal["random", "numpy", "torch"]]
-    Where = Literal["process", "thread", "here"]
+    Where = Literal["process", "thread", "here"] | Workers
 
 __all__ = ["Pipeline", "files", "load", "merge", "source"]
 
@@ -704,7 +705,7 @@ class Pipeline:
         to: Some | None = None,
         gives: Any = None,
         workers: int | None = None,
-        where: Literal["process", "thread", "here", "main"] = "process",
+        where: Where | Literal["main"] = "process",
         seed: Seeds = (),
         copy: bool = False,
     ) -> Pipeline:
@@ -740,7 +741,7 @@ class Pipeline:
                 functions that let go of the GIL. `"here"`: in threads of this program, by default one, for functions that need its objects,
                 such as a model or a lock; they cost the loop the GIL, and `time_limit` cannot stop them. `"main"`: in the loop's own
                 thread when it asks for a batch, of which the function gets all fields and returns anything: behind `batch` only, and at
-                the end.
+                the end. An object of `headrace.Workers`: in its processes, which steps share.
             seed: which of the generators `"random"`, `"numpy"` and `"torch"` are seeded for each sample, for functions that draw from them.
             copy: True gives copies of arrays, which may be kept when the function has returned.
         """
@@ -1169,9 +1170,9 @@ class Pipeline:
             from ._recipe.interpreter import interpreter
 
             called = list(places(recipe["steps"]))
-            sent = {name for name, where in called if where != "here"}
+            sent = {name for name, where in called if where != "here"} | {one["initializer"] for one in names.sets.values()}
             try:
-                python = interpreter({name: function for name, function in names.functions.items() if name in sent})
+                python = interpreter({name: function for name, function in names.functions.items() if name in sent}, names.sets)
                 if any(where == "here" for _, where in called):
                     from ._worker.here import Here
 

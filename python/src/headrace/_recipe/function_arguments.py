@@ -8,6 +8,7 @@ import inspect
 from ..errors import RecipeError
 from .arguments import dtype_name, integer, is_several, optional
 from .functions import BARE, Function, takes_out
+from .workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def function_arguments(
     to: str | Iterable[str] | None = None,
     gives: Any = None,
     workers: int | None = None,
-    where: str = "process",
+    where: str | Workers = "process",
     seed: str | Iterable[str] = (),
     copy: bool = False,
 ) -> dict[str, Any]:
@@ -38,7 +39,13 @@ def function_arguments(
     if targets is not None and names is None:
         raise RecipeError(f"headrace: {op}: to= says where results go of a function that is given fields=; without them, give a dict")
     places = _PLACES if op == "map" else _PLACES[:-1]
-    if where not in places:
+    if isinstance(where, Workers):
+        if op == "flat_map":
+            text = "headrace: flat_map: a worker is kept as long as its samples are read, so flat_map shares none"
+            raise RecipeError(f'{text}: say where="process" or "thread"')
+        if where.threads > 1 and _seeds(op, "seed", seed):
+            raise RecipeError(f"headrace: {op}: threads share the generators that seed= is for: take threads=1, or an argument rng")
+    elif where not in places:
         raise RecipeError(f"headrace: {op}: where is {where!r}: takes {' or '.join(map(repr, places))}")
     if where == "here" and _seeds(op, "seed", seed):
         text = f'headrace: {op}: seed={seed!r} with where="here" would seed the generators that your program uses, too'
@@ -182,7 +189,7 @@ def _positional(op: str, function: Any, fields: list[str] | None) -> int:
     return (1 if op == "batch" else len(fields or [""])) + isinstance(function, type)
 
 
-def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: str) -> None:
+def _check_out(op: str, function: Any, fields: list[str] | None, gives: dict[str, Any] | None, where: str | Workers) -> None:
     """Raise RecipeError where a function must have memory for its results, and there is none of a known size."""
     try:
         wants = takes_out(inspect.signature(_called(function)), _positional(op, function, fields))

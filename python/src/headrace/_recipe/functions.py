@@ -6,6 +6,7 @@ import functools
 import sys
 
 from ..errors import RecipeError
+from .workers import Workers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,22 +80,45 @@ def _module(value: Any) -> str | None:
 
 
 class Names:
-    """Gives each function of a recipe a name of its own. What is called alike is told apart by `#2`, `#3` and so on."""
+    """Gives each function of a recipe a name of its own, and each set of workers.
+
+    What is called alike is told apart by `#2`, `#3` and so on.
+    """
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
+        self.sets: dict[str, dict[str, Any]] = {}  # of workers, as OPEN has them
+        self._workers: list[Workers] = []
 
-    def __call__(self, function: Function) -> str:
-        """The name of a function."""
+    def __call__(self, function: Function | Workers) -> str:
+        """The name of a function, or of a set of workers."""
+        if isinstance(function, Workers):
+            return self._set(function)
         name, number = function.name, 1
         while self.functions.setdefault(name, function).value is not function.value:
             number += 1
             name = f"{function.name}#{number}"
         return name
 
+    def _set(self, workers: Workers) -> str:
+        known = next((i for i, one in enumerate(self._workers, 1) if one is workers), None)
+        if known is None:
+            self._workers.append(workers)
+            known = len(self._workers)
+            initializer = "" if workers.initializer is None else self(Function(workers.initializer))
+            self.sets[str(known)] = {
+                "processes": workers.processes or 0,
+                "threads": workers.threads,
+                "initializer": initializer,
+                "environment": workers.env,
+            }
+        return f"set:{known}"
 
-def importable(function: Function) -> str:
+
+def importable(function: Function | Workers) -> str:
     """The name of a function that others can import. Raises RecipeError for what they cannot."""
+    if isinstance(function, Workers):
+        raise RecipeError('headrace: a recipe cannot have hr.Workers in it: say where="process" or "thread", and how many workers')
     if function.importable():
         return function.name
     module, _, name = function.name.partition(":")
@@ -107,20 +131,24 @@ def importable(function: Function) -> str:
     raise RecipeError(f"headrace: a recipe cannot have {function!r} in it, because {why}")
 
 
-def spelled(chain: Iterable[dict[str, Any]], spell: Callable[[Function], str]) -> list[dict[str, Any]]:
+def spelled(chain: Iterable[dict[str, Any]], spell: Callable[[Any], str]) -> list[dict[str, Any]]:
     """A list of steps with text in the place of functions, but without those of the program's loop."""
     return [_spelled(step, spell) for step in chain if not is_main(step)]
 
 
-def _spelled(step: dict[str, Any], spell: Callable[[Function], str]) -> dict[str, Any]:
+def _spelled(step: dict[str, Any], spell: Callable[[Any], str]) -> dict[str, Any]:
     op = operation(step)
     args = step[op] or {}
     new: dict[str, Any] = {}
     for argument in ("function", "keys"):
         if isinstance(args.get(argument), Function):
             new[argument] = spell(args[argument])
+    if isinstance(args.get("where"), Workers):
+        new["where"] = spell(args["where"])
     if isinstance(args.get("collate"), dict) and isinstance(args["collate"].get("function"), Function):
-        new["collate"] = {**args["collate"], "function": spell(args["collate"]["function"])}
+        where = args["collate"].get("where")
+        place = {"where": spell(where)} if isinstance(where, Workers) else {}
+        new["collate"] = {**args["collate"], "function": spell(args["collate"]["function"]), **place}
     if op == "merge":
         new["of"] = [spelled(inside, spell) for inside in args["of"]]
     elif op == "route":

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20  # of all pickles of a recipe
 
 
-def interpreter(functions: Mapping[str, Function]) -> dict[str, Any]:
-    """What OPEN says of the Python that workers are, and of the functions that they run."""
+def interpreter(functions: Mapping[str, Function], sets: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """What OPEN says of the Python that workers are, of the functions that they run, and of sets of them."""
     directory = _directory()
     return {
         "executable": _executable(),
@@ -37,6 +37,7 @@ def interpreter(functions: Mapping[str, Function]) -> dict[str, Any]:
         "path": [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)],
         "environment": {os.fsdecode(name): os.fsdecode(value) for name, value in os.environb.items()},
         "functions": {name: base64.b64encode(data).decode() for name, data in pickled(functions).items()},
+        "sets": sets,
     }
 
 

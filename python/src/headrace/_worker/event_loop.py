@@ -60,10 +60,13 @@ def close() -> None:
     import asyncio
 
     try:
-        tasks = _cancel_tasks(loop)
-        if tasks:
-            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        for _ in range(3):  # who ends calls may stop the loop, or have what ends them cancelled
+            tasks = _cancel_tasks(loop)
+            try:
+                loop.run_until_complete(asyncio.gather(*tasks, loop.shutdown_asyncgens(), return_exceptions=True))
+                break
+            except (asyncio.CancelledError, RuntimeError):
+                pass
     finally:
         asyncio.set_event_loop(None)
         loop.close()

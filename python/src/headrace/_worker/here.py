@@ -196,6 +196,7 @@ class Group(Process):
         self.connections: list[Any] = []
         self.loaded = {}
         self.callees = {}
+        self.initialized = True
         self._objects = objects
         self.threads: list[threading.Thread] = []
         try:

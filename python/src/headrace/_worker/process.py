@@ -39,6 +39,7 @@ class Process:
         self.closed: set[int] = set()
         self.loaded: dict[Any, Any] = {}  # functions and objects, by their step
         self.callees: dict[int, Callee] = {}  # by the numbers that packs name them by
+        self.initialized: BaseException | bool | None = None  # an exception of that; None: not yet
 
     def begin(self, own: list[str]) -> None:
         """Be set up, with a first function. `own` is imported from last, and by functions alone."""
@@ -65,6 +66,7 @@ class Process:
             log.several()
         try:
             with log.speaking_for(setup["stage"]):
+                self._initialize(setup)
                 callee = self._callee(setup)
                 self._settle()
         except BaseException as e:
@@ -74,6 +76,20 @@ class Process:
         if callee.concurrent:
             self.beside.begin()
         connection.send(READY, json.dumps({"random": callee.random, "concurrent": callee.concurrent}).encode())
+
+    def _initialize(self, setup: dict[str, Any]) -> None:
+        """Call what is to be called before anything else of the user's, once."""
+        if self.initialized is None and setup["initializer"]:
+            from .lookup import load
+
+            try:
+                load(setup["initializer"], self._part(setup["initializer_pickle"]))()
+            except BaseException as e:
+                self.initialized = e
+                raise
+        if isinstance(self.initialized, BaseException):
+            raise self.initialized
+        self.initialized = True
 
     def _callee(self, setup: dict[str, Any]) -> Any:
         from .callee import Callee
