@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import http.server
+import itertools
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,3 +129,37 @@ def test_contactsheet_in_go(folder: pathlib.Path, tmp_path: pathlib.Path, suffix
     with Image.open(name) as sheet:
         assert (sheet.format, sheet.size) == (format, (768, 512))
         assert np.abs(np.asarray(sheet.convert("RGB"), np.int16) - want).mean() <= levels
+
+
+def test_fetch_images(folder: pathlib.Path) -> None:
+    """From a server that keeps its answers back until eight requests are there; it has nothing for one of them."""
+    pytest.importorskip("aiohttp")
+    arrived, together = itertools.count(1), threading.Event()
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given, directory=str(folder / "data/train"))
+
+        def do_GET(self) -> None:
+            if next(arrived) >= 8:
+                together.set()
+            together.wait(60)
+            super().do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        base = f"http://127.0.0.1:{server.server_port}"
+        urls = [f"{base}/class{label}/{i:02d}.JPEG" for label in range(4) for i in range(10)]
+        out = run(folder, str(HERE / "fetch_images.py"), *urls, f"{base}/missing.JPEG")
+    finally:
+        server.shutdown()
+        server.server_close()
+    *batches, lost = out.splitlines()
+    assert sorted(key for line in batches for key in line.split(") ")[1].split()) == sorted(urls)
+    assert [line.split(") ")[0] for line in batches] == ["(8, 64, 64, 3"] * 5
+    assert "missing.JPEG" in lost
+    assert "404" in lost

@@ -237,3 +237,63 @@ def test_more_calls_in_flight_while_a_loop_runs():
     with pipeline.batch(4).loader(epochs=1, prefetch=1) as loader:
         loader.set_workers(24, stage="map")
         assert [int(n) for batch in loader for n in batch["n"]] == list(range(64))
+
+
+class Numbers:
+    """An asynchronous generator that says when it was closed."""
+
+    def __init__(self, path):
+        self.path = path
+
+    async def __call__(self, sample=None):
+        first = 1000 * sample["n"] if sample else 0
+        try:
+            for i in range(1000):
+                await asyncio.sleep(0)
+                yield {"n": first + i}
+        finally:
+            await asyncio.sleep(0)  # only aclose() comes this far
+            with open(self.path, "a") as f:
+                f.write("closed\n")
+
+
+def test_asynchronous_generators_are_sources_and_parts(tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    with hr.source(Numbers(whole), gives={"n": int}).batch(100).loader(epochs=1) as loader:
+        assert [int(n) for batch in loader for n in batch["n"]] == list(range(1000))
+    assert whole.read_text() == "closed\n"
+    pipeline = hr.source(SAMPLES[:3]).flat_map(Numbers(parts), gives={"n": int})
+    with pipeline.batch(100).loader(epochs=1) as loader:
+        assert [int(n) for batch in loader for n in batch["n"]] == list(range(3000))
+    assert parts.read_text() == 3 * "closed\n"
+
+
+@pytest.mark.parametrize("step", ["source", "flat_map"])
+def test_an_asynchronous_generator_is_closed_where_the_loop_is_left(tmp_path, step):
+    path = tmp_path / "closed"
+    numbers = Numbers(path)
+    pipeline = hr.source(numbers) if step == "source" else hr.source(SAMPLES[:1]).flat_map(numbers, gives={"n": int})
+    with pipeline.batch(2).loader(epochs=1, prefetch=1) as loader:
+        for batch in loader:
+            assert batch["n"].tolist() == [0, 1]
+            break
+    deadline = time.monotonic() + 60
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert set(path.read_text().split()) == {"closed"}
+
+
+def test_long_results_come_whole_from_many_calls():
+    """They are written where the engine says, which it is asked for while packs for other calls come."""
+
+    async def long(n):
+        await asyncio.sleep(0.001 * (n * 37 % 11))
+        return bytes([n % 251]) * (n * 977 % 40_000)
+
+    def wrong(data, n):
+        return bytes(data) != bytes([n % 251]) * (n * 977 % 40_000)
+
+    pipeline = hr.source([{"n": n} for n in range(2000)]).map(long, fields="n", to="data", gives=bytes, workers=32)
+    pipeline = pipeline.map(wrong, fields=["data", "n"], to="wrong", gives=bool, where="thread").drop("data")
+    with pipeline.batch(100).loader(epochs=1) as loader:
+        assert not any(batch["wrong"].any() for batch in loader)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _socket
+import select
 
 from .._client.frames import HEADER_FRAME
 from .connection import Connection, unmap
@@ -85,14 +86,18 @@ class Beside:
         """Do what the engine asks for until it has had enough."""
         self.loop = event_loop()
         self.connection.soon = lambda: self.loop.call_soon(self._guarded, self.connection.flush)
-        self.loop.add_reader(self.connection.socket.fileno(), self._guarded, lambda: self._take_all(True))
+        # uvloop makes what it waits for non-blocking. So it is given an epoll, which waits for the connection.
+        self.news = select.epoll()
+        self.news.register(self.connection.socket.fileno(), select.EPOLLIN)
+        self.loop.add_reader(self.news.fileno(), self._guarded, lambda: self._take_all(True))
         self.loop.run_forever()
+        self.news.close()
         self.process.loop_ends()
 
     def _guarded(self, work: Callable[[], Any]) -> None:
         connection = self.connection
         if not self.process.guarded(connection, work):
-            self.loop.remove_reader(connection.socket.fileno())
+            self.loop.remove_reader(self.news.fileno())
             self.loop.stop()
 
     def _take_all(self, come: bool) -> None:
