@@ -117,6 +117,7 @@ PAGES = [
     "run.md",
     "recipes.md",
     "batches.md",
+    "audio.md",
     "only-the-decoders.md",
     "frameworks.md",
     "own-python.md",

@@ -6,6 +6,7 @@ package main
 import (
 	_ "headrace/media/avif"
 	_ "headrace/media/spng"
+	_ "headrace/media/sound/fast"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 )

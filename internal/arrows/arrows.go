@@ -160,6 +160,8 @@ var arrows = []arrow{
 
 	{"wire", "golang.org/x/sys", "descriptors travel with SCM_RIGHTS"},
 
+	{"internal/ops", "media/sound", "windows of recordings"},
+	{"internal/ops", "media/sound/wav", "one line registers the format"},
 	{"internal/ops", "arena", "batches lie in slots"},
 	{"internal/ops", "budget", "bytes are reserved before they are used"},
 	{"internal/ops", "extern", "functions of Python run in worker processes"},
@@ -258,6 +260,12 @@ var arrows = []arrow{
 	{"internal/gate", "internal/resume", "places up to which samples are tried one at a time"},
 	{"internal/gate", "pipe", "the gate of stages"},
 
+	{"media/sound/fast", "C", "resampling with SIMD"},
+	{"media/sound/fast", "golang.org/x/sys", "what the processor has"},
+	{"media/sound/fast", "media/sound", "whose kernel it is"},
+
+	{"media/sound/wav", "media/sound", "the contract of formats"},
+
 	{".", "internal/gate", "loaders that share cores, and take turns after a crash"},
 	{".", "internal/report", "what a loader tells of itself"},
 	{".", "internal/survey", "what functions of Python give"},
@@ -327,6 +335,7 @@ var arrows = []arrow{
 	{"internal/export", "internal/npy", "and files of NumPy's format"},
 	{"internal/export", "golang.org/x/sys", "one process writes at a time: flock"},
 
+	{"cmd/headrace", "media/sound/fast", "resampling in C"},
 	{"cmd/headrace", ".", "recipes are run, and their decoders named"},
 	{"cmd/headrace", "internal/words", "numbers of things"},
 	{"cmd/headrace", "extern", "what functions of Python print stands beside the bar of headrace run"},

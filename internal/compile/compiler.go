@@ -24,7 +24,7 @@ func CheckCode(r recipe.Recipe, p fuse.Plan) error {
 			continue
 		}
 		switch part.Step.Args.(type) {
-		case ops.Program, *recipe.DecodeNPY, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
+		case ops.Program, *recipe.DecodeNPY, *recipe.DecodeAudio, *recipe.Map, *recipe.Filter, *recipe.FlatMap, *recipe.Aggregate, *recipe.Unbatch, recipe.FieldStep:
 			continue
 		}
 		for n, s := range r.All() {
@@ -430,6 +430,8 @@ func (c *compiler) add(n *line, p fuse.Part) (err error) {
 		next = s.python
 	} else if args, ok := p.Step.Args.(*recipe.DecodeNPY); ok {
 		next = c.array(args)
+	} else if args, ok := p.Step.Args.(*recipe.DecodeAudio); ok {
+		next = c.audio(p.Step.Name, args)
 	} else {
 		next, err = c.program(*p.Step)
 	}
@@ -492,6 +494,15 @@ func (c *compiler) images(p fuse.Part) *ops.ImageSteps {
 func (c *compiler) array(args *recipe.DecodeNPY) *ops.ReadArray {
 	t := &c.scope
 	next := &ops.ReadArray{Env: c.work, From: t.columns.Take(args.Field), Type: args.Type()}
+	next.To = t.columns.PutArray(args.To)
+	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
+	return next
+}
+
+// audio makes a part of a step that decodes recordings.
+func (c *compiler) audio(name string, args *recipe.DecodeAudio) *ops.ReadAudio {
+	t := &c.scope
+	next := &ops.ReadAudio{Env: c.work, Name: name, Args: args, From: t.columns.Take(args.Field)}
 	next.To = t.columns.PutArray(args.To)
 	t.schema = t.schema.Replace(args.Field, sample.Field{Name: args.To, Type: args.Type()})
 	return next

@@ -171,8 +171,8 @@ func fileRoom(w *ops.Env, f store.File) int {
 	return 0
 }
 
-// Suffixes are those of the files that a folder is listed for: arrays, where the recipe
-// reads any, and images, unless it decodes none.
+// Suffixes are those of the files that a folder is listed for: arrays and recordings, where
+// the recipe reads any, and images, unless it decodes none.
 func Suffixes(r recipe.Recipe) (all []string) {
 	reads := func(op recipe.Args) bool {
 		for _, s := range r.All() {
@@ -183,9 +183,13 @@ func Suffixes(r recipe.Recipe) (all []string) {
 		return false
 	}
 	if reads(&recipe.DecodeNPY{}) {
-		if all = []string{".npy"}; !reads(&recipe.DecodeImage{}) {
-			return all
-		}
+		all = append(all, ".npy")
+	}
+	if reads(&recipe.DecodeAudio{}) {
+		all = append(all, ".wav", ".w64", ".rf64", ".bwf")
+	}
+	if all != nil && !reads(&recipe.DecodeImage{}) {
+		return all
 	}
 	return append(all, media.Suffixes()...)
 }

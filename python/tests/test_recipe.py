@@ -118,6 +118,17 @@ RANDOM = {
         "gives": r.choice([None, {"image": ("uint8", (2, 8, 8, 3)), "key": str}]),
         "seed": r.choice([(), ["numpy"]]),
     },
+    "decode_audio": lambda r: {
+        "rate": r.choice([8000, 44100]),
+        "channels": 1,
+        "duration": r.choice([0.5, 2]),
+        "start": r.choice([None, "begin", "center", "random", 1.5]),
+        "short": r.choice([None, "silence", "repeat", "error"]),
+        "dtype": r.choice([None, "int16", np.float32]),
+        "layout": r.choice([None, "T", "TC", "CT"]),
+        "field": None,
+        "to": r.choice([None, "sound"]),
+    },
     "decode_npy": lambda r: {
         "dtype": r.choice(["int32", "float16", "bool"]),
         "shape": r.choice([None, [None], (None, 4)]),
@@ -232,6 +243,8 @@ def drawn(r, name):
     p = merged(r) if name == "merge" or r.random() < 0.3 else sources(r)
     if "merge" not in p._steps[0] and r.random() < 0.5:
         p = p.shuffle()
+    if name == "decode_audio":
+        return p.decode_audio(**RANDOM[name](r))
     if name in SEQUENCES:
         args = RANDOM["decode_npy"](r)
         if name != "decode_npy":  # of a type that has every pad, and of one axis, as packs need
@@ -241,7 +254,7 @@ def drawn(r, name):
     decoded = RANDOM["decode_image"](r)
     p = p.decode_image(**decoded | ({"to": None} if name in (*FUNCTIONS, *FIELDS) else {}))
     for middle in r.sample(sorted(RANDOM), 3):
-        if middle not in (*LAST, *SEQUENCES, *FIELDS, "shuffle", "decode_image", "grayscale"):
+        if middle not in (*LAST, *SEQUENCES, *FIELDS, "shuffle", "decode_audio", "decode_image", "grayscale"):
             p = getattr(p, middle)(**RANDOM[middle](r))
     if name in ("batch", "unbatch", *FUNCTIONS):
         p = p.center_crop(8)

@@ -476,6 +476,55 @@ class Pipeline:
             },
         )
 
+    def decode_audio(
+        self,
+        rate: int | None = None,
+        channels: int | Literal["mono"] | None = None,
+        duration: float | None = None,
+        *,
+        start: float | Literal["begin", "center", "random"] | None = None,
+        short: Literal["silence", "repeat", "error", "keep"] | None = None,
+        dtype: Any = None,
+        layout: Literal["T", "TC", "CT"] | None = None,
+        field: str | None = None,
+        to: str | None = None,
+    ) -> Pipeline:
+        """Decode a recording, or a window of it: WAV files, also RF64, BW64 and W64.
+
+            hr.files("words").decode_audio(16000, "mono", duration=1.0, start="random").batch(32)
+
+        A window is that slice of the whole: the same numbers wherever it begins. The resampler's stop band is 110 dB down from half of the
+        lower rate on, its pass band ends at 0.913 of that.
+
+        Args:
+            rate: samples a second; by default as many as the file has.
+            channels: 1 or `"mono"`: the mean of all channels. 2: left and right. By default the file's.
+            duration: the seconds of a window; by default all of the recording.
+            start: where the window lies: `"begin"`, the default, `"center"`, `"random"`, or at which second it begins.
+            short: what becomes of a recording that is shorter: `"silence"` behind it, the default; `"repeat"`: it begins anew;
+                `"error"`: it is a bad sample; `"keep"`: it stays short, for `bucket_batch` and `pack`.
+            dtype: `"float32"`, the default, from -1 to 1, or `"int16"`.
+            layout: `"T"`, [time], the default of one channel; `"TC"`, [time, channels], the default otherwise; or `"CT"`.
+            field: where the file is; by default where `files` put it.
+            to: the field to write, by default `"audio"`.
+        """
+        named = start is None or isinstance(start, str)
+        return self._with(
+            "decode_audio",
+            {
+                "field": field,
+                "to": to,
+                "rate": optional("rate", rate),
+                "channels": 1 if channels == "mono" else optional("channels", channels),
+                "duration": seconds_of("duration", duration),
+                "start": start if named else None,
+                "offset": None if named else seconds_of("start", start),
+                "short": short,
+                "dtype": None if dtype is None else dtype_name(dtype),
+                "layout": layout,
+            },
+        )
+
     def decode_npy(
         self,
         dtype: Any,

@@ -1,0 +1,107 @@
+package wav
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// coding makes numbers from -1 to 1 of samples.
+type coding func(to []float32, from []byte)
+
+// codings are those that are known, by code and bytes of a sample.
+var codings = map[int]map[int]coding{
+	codePCM:   {1: pcm8, 2: pcm16, 3: pcm24, 4: pcm32},
+	codeFloat: {4: float, 8: double},
+	codeALaw:  {1: aLaw},
+	codeMuLaw: {1: muLaw},
+}
+
+// Read implements sound.Stream.
+func (f *File) Read(to []float32, from int64) error {
+	n := int64(f.info.Channels)
+	if len(to) == 0 {
+		return nil
+	}
+	if from < 0 || int64(len(to))%n != 0 || from > f.info.Samples-int64(len(to))/n {
+		return fmt.Errorf("wav: samples %d to %d are asked for, of %d", from, from+int64(len(to))/n, f.info.Samples)
+	}
+	f.coding(to, f.data[from*n*int64(f.width):])
+	return nil
+}
+
+func pcm8(to []float32, from []byte) {
+	for i := range to {
+		to[i] = float32(int(from[i])-128) / 128
+	}
+}
+
+func pcm16(to []float32, from []byte) {
+	from = from[:2*len(to)]
+	for i := range to {
+		to[i] = float32(int16(binary.LittleEndian.Uint16(from[2*i:]))) / (1 << 15)
+	}
+}
+
+func pcm24(to []float32, from []byte) {
+	from = from[:3*len(to)]
+	for i := range to {
+		b := from[3*i : 3*i+3]
+		to[i] = float32(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)>>8) / (1 << 23)
+	}
+}
+
+func pcm32(to []float32, from []byte) {
+	from = from[:4*len(to)]
+	for i := range to {
+		to[i] = float32(int32(binary.LittleEndian.Uint32(from[4*i:]))) / (1 << 31)
+	}
+}
+
+func float(to []float32, from []byte) {
+	from = from[:4*len(to)]
+	for i := range to {
+		to[i] = math.Float32frombits(binary.LittleEndian.Uint32(from[4*i:]))
+	}
+}
+
+func double(to []float32, from []byte) {
+	from = from[:8*len(to)]
+	for i := range to {
+		to[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(from[8*i:])))
+	}
+}
+
+// aLaw and muLaw are the codings of ITU-T G.711, by table.
+func aLaw(to []float32, from []byte)  { look(&aLawed, to, from) }
+func muLaw(to []float32, from []byte) { look(&muLawed, to, from) }
+
+func look(table *[256]float32, to []float32, from []byte) {
+	for i := range to {
+		to[i] = table[from[i]]
+	}
+}
+
+var aLawed, muLawed = g711()
+
+func g711() (a, mu [256]float32) {
+	for i := range 256 {
+		v := i ^ 0x55
+		n := v&15<<4 + 8
+		if segment := v >> 4 & 7; segment > 0 {
+			n = (n + 256) << (segment - 1)
+		}
+		if v&128 == 0 {
+			n = -n
+		}
+		a[i] = float32(n) / (1 << 15)
+
+		v = ^i & 255
+		n = (v&15<<3+132)<<(v>>4&7) - 132
+		if v&128 != 0 {
+			n = -n
+		}
+		mu[i] = float32(n) / (1 << 15)
+	}
+	return a, mu
+}

@@ -1,0 +1,65 @@
+package wav
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+
+	"headrace/media/sound"
+)
+
+// file is a WAV file of two channels and 16 bits.
+func file(samples ...int16) []byte {
+	b := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x02\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x10\x00data")
+	b = binary.LittleEndian.AppendUint32(b, uint32(2*len(samples)))
+	for _, s := range samples {
+		b = binary.LittleEndian.AppendUint16(b, uint16(s))
+	}
+	return b
+}
+
+func TestReading(t *testing.T) {
+	s, err := sound.Open(file(0, 1<<14, -1<<15, 1<<13))
+	if !errors.Is(err, sound.ErrUnknown) || s != nil {
+		t.Fatal("nobody has registered the format", err)
+	}
+	f, err := Open(file(0, 1<<14, -1<<15, 1<<13))
+	if err != nil || f.Info() != (sound.Info{Rate: 8000, Channels: 2, Samples: 2}) {
+		t.Fatal(f, err)
+	}
+	got := make([]float32, 2)
+	if err := f.Read(got, 1); err != nil || !slices.Equal(got, []float32{-1, 0.25}) {
+		t.Error(got, err)
+	}
+	for _, from := range []int64{-1, 2, 1 << 62} {
+		if f.Read(got, from) == nil {
+			t.Errorf("samples from %d on were read", from)
+		}
+	}
+}
+
+// Whatever a file says, it is refused, or its samples can be read from the first to the
+// last, and no others.
+func FuzzOpen(f *testing.F) {
+	f.Add(file(1, 2, 3, 4))
+	f.Add(append([]byte("RF64\xff\xff\xff\xffWAVEds64\x1c\x00\x00\x00"+string(make([]byte, 8))+"\x08\x00\x00\x00\x00\x00\x00\x00"+string(make([]byte, 12))), file(1, 2, 3, 4)[12:]...))
+	f.Add(slices.Concat(w64Riff, make([]byte, 8), w64Wave, []byte("fmt "), make([]byte, 12), []byte("\x28\x00\x00\x00\x00\x00\x00\x00"), file()[20:36], []byte("data"), make([]byte, 12), []byte("\x20\x00\x00\x00\x00\x00\x00\x00"), make([]byte, 8)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := Open(b)
+		if err != nil {
+			return
+		}
+		i := r.Info()
+		if i.Samples < 0 || i.Samples*int64(i.Channels) > int64(len(b)) || i.Rate < 1 || i.Channels < 1 {
+			t.Fatalf("%+v in %d bytes", i, len(b))
+		}
+		all := make([]float32, i.Samples*int64(i.Channels))
+		if err := r.Read(all, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Read(make([]float32, i.Channels), i.Samples); err == nil {
+			t.Fatal("a sample behind the last was read")
+		}
+	})
+}
