@@ -5,8 +5,8 @@ package main
 // Each registers its decoders, which take the place of those in plain Go.
 import (
 	_ "headrace/media/avif"
-	_ "headrace/media/spng"
 	_ "headrace/media/sound/fast"
+	_ "headrace/media/spng"
 	_ "headrace/media/turbo"
 	_ "headrace/media/webp"
 )
