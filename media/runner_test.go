@@ -123,7 +123,7 @@ func anyGeometry(t *rapid.T, src media.Pixels, in [2]int) (media.Op, []oracle.St
 		return media.ResizeCrop{Height: a, Width: b, Filter: f, Anchor: anchor}, step("fit", a, b, int(f), x, y)
 	case 10:
 		o := media.ResizePad{Height: a, Width: b, Filter: f, Anchor: anchor, Fill: anyFill(t)}
-		if in[0] > 2*a*in[1] || in[1] > 2*b*in[0] { // Pillow leaves out what is thinner than half a pixel
+		if in[0] >= 2*a*in[1] || in[1] >= 2*b*in[0] { // Pillow leaves out what is half a pixel and less
 			return media.RandomFlip{P: 1}, step("hflip")
 		}
 		return o, step("fit_and_pad", filled([]int{a, b, int(f), x, y}, src, o.Fill)...)
