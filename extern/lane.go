@@ -50,10 +50,11 @@ func (l *lane) inWork() (item int, began time.Duration, ok bool) {
 // number is that of a thread's lane among all of the workers'.
 func (l *lane) number() int { return l.keeper.index*l.keeper.lanes + l.index }
 
-// most is how many calls of a function a pack may have.
+// most is how many calls of a function a pack may have. In threads of the program a call
+// may wait for what the loop does with the results before it, so none waits with others.
 func (l *lane) most(p *Pool) int {
 	k := l.knows[p]
-	if k == nil || l.loop != nil {
+	if k == nil || l.loop != nil || l.process.workers.python.Own() != nil {
 		return 1
 	}
 	return k.pace

@@ -124,7 +124,7 @@ def test_an_object_of_a_class_is_made_once_in_a_process(tmp_path):
             with open(tmp_path / "closed", "a") as file:
                 file.write(f"{os.getpid()}\n")
 
-    with numbers(60).map(Model).map(Model).batch(4).loader(epochs=1, workers=1) as loader:
+    with numbers(60).map(Model, workers=1).map(Model, workers=1).batch(4).loader(epochs=1) as loader:
         values(loader, "n")
     made = (tmp_path / "made").read_text().split()
     assert len(made) == 2  # one for each step
