@@ -288,6 +288,7 @@ func TestStatsOfWorkersElsewhere(t *testing.T) {
 						}
 						pipetest.Sleep(t.Context(), c.behind)
 					}
+					synctest.Wait() // the last one is handed on before it is counted
 					s := statsOf(run, "work")
 					got := s.Shares()
 					for i, pair := range [][2]float64{{got.Starved, c.want.Starved}, {got.Busy, c.want.Busy}, {got.Blocked, c.want.Blocked}, {got.Gated, c.want.Gated}} {
