@@ -401,7 +401,7 @@ def test_what_workers_are(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WEIRD", "\udcff")
     monkeypatch.setattr(sys, "path", ["", "lib", *sys.path])
-    told = interpreter.interpreter({})
+    told = interpreter.interpreter({}, {})
     assert told["executable"] == sys.executable
     assert told["directory"] == str(tmp_path)
     assert told["path"][:2] == [str(tmp_path), str(tmp_path / "lib")]
@@ -409,19 +409,17 @@ def test_what_workers_are(tmp_path, monkeypatch):
     assert told["functions"] == {}
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(hr.RecipeError, match=r"sys.executable is empty.*: set HEADRACE_PYTHON to one for the workers"):
-        interpreter.interpreter({})
+        interpreter.interpreter({}, {})
     monkeypatch.setenv("HEADRACE_PYTHON", "/usr/bin/python3")
-    assert interpreter.interpreter({})["executable"] == "/usr/bin/python3"
+    assert interpreter.interpreter({}, {})["executable"] == "/usr/bin/python3"
 
 
 def test_flags_are_passed_on():
-    done = run_python("from headrace._recipe.interpreter import interpreter; print(interpreter({})['arguments'])")
+    done = run_python("from headrace._recipe.interpreter import interpreter; print(interpreter({}, {})['arguments'])")
     assert done.stdout == ("['-B']\n" if sys.flags.dont_write_bytecode else "[]\n")
     import subprocess
 
-    code = (
-        "import sys; sys.path[:0] = sys.argv[1:]; from headrace._recipe.interpreter import interpreter; print(interpreter({})['arguments'])"
-    )
+    code = "import sys; sys.path[:0] = sys.argv[1:]; from headrace._recipe.interpreter import interpreter; print(interpreter({}, {})['arguments'])"
     flags = ["-O", "-I", "-B", "-W", "error::UserWarning", "-X", "utf8=1", "-X", "faulthandler"]
     out = subprocess.run([sys.executable, *flags, "-c", code, *sys.path], capture_output=True, text=True, check=True).stdout
     safe = ["-P"] if sys.version_info >= (3, 11) else []
