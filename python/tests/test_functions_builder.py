@@ -419,8 +419,8 @@ def test_flags_are_passed_on():
     assert done.stdout == ("['-B']\n" if sys.flags.dont_write_bytecode else "[]\n")
     import subprocess
 
-        "import sys; sys.path[:0] = sys.argv[1:]; from headrace._recipe.interpreter import interpreter;"
-        " print(interpreter({}, {})['arguments'])"
+    told = "from headrace._recipe.interpreter import interpreter; print(interpreter({}, {})['arguments'])"
+    code = f"import sys; sys.path[:0] = sys.argv[1:]; {told}"
     flags = ["-O", "-I", "-B", "-W", "error::UserWarning", "-X", "utf8=1", "-X", "faulthandler"]
     out = subprocess.run([sys.executable, *flags, "-c", code, *sys.path], capture_output=True, text=True, check=True).stdout
     safe = ["-P"] if sys.version_info >= (3, 11) else []
