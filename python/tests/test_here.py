@@ -142,22 +142,30 @@ BATCH = {"n": ("int64", (None,)), "key": ("text", (None,))}  # which nobody has 
 
 
 def test_a_model_and_a_store_overlap_each_other_and_the_loop():
-    """Each waits for the other two: one after the other, none would come."""
-    meeting = threading.Barrier(3, timeout=LONG)
+    """Done one after the other, no two would ever be at work at once."""
+    at_work, together = set(), set()
+    lock = threading.Lock()
 
-    def meet(at):
-        def step(batch):
-            if batch["n"][0] == at:
-                meeting.wait()
+    def work(name):
+        with lock:
+            at_work.add(name)
+            together.update(at_work if len(at_work) == 3 else ())
+        time.sleep(0.02)
+        with lock:
+            at_work.discard(name)
+
+    def step(name):
+        def call(batch):
+            work(name)
             return batch
 
-        return step
+        return call
 
-    pipeline = numbers(8).batch(1).map(meet(3), gives=BATCH, where="here").map(meet(2), gives=BATCH, where="here")
-    with pipeline.loader(epochs=1, prefetch=1) as loader:
-        for i, _batch in enumerate(loader):
-            if i == 0:
-                meeting.wait()
+    pipeline = numbers(40).batch(1).map(step("model"), gives=BATCH, where="here").map(step("store"), gives=BATCH, where="here")
+    with pipeline.loader(epochs=1) as loader:
+        for _ in loader:
+            work("loop")
+    assert together == {"model", "store", "loop"}
 
 
 def test_one_object_of_a_class_which_is_closed():
